@@ -1,0 +1,66 @@
+//! What changed between two sets.
+
+use std::sync::Arc;
+
+use super::{Chunk, ChunkId, ChunkSet};
+
+/// The difference between two sets: every chunk of the new one is unchanged or in exactly one of the lists.
+#[derive(Debug, Default)]
+pub struct ChunkDelta {
+    pub added: Vec<Arc<Chunk>>,
+    pub updated: Vec<Change>,
+    pub deleted: Vec<ChunkId>,
+}
+
+/// A chunk that is in both sets but not the same.
+#[derive(Debug)]
+pub struct Change {
+    pub new: Arc<Chunk>,
+    /// The indexes hold the same for it as before: it only moved, or only its timestamps changed.
+    pub metadata_only: bool,
+}
+
+impl ChunkDelta {
+    /// Compares two sets. A chunk is *updated* when its `updated_at` differs from the loaded one's, in either
+    /// direction, or when its content does. No clock is asked: a chunk stamped before a reload and written after it
+    /// is seen all the same.
+    #[must_use]
+    pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
+        let mut delta = Self::default();
+        for chunk in new.all() {
+            match old.by_id(&chunk.id) {
+                None => delta.added.push(chunk.clone()),
+                Some(before) if Arc::ptr_eq(before, chunk) => {}
+                Some(before) => {
+                    if before.updated_at != chunk.updated_at || before != chunk {
+                        let metadata_only = before.indexed() == chunk.indexed() && before.embedding == chunk.embedding;
+                        delta.updated.push(Change { new: chunk.clone(), metadata_only });
+                    }
+                }
+            }
+        }
+        // Without additions and with equal sizes nothing can be gone.
+        if old.len() + delta.added.len() != new.len() {
+            delta.deleted.extend(old.all().iter().filter(|c| new.by_id(&c.id).is_none()).map(|c| c.id.clone()));
+        }
+        delta
+    }
+
+    /// Everything in `set` as additions.
+    #[must_use]
+    pub fn everything(set: &ChunkSet) -> Self {
+        Self { added: set.all().to_vec(), ..Self::default() }
+    }
+
+    /// Nothing changed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.added.is_empty() && self.updated.is_empty() && self.deleted.is_empty()
+    }
+
+    /// Added, updated and deleted chunks together.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.added.len() + self.updated.len() + self.deleted.len()
+    }
+}

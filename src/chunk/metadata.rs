@@ -1,0 +1,179 @@
+//! The metadata of a chunk: known keys typed, all others kept as they are.
+
+use std::fmt;
+
+use serde::de::{DeserializeOwned, MapAccess, Visitor};
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::record::hash_str;
+
+/// Everything that ranking and display need beside title and text. All keys are optional; a known key whose value has
+/// another shape than documented is kept in `extra`, never an error: other programs may write these files.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Metadata {
+    /// Relative to the project root, `/` as separator.
+    pub file_path: Option<String>,
+    /// Lower-case language name.
+    pub language: Option<String>,
+    /// First line, 1-based.
+    pub start_line: Option<u32>,
+    /// Last line, inclusive.
+    pub end_line: Option<u32>,
+    /// Path of the first symbol (`ChunkManager::load`), or of the headings (`Install > Linux`).
+    pub symbol: Option<String>,
+    /// Path of the enclosing symbol.
+    pub parent: Option<String>,
+    /// Everything defined in the chunk.
+    pub names: Vec<Name>,
+    /// Declarations without bodies, one a line.
+    pub signature: Option<String>,
+    /// Line ranges of leading comments and documentation strings, inclusive, in file lines.
+    pub comment_lines: Vec<(u32, u32)>,
+    /// What the file imports (symbols chunks).
+    pub imports: Vec<String>,
+    /// Keys not listed above.
+    pub extra: Map<String, Value>,
+}
+
+/// A definition within a chunk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Name {
+    pub name: String,
+    /// `function`, `method`, `class`, `struct`, `enum`, `interface`, `trait`, `impl`, `type`, `module`, `macro`,
+    /// `constant`, `field` or `enum_member`.
+    #[serde(default)]
+    pub kind: String,
+    /// 0 at the top level of the file.
+    #[serde(default)]
+    pub depth: u16,
+    /// Visible outside its module.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub exported: bool,
+    /// Declared without a body.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub prototype: bool,
+    /// Lines of the definition with its leading comment; 0 when unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub start_line: u32,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub end_line: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_false(b: &bool) -> bool {
+    !b
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+impl Metadata {
+    /// The part of the metadata that says where the chunk stands; a chunk that only moved changes nothing else.
+    pub(super) fn hash_position(&self, h: &mut Xxh3) {
+        let name_lines = self.names.iter().flat_map(|n| [n.start_line, n.end_line]);
+        let comments = self.comment_lines.iter().flat_map(|(a, b)| [*a, *b]);
+        for n in [self.start_line, self.end_line].into_iter().map(Option::unwrap_or_default).chain(name_lines).chain(comments) {
+            h.update(&n.to_le_bytes());
+        }
+    }
+
+    /// The part that the indexes are made from.
+    pub(super) fn hash_meaning(&self, h: &mut Xxh3) {
+        for s in [&self.file_path, &self.language, &self.symbol, &self.parent, &self.signature] {
+            hash_str(h, s.as_deref().unwrap_or("\0"));
+        }
+        for n in &self.names {
+            hash_str(h, &n.name);
+            hash_str(h, &n.kind);
+            h.update(&[u8::from(n.exported), u8::from(n.prototype)]);
+            h.update(&n.depth.to_le_bytes());
+        }
+        let first = self.start_line.unwrap_or_default();
+        for (a, b) in &self.comment_lines {
+            h.update(&a.wrapping_sub(first).to_le_bytes());
+            h.update(&b.wrapping_sub(first).to_le_bytes());
+        }
+        for import in &self.imports {
+            hash_str(h, import);
+        }
+        if !self.extra.is_empty() {
+            // serde_json's map is sorted, so equal content prints equally.
+            hash_str(h, &Value::Object(self.extra.clone()).to_string());
+        }
+    }
+}
+
+impl Serialize for Metadata {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        macro_rules! entries {
+            ($($field:ident: $present:expr),*) => {
+                $(if $present(&self.$field) { map.serialize_entry(stringify!($field), &self.$field)?; })*
+            };
+        }
+        entries!(file_path: Option::is_some, language: Option::is_some, start_line: Option::is_some, end_line: Option::is_some, symbol: Option::is_some, parent: Option::is_some);
+        entries!(names: |v: &Vec<Name>| !v.is_empty(), signature: Option::is_some, comment_lines: |v: &Vec<(u32, u32)>| !v.is_empty(), imports: |v: &Vec<String>| !v.is_empty());
+        for (key, value) in &self.extra {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Metadata {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(MetadataVisitor)
+    }
+}
+
+struct MetadataVisitor;
+
+impl<'de> Visitor<'de> for MetadataVisitor {
+    type Value = Metadata;
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("a map of metadata")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Metadata, A::Error> {
+        let mut m = Metadata::default();
+        while let Some(key) = map.next_key::<std::borrow::Cow<'de, str>>()? {
+            let raw: &'de RawValue = map.next_value()?;
+            let json = raw.get();
+            let fits = match &*key {
+                "file_path" => read(json, &mut m.file_path),
+                "language" => read(json, &mut m.language),
+                "start_line" => read(json, &mut m.start_line),
+                "end_line" => read(json, &mut m.end_line),
+                "symbol" => read(json, &mut m.symbol),
+                "parent" => read(json, &mut m.parent),
+                "names" => read(json, &mut m.names),
+                "signature" => read(json, &mut m.signature),
+                "comment_lines" => read(json, &mut m.comment_lines),
+                "imports" => read(json, &mut m.imports),
+                _ => false,
+            };
+            if !fits {
+                m.extra.insert(key.into_owned(), serde_json::from_str(json).map_err(serde::de::Error::custom)?);
+            }
+        }
+        Ok(m)
+    }
+}
+
+/// Reads `json` into `field` if it has that shape.
+fn read<T: DeserializeOwned>(json: &str, field: &mut T) -> bool {
+    match serde_json::from_str(json) {
+        Ok(value) => {
+            *field = value;
+            true
+        }
+        Err(_) => false,
+    }
+}

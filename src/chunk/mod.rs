@@ -1,0 +1,14 @@
+//! The data: [`Chunk`], the immutable [`ChunkSet`] and the [`ChunkDelta`] between two of them.
+//!
+//! Pure: no file, no clock, no environment. The JSON shape of a chunk is the project's public contract
+//! (`specs/chunk-format.md`); how chunks lie in files is `store`'s business.
+
+mod delta;
+mod metadata;
+mod record;
+mod set;
+
+pub use delta::{Change, ChunkDelta};
+pub use metadata::{Metadata, Name};
+pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
+pub use set::{ChunkSet, Duplicate};

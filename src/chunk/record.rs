@@ -1,0 +1,202 @@
+//! One chunk and its JSON.
+
+use std::hash::Hash;
+use std::sync::Arc;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Metadata;
+
+/// Unique name of a chunk within its set; cheap to clone.
+pub type ChunkId = Arc<str>;
+
+/// 128-bit XXH3 of some content; equal content has an equal fingerprint in every process and version.
+pub type Fingerprint = u128;
+
+/// The four kinds of chunks, one file each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkType {
+    /// The outline of one source file.
+    Symbols,
+    /// Source of functions, types and the code between them.
+    Definitions,
+    /// Constants, statics, values of enums, configuration.
+    Data,
+    /// Sections of documents.
+    Documentation,
+}
+
+impl ChunkType {
+    /// All types, in the order of their files.
+    pub const ALL: [Self; 4] = [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation];
+
+    /// As in the JSON.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Symbols => "symbols",
+            Self::Definitions => "definitions",
+            Self::Data => "data",
+            Self::Documentation => "documentation",
+        }
+    }
+
+    /// The type of that name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|t| t.as_str() == name)
+    }
+}
+
+/// A searchable piece of a source file, a document or a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chunk {
+    pub id: ChunkId,
+    pub title: String,
+    pub text: String,
+    pub chunk_type: ChunkType,
+    /// Inline vector, any norm; only files of other writers have one.
+    pub embedding: Option<Box<[f32]>>,
+    pub tags: Vec<String>,
+    pub metadata: Metadata,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// Why a chunk of a file cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChunkError {
+    #[error("it has no `id` (a non-empty string is needed)")]
+    NoId,
+    #[error("it has no `text` (a string is needed)")]
+    NoText,
+}
+
+/// A chunk as it stands in a file: everything may be absent.
+#[derive(Deserialize)]
+struct Raw {
+    #[serde(default)]
+    id: Option<String>,
+    #[serde(default)]
+    title: Option<String>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    chunk_type: Option<String>,
+    #[serde(default)]
+    embedding: Option<Vec<f32>>,
+    #[serde(default)]
+    tags: Option<Vec<String>>,
+    #[serde(default)]
+    metadata: Option<Metadata>,
+    #[serde(default)]
+    created_at: Option<DateTime<Utc>>,
+    #[serde(default)]
+    updated_at: Option<DateTime<Utc>>,
+}
+
+#[derive(Serialize)]
+struct Written<'a> {
+    id: &'a str,
+    title: &'a str,
+    text: &'a str,
+    chunk_type: ChunkType,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    embedding: Option<&'a [f32]>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    tags: &'a [String],
+    metadata: &'a Metadata,
+    created_at: DateTime<Utc>,
+    updated_at: DateTime<Utc>,
+}
+
+impl Chunk {
+    /// Reads one chunk object. `file_type` is the type of the file it stands in, taken when the chunk names none
+    /// (or one that is unknown here).
+    ///
+    /// # Errors
+    /// The JSON error, or what the chunk lacks; the first part is the chunk's id where it has one.
+    pub fn from_json(json: &str, file_type: ChunkType) -> Result<Self, (Option<String>, ParseError)> {
+        let raw: Raw = serde_json::from_str(json).map_err(|e| (None, ParseError::Json(e)))?;
+        let Some(id) = raw.id.filter(|id| !id.is_empty()) else { return Err((None, ParseError::Chunk(ChunkError::NoId))) };
+        let Some(text) = raw.text else { return Err((Some(id), ParseError::Chunk(ChunkError::NoText))) };
+        Ok(Self {
+            id: id.into(),
+            title: raw.title.unwrap_or_default(),
+            text,
+            chunk_type: raw.chunk_type.as_deref().and_then(ChunkType::parse).unwrap_or(file_type),
+            embedding: raw.embedding.filter(|v| !v.is_empty()).map(Vec::into_boxed_slice),
+            tags: raw.tags.unwrap_or_default(),
+            metadata: raw.metadata.unwrap_or_default(),
+            created_at: raw.created_at.unwrap_or_default(),
+            updated_at: raw.updated_at.unwrap_or_default(),
+        })
+    }
+
+    /// The chunk as one line of JSON, without a newline.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let written = Written {
+            id: &self.id,
+            title: &self.title,
+            text: &self.text,
+            chunk_type: self.chunk_type,
+            embedding: self.embedding.as_deref(),
+            tags: &self.tags,
+            metadata: &self.metadata,
+            created_at: self.created_at,
+            updated_at: self.updated_at,
+        };
+        // Cannot fail: every map key is a string and no Serialize here returns an error.
+        serde_json::to_string(&written).expect("a chunk is always representable as JSON")
+    }
+
+    /// Fingerprint of every field but the timestamps.
+    #[must_use]
+    pub fn content(&self) -> Fingerprint {
+        let mut h = Xxh3::new();
+        self.hash_indexed(&mut h);
+        for number in self.embedding.as_deref().unwrap_or_default() {
+            h.update(&number.to_le_bytes());
+        }
+        self.metadata.hash_position(&mut h);
+        h.digest128()
+    }
+
+    /// Fingerprint of what the text and vector indexes are made from: all but timestamps, the inline vector and
+    /// where in the file the chunk stands.
+    #[must_use]
+    pub fn indexed(&self) -> Fingerprint {
+        let mut h = Xxh3::new();
+        self.hash_indexed(&mut h);
+        h.digest128()
+    }
+
+    fn hash_indexed(&self, h: &mut Xxh3) {
+        for part in [&*self.id, &self.title, &self.text, self.chunk_type.as_str()] {
+            hash_str(h, part);
+        }
+        for tag in &self.tags {
+            hash_str(h, tag);
+        }
+        self.metadata.hash_meaning(h);
+    }
+}
+
+/// Length first, so that neighbouring strings cannot trade characters.
+pub(super) fn hash_str(h: &mut Xxh3, s: &str) {
+    h.update(&(s.len() as u64).to_le_bytes());
+    h.update(s.as_bytes());
+}
+
+/// What [`Chunk::from_json`] stumbled over.
+#[derive(Debug, thiserror::Error)]
+pub enum ParseError {
+    #[error(transparent)]
+    Json(serde_json::Error),
+    #[error(transparent)]
+    Chunk(ChunkError),
+}

@@ -1,0 +1,33 @@
+//! `cortex clean`: remove what Cortex derived.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::Outcome;
+use super::render::line;
+use super::wire::Project;
+use crate::store::WriteLock;
+
+/// Remove the index (chunks and caches). Configuration and memories are yours and stay.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cortex clean --path ~/src/project")]
+pub(super) struct Args {
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let layout = &project.layout;
+    if !layout.chunks_dir().exists() && !layout.cache_dir().exists() {
+        line(&format!("nothing to remove in {}", layout.dot_cortex().display()))?;
+        return Ok(Outcome::Done);
+    }
+    let _lock = WriteLock::acquire(layout, Duration::from_secs(10))?;
+    layout.clean()?;
+    line(&format!("removed chunks and caches from {}", layout.dot_cortex().display()))?;
+    Ok(Outcome::Done)
+}

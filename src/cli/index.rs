@@ -1,0 +1,68 @@
+//! `cortex index`: bring the index up to date.
+
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use super::Outcome;
+use super::render::{count, duration};
+use super::wire::Project;
+use crate::index::{Mode, Summary};
+
+/// Index a project, or bring its index up to date. Unchanged files are not read again.
+#[derive(clap::Args)]
+#[command(visible_alias = "indexer", after_help = "Example: cortex index --verbose ~/src/project")]
+pub(super) struct Args {
+    /// A directory of the project [default: the current one]
+    path: Option<PathBuf>,
+    /// Parse every file again, and replace chunk files written by other programs
+    #[arg(long)]
+    full: bool,
+    /// Print nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+    /// Print a JSON summary (specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+    /// List every skipped file with the reason
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let mode = if args.full { Mode::Full } else { Mode::Incremental };
+    let summary = project.index(mode, args.quiet || args.json)?;
+    if args.json {
+        super::render::json(&summary)?;
+    } else if !args.quiet {
+        if args.verbose {
+            for (path, reason) in &summary.skipped_files {
+                super::render::line(&format!("skipped {path}: {reason}"))?;
+            }
+        }
+        super::render::line(&one_line(&summary))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// The summary for people.
+pub(super) fn one_line(s: &Summary) -> String {
+    let verb = if s.changed { "indexed" } else { "up to date:" };
+    let mut line = format!("{verb} {} in {}", count(s.n_files, "file"), count(s.n_chunks(), "chunk"));
+    let mut notes = Vec::new();
+    if s.n_parsed > 0 && s.n_parsed < s.n_files {
+        notes.push(format!("{} parsed", s.n_parsed));
+    }
+    if s.n_removed > 0 {
+        notes.push(format!("{} removed", s.n_removed));
+    }
+    let skipped: Vec<String> = s.skipped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    if !skipped.is_empty() {
+        notes.push(format!("skipped {}", skipped.join(", ")));
+    }
+    if !notes.is_empty() {
+        line.push_str(&format!(" ({})", notes.join("; ")));
+    }
+    format!("{line}, {}", duration(s.ms))
+}

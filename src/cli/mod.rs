@@ -1,0 +1,72 @@
+//! The command line: one file a subcommand. Results go to stdout, everything else to stderr.
+//!
+//! Exit codes: 0 done or found, 1 nothing found, 2 an error.
+
+mod clean;
+mod completions;
+mod index;
+mod render;
+mod search;
+mod status;
+mod wire;
+
+use std::io::ErrorKind;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use tracing_subscriber::EnvFilter;
+
+/// Search code, documents and data of a repository, by words and by meaning. Offline.
+#[derive(Parser)]
+#[command(name = "cortex", version, after_help = "Example: cortex search \"where are retries counted\"", arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Search(search::Args),
+    Index(index::Args),
+    Status(status::Args),
+    Clean(clean::Args),
+    Completions(completions::Args),
+}
+
+/// How a command ended, other than by an error.
+enum Outcome {
+    Done,
+    NothingFound,
+}
+
+/// Runs the program.
+#[must_use]
+pub fn run() -> ExitCode {
+    let cli = Cli::parse();
+    // CORTEX_LOG=cortex=debug shows more.
+    let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    let result = match cli.command {
+        Command::Search(args) => search::run(&args),
+        Command::Index(args) => index::run(&args),
+        Command::Status(args) => status::run(&args),
+        Command::Clean(args) => clean::run(&args),
+        Command::Completions(args) => completions::run(&args),
+    };
+    match result {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::NothingFound) => ExitCode::from(1),
+        // `cortex search … | head`: the reader has enough.
+        Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
+        Err(e) => {
+            eprintln!("error: {}", format!("{e:#}").trim_end());
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// The definition of the whole command line.
+#[must_use]
+pub fn command() -> clap::Command {
+    <Cli as clap::CommandFactory>::command()
+}

@@ -1,0 +1,100 @@
+//! Text and JSON on stdout, to the width of the terminal.
+
+use std::io::Write;
+
+use anyhow::Result;
+use console::{Style, Term, style};
+use serde::Serialize;
+
+use crate::chunk::Chunk;
+use crate::search::highlight;
+
+/// Width when the output is no terminal.
+const PLAIN_WIDTH: usize = 120;
+
+/// Columns that a line may take.
+pub(super) fn width() -> usize {
+    Term::stdout().size_checked().map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns)).max(20)
+}
+
+/// Prints one line of the answer.
+pub(super) fn line(text: &str) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// Prints the answer as JSON.
+pub(super) fn json(value: &impl Serialize) -> Result<()> {
+    let mut out = std::io::stdout().lock();
+    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
+    Ok(writeln!(out)?)
+}
+
+/// `1 file`, `2 files`.
+pub(super) fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+}
+
+/// `340 ms`, `12.3 s`.
+pub(super) fn duration(ms: u64) -> String {
+    if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
+}
+
+/// `path:start-end` of a chunk.
+pub(super) fn place(chunk: &Chunk, path: &str) -> String {
+    match (chunk.metadata.start_line, chunk.metadata.end_line) {
+        (Some(a), Some(b)) if a != b => format!("{path}:{a}-{b}"),
+        (Some(a), _) => format!("{path}:{a}"),
+        _ => path.to_string(),
+    }
+}
+
+/// The `n_lines` lines of a chunk that hold most of the query's words, numbered, with the words marked.
+pub(super) fn snippet(chunk: &Chunk, query: &str, n_lines: usize) -> Vec<String> {
+    let lines: Vec<&str> = chunk.text.lines().collect();
+    let marks: Vec<_> = lines.iter().map(|l| highlight(l, query)).collect();
+    let n = n_lines.min(lines.len());
+    // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
+    let score = |start: usize| marks[start..start + n].iter().map(Vec::len).sum::<usize>() * 2 + usize::from(start == 0) * 3;
+    let start = (0..=lines.len() - n).max_by_key(|s| (score(*s), std::cmp::Reverse(*s))).unwrap_or(0);
+    let first = chunk.metadata.start_line.unwrap_or(1) as usize;
+    let room = width().saturating_sub(8);
+    let numbered = chunk.metadata.start_line.is_some();
+    (start..start + n)
+        .map(|i| {
+            let text = marked(lines[i], &marks[i], room);
+            if numbered { format!("{} {text}", style(format!("{:>6}", first + i)).dim()) } else { format!("       {text}") }
+        })
+        .collect()
+}
+
+/// A line cut to `room` columns, tabs as two spaces, marked ranges in bold.
+fn marked(line: &str, marks: &[std::ops::Range<usize>], room: usize) -> String {
+    let bold = Style::new().bold().yellow();
+    let mut out = String::new();
+    let mut used = 0;
+    let mut marks = marks.iter().peekable();
+    let mut chars = line.char_indices().peekable();
+    while let Some((i, c)) = chars.next() {
+        while marks.peek().is_some_and(|m| m.end <= i) {
+            marks.next();
+        }
+        let shown = match c {
+            '\t' => "  ".to_string(),
+            // Nothing in a file may speak to the terminal.
+            c if c.is_control() => "·".to_string(),
+            c => c.to_string(),
+        };
+        let columns = console::measure_text_width(&shown);
+        if used + columns > room.saturating_sub(usize::from(chars.peek().is_some())) {
+            out.push('…');
+            break;
+        }
+        used += columns;
+        if marks.peek().is_some_and(|m| m.contains(&i)) {
+            out.push_str(&bold.apply_to(shown).to_string());
+        } else {
+            out.push_str(&shown);
+        }
+    }
+    out
+}

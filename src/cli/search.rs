@@ -1,0 +1,270 @@
+//! `cortex search`: ranked results for a question.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::ValueEnum;
+use console::style;
+use serde::Serialize;
+
+use super::Outcome;
+use super::render::{self, line, place};
+use super::wire::Project;
+use crate::chunk::{Chunk, ChunkType};
+use crate::config::{MAX_LIMIT, globs};
+use crate::index::{IndexError, Mode};
+use crate::live::Snapshot;
+use crate::search::{Filter, Hit, Query, Results};
+
+/// Search the project of the current directory. Indexes it first if that is needed.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex search \"how are two versions of a chunk set compared\"
+  cortex search ChunkManager::reload --context 20
+  cortex search --exact '\"write lock\" OR name:acquire' --in src/store
+  cortex search retry --lang rust --type definitions --json
+
+Exit codes: 0 found, 1 nothing found, 2 error.")]
+pub(super) struct Args {
+    /// A question, some words, or an identifier
+    #[arg(required = true, num_args = 1..)]
+    query: Vec<String>,
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// How many results [default: 10]
+    #[arg(short = 'n', long, value_name = "N")]
+    limit: Option<usize>,
+    /// Only chunks of these types
+    #[arg(long = "type", value_name = "TYPE", value_delimiter = ',')]
+    types: Vec<TypeArg>,
+    /// Only these languages (rust, python, markdown …)
+    #[arg(long = "lang", value_name = "LANG", value_delimiter = ',')]
+    languages: Vec<String>,
+    /// Only paths that match one of these globs
+    #[arg(long = "in", value_name = "GLOB")]
+    paths: Vec<String>,
+    /// Only chunks with all of these tags
+    #[arg(long = "tag", value_name = "TAG")]
+    tags: Vec<String>,
+    /// Query syntax instead of ranking by meaning: words (all must occur), "phrases", OR, +word, -word, field:word
+    #[arg(long)]
+    exact: bool,
+    /// Print JSON (specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+    /// Show what each score is made of
+    #[arg(long)]
+    explain: bool,
+    /// Search the index as it is, even if files changed since
+    #[arg(long)]
+    no_index: bool,
+    /// Lines shown of each result, 0 for none [default: 6]
+    #[arg(long, short = 'C', value_name = "N")]
+    context: Option<usize>,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TypeArg {
+    Symbols,
+    Definitions,
+    Data,
+    Documentation,
+}
+
+impl From<TypeArg> for ChunkType {
+    fn from(t: TypeArg) -> Self {
+        match t {
+            TypeArg::Symbols => Self::Symbols,
+            TypeArg::Definitions => Self::Definitions,
+            TypeArg::Data => Self::Data,
+            TypeArg::Documentation => Self::Documentation,
+        }
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let text = args.query.join(" ");
+    let query = Query::new(&text);
+    if query.is_empty() {
+        bail!("the query is empty: ask a question, or give some words or an identifier");
+    }
+    let project = Project::open(args.path.as_deref())?;
+    let limit = args.limit.unwrap_or(project.config.limit);
+    if !(1..=MAX_LIMIT).contains(&limit) {
+        bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
+    }
+    let filter = Filter {
+        types: args.types.iter().map(|t| (*t).into()).collect(),
+        languages: args.languages.iter().map(|l| l.to_lowercase()).collect(),
+        paths: globs(&args.paths).map_err(|e| anyhow::anyhow!("--in: {e}"))?,
+        tags: args.tags.clone(),
+    };
+    if !args.no_index {
+        refresh(&project)?;
+    }
+    let manager = project.load()?;
+    let snapshot = manager.current();
+    if snapshot.code.chunks().is_empty() && args.no_index {
+        bail!("{} has no index yet: run `cortex index`, or search without --no-index", project.layout.root().display());
+    }
+    let results = if args.exact {
+        snapshot.code.search_exact(&text, &filter, limit)?
+    } else {
+        snapshot.code.search(&query, &manager.embedder().embed_query(&query.text)?, &filter, limit)?
+    };
+    let context = args.context.unwrap_or(project.config.context);
+    if args.json {
+        render::json(&Reply::new(&text, &snapshot, &results, args.explain, context))?;
+    } else {
+        for warning in &snapshot.warnings {
+            eprintln!("warning: {warning}");
+        }
+        for hit in &results.hits {
+            print_hit(hit, &text, context, args.explain)?;
+        }
+        if results.hits.is_empty() {
+            eprintln!("nothing found in {} chunks", snapshot.code.chunks().len());
+        }
+    }
+    Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+}
+
+/// Brings the index up to date before it is searched. If that cannot be done, an index that is there is still searched.
+fn refresh(project: &Project) -> Result<()> {
+    if !project.indexer().is_stale() {
+        return Ok(());
+    }
+    let first = !project.layout.manifest().exists();
+    match project.index(Mode::Incremental, false) {
+        Ok(summary) => {
+            if first {
+                eprintln!("{}", super::index::one_line(&summary));
+            }
+            Ok(())
+        }
+        Err(e) if first || !matches!(e.downcast_ref::<IndexError>(), Some(IndexError::Lock(_) | IndexError::Write(_))) => Err(e),
+        Err(e) => {
+            eprintln!("warning: {e:#}; searching the index as it was");
+            Ok(())
+        }
+    }
+}
+
+fn print_hit(hit: &Hit, query: &str, context: usize, explain: bool) -> Result<()> {
+    let what = if hit.chunk.title == *hit.path { "" } else { &hit.chunk.title };
+    let place = place(&hit.chunk, &hit.path);
+    let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
+    let what = console::truncate_str(what, room, "…");
+    line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
+    if context > 0 {
+        for l in render::snippet(&hit.chunk, query, context) {
+            line(&l)?;
+        }
+    }
+    if !hit.others.is_empty() {
+        let also: Vec<String> = hit.others.iter().map(|c| also(c)).collect();
+        let text = format!("   also {}", also.join(", "));
+        line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
+    }
+    if explain {
+        line(&format!("   score {:.3}", hit.score))?;
+        for t in &hit.terms {
+            line(&format!("   {:>8.3} = {:.3} × {:+.2} {}", t.contribution(), t.value, t.weight, t.feature))?;
+        }
+    }
+    line("")
+}
+
+fn also(chunk: &Chunk) -> String {
+    let symbol = chunk.metadata.symbol.as_deref().unwrap_or("");
+    format!("{} {symbol}", place(chunk, "").trim_start_matches(':')).trim_end().to_string()
+}
+
+/// The JSON answer; documented in specs/cli-json.md.
+#[derive(Serialize)]
+struct Reply<'a> {
+    query: &'a str,
+    generation: u64,
+    n_chunks: usize,
+    total: usize,
+    results: Vec<Row<'a>>,
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    warnings: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Row<'a> {
+    file_path: &'a str,
+    #[serde(flatten)]
+    chunk: Span<'a>,
+    score: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+    others: Vec<Span<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explain: Option<Vec<Part>>,
+}
+
+#[derive(Serialize)]
+struct Span<'a> {
+    chunk_id: &'a str,
+    chunk_type: ChunkType,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    language: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    symbol: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    start_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u32>,
+}
+
+#[derive(Serialize)]
+struct Part {
+    feature: &'static str,
+    value: f64,
+    weight: f64,
+    contribution: f64,
+}
+
+impl<'a> Reply<'a> {
+    fn new(query: &'a str, snapshot: &'a Snapshot, results: &'a Results, explain: bool, context: usize) -> Self {
+        let row = |hit: &'a Hit| Row {
+            file_path: &hit.path,
+            chunk: Span::new(&hit.chunk),
+            score: hit.score,
+            text: (context > 0).then_some(&*hit.chunk.text),
+            others: hit.others.iter().map(|c| Span::new(c)).collect(),
+            explain: explain.then(|| {
+                let part =
+                    |t: &crate::search::Term| Part { feature: t.feature, value: t.value, weight: t.weight, contribution: t.contribution() };
+                hit.terms.iter().map(part).collect()
+            }),
+        };
+        Self {
+            query,
+            generation: snapshot.generation,
+            n_chunks: snapshot.code.chunks().len(),
+            total: results.total,
+            results: results.hits.iter().map(row).collect(),
+            warnings: &snapshot.warnings,
+        }
+    }
+}
+
+impl<'a> Span<'a> {
+    fn new(chunk: &'a Chunk) -> Self {
+        let m = &chunk.metadata;
+        Self {
+            chunk_id: &chunk.id,
+            chunk_type: chunk.chunk_type,
+            title: &chunk.title,
+            language: m.language.as_deref(),
+            symbol: m.symbol.as_deref(),
+            start_line: m.start_line,
+            end_line: m.end_line,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! `cortex status`: what is indexed.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::Outcome;
+use super::render::{count, json, line};
+use super::wire::Project;
+use crate::chunk::ChunkType;
+use crate::store::SourceTable;
+
+/// Show what is indexed, how old it is and what was skipped.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cortex status --json")]
+pub(super) struct Args {
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// Print JSON (specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+    /// List every skipped file with the reason
+    #[arg(long, short)]
+    verbose: bool,
+}
+
+#[derive(Serialize)]
+struct Status {
+    root: PathBuf,
+    generation: u64,
+    /// Another program wrote the chunk files.
+    foreign: bool,
+    indexed_at: Option<String>,
+    /// Files changed since then.
+    stale: bool,
+    n_files: usize,
+    n_chunks: usize,
+    chunks: BTreeMap<&'static str, usize>,
+    languages: BTreeMap<String, usize>,
+    skipped: BTreeMap<String, usize>,
+    skipped_files: BTreeMap<String, String>,
+    warnings: Vec<String>,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let manager = project.load()?;
+    let snapshot = manager.current();
+    let chunks = snapshot.code.chunks();
+    let table = SourceTable::read(&project.layout).unwrap_or_default();
+    let mut languages: BTreeMap<String, usize> = BTreeMap::new();
+    for path in chunks.files() {
+        let language = chunks.by_file(path).find_map(|c| c.metadata.language.clone());
+        *languages.entry(language.unwrap_or_else(|| "unknown".into())).or_default() += 1;
+    }
+    let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
+    let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
+    for reason in skipped_files.values() {
+        *skipped.entry(reason.split(':').next().unwrap_or(reason).to_string()).or_default() += 1;
+    }
+    let status = Status {
+        root: project.layout.root().to_path_buf(),
+        generation: snapshot.generation,
+        foreign: snapshot.local && !chunks.is_empty(),
+        indexed_at: Some(table.indexed_at).filter(|t| !t.is_empty()),
+        stale: project.indexer().is_stale(),
+        n_files: chunks.files().count(),
+        n_chunks: chunks.len(),
+        chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
+        languages,
+        skipped,
+        skipped_files,
+        warnings: snapshot.warnings.clone(),
+    };
+    if args.json {
+        json(&status)?
+    } else {
+        print(&status, args.verbose)?
+    }
+    Ok(if status.n_chunks == 0 { Outcome::NothingFound } else { Outcome::Done })
+}
+
+fn print(s: &Status, verbose: bool) -> Result<()> {
+    line(&format!("project     {}", s.root.display()))?;
+    if s.n_chunks == 0 {
+        line("index       none yet: run `cortex index`")?;
+        return Ok(());
+    }
+    let whose = if s.foreign { ", written by another program" } else { "" };
+    line(&format!("index       generation {}{whose}", s.generation))?;
+    if let Some(at) = &s.indexed_at {
+        let age =
+            chrono::DateTime::parse_from_rfc3339(at).map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
+        line(&format!("age         {age}, {}", if s.stale { "files changed since" } else { "up to date" }))?;
+    }
+    let list = |m: &mut dyn Iterator<Item = (String, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
+    line(&format!("chunks      {} ({})", s.n_chunks, list(&mut s.chunks.iter().map(|(k, n)| (k.to_string(), *n)))))?;
+    let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.clone(), *n)).collect();
+    languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    line(&format!("files       {} ({})", s.n_files, list(&mut languages.into_iter())))?;
+    if !s.skipped.is_empty() {
+        line(&format!("skipped     {}", list(&mut s.skipped.iter().map(|(k, n)| (k.clone(), *n)))))?;
+    }
+    if verbose {
+        for (path, reason) in &s.skipped_files {
+            line(&format!("  {path}: {reason}"))?;
+        }
+    }
+    for warning in &s.warnings {
+        eprintln!("warning: {warning}");
+    }
+    Ok(())
+}
+
+fn ago(age: chrono::TimeDelta) -> String {
+    let (d, h, m) = (age.num_days(), age.num_hours(), age.num_minutes());
+    let unit = |n: i64, what| format!("{} ago", count(usize::try_from(n).unwrap_or(0), what));
+    match () {
+        () if d > 0 => unit(d, "day"),
+        () if h > 0 => unit(h, "hour"),
+        () if m > 0 => unit(m, "minute"),
+        () => "just now".into(),
+    }
+}

@@ -1,0 +1,261 @@
+//! Settings: `.cortex/config.toml`, then `CORTEX_*`, then flags; resolved and checked once.
+//!
+//! The table [`KEYS`] is the only list of settings: unknown keys are told apart by it, the environment is read by it,
+//! and the documentation is tested against it.
+
+use std::path::{Path, PathBuf};
+
+use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::Deserialize;
+
+/// Every setting: key, default as it would be written, meaning.
+pub const KEYS: &[(&str, &str, &str)] = &[
+    ("index.max_file_bytes", "1048576", "Larger files are skipped."),
+    ("index.exclude", "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
+    ("search.limit", "10", "How many results `cortex search` prints."),
+    ("search.context", "6", "How many lines of each result it shows."),
+];
+
+/// Resolved settings.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Larger files are skipped, in bytes.
+    pub max_file_bytes: u64,
+    /// Paths that are not indexed.
+    pub exclude: GlobSet,
+    /// The same as they were written.
+    pub exclude_patterns: Vec<String>,
+    /// Results that a search prints.
+    pub limit: usize,
+    /// Lines that are shown of each.
+    pub context: usize,
+}
+
+/// Most results that may be asked for.
+pub const MAX_LIMIT: usize = 1000;
+
+/// What a source of settings says; `None`: nothing.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawConfig {
+    index: RawIndex,
+    search: RawSearch,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawIndex {
+    max_file_bytes: Option<u64>,
+    exclude: Option<Vec<String>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawSearch {
+    limit: Option<usize>,
+    context: Option<usize>,
+}
+
+/// A setting that cannot be used. The message names where it stands and what would do.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{place}: {message}")]
+pub struct ConfigError {
+    place: String,
+    message: String,
+}
+
+impl ConfigError {
+    fn new(place: impl Into<String>, message: impl Into<String>) -> Self {
+        Self { place: place.into(), message: message.into() }
+    }
+}
+
+impl Config {
+    /// Reads the settings: `file` if it is there, overridden by the variables of `env` (name, value).
+    ///
+    /// # Errors
+    /// A file that cannot be read or parsed, an unknown key, a value of the wrong shape.
+    pub fn load(file: &Path, env: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
+        let mut table = match std::fs::read_to_string(file) {
+            Ok(text) => parse(file, &text)?,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
+            Err(e) => return Err(ConfigError::new(file.display().to_string(), e.to_string())),
+        };
+        for (name, value) in env {
+            set_from_env(&mut table, &name, &value)?;
+        }
+        let raw: RawConfig = table.try_into().map_err(|e: toml::de::Error| ConfigError::new(place(file), e.message()))?;
+        Self::resolve(raw, file)
+    }
+
+    fn resolve(raw: RawConfig, file: &Path) -> Result<Self, ConfigError> {
+        let exclude_patterns = raw.index.exclude.unwrap_or_default();
+        let exclude = globs(&exclude_patterns).map_err(|message| ConfigError::new(place(file), format!("index.exclude: {message}")))?;
+        let limit = raw.search.limit.unwrap_or(10);
+        if !(1..=MAX_LIMIT).contains(&limit) {
+            return Err(ConfigError::new(place(file), format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
+        }
+        Ok(Self {
+            max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
+            exclude,
+            exclude_patterns,
+            limit,
+            context: raw.search.context.unwrap_or(6),
+        })
+    }
+}
+
+fn place(file: &Path) -> String {
+    format!("{} (or CORTEX_*)", file.display())
+}
+
+/// A set of path globs: `src/**`, `*.rs` (any folder), `docs` (that folder and all in it).
+///
+/// # Errors
+/// The glob that is not well-formed, and why.
+pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let p = pattern.trim_start_matches("./").trim_end_matches('/');
+        let mut forms = vec![p.to_string(), format!("{p}/**")];
+        if !p.contains('/') {
+            forms.extend([format!("**/{p}"), format!("**/{p}/**")]);
+        }
+        for form in forms {
+            set.add(
+                GlobBuilder::new(&form).literal_separator(true).build().map_err(|e| format!("`{pattern}` is not a glob: {}", e.kind()))?,
+            );
+        }
+    }
+    set.build().map_err(|e| e.to_string())
+}
+
+fn parse(file: &Path, text: &str) -> Result<toml::Table, ConfigError> {
+    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+        let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
+        ConfigError::new(format!("{}:{line}", file.display()), e.message())
+    })?;
+    for (section, value) in &table {
+        let keys: Vec<String> = match value.as_table() {
+            Some(inner) => inner.keys().map(|k| format!("{section}.{k}")).collect(),
+            None => vec![section.clone()],
+        };
+        for key in keys.iter().filter(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
+            let last = key.rsplit('.').next().unwrap_or(key);
+            let line = text.lines().position(|l| l.trim_start().starts_with(last)).map_or(1, |i| i + 1);
+            return Err(ConfigError::new(format!("{}:{line}", file.display()), unknown(key, KEYS.iter().map(|k| k.0.to_string()))));
+        }
+    }
+    Ok(table)
+}
+
+fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {
+    let distance = |k: &String| {
+        let last = |s: &str| s.rsplit(['.']).next().unwrap_or(s).to_string();
+        strsim::damerau_levenshtein(k, key).min(strsim::damerau_levenshtein(&last(k), &last(key)))
+    };
+    let all: Vec<String> = known.collect();
+    match all.iter().min_by_key(|k| distance(k)).filter(|k| distance(k) <= 1 + key.len() / 3) {
+        Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
+        None => format!("there is no setting `{key}`; there are {}", all.join(", ")),
+    }
+}
+
+/// `CORTEX_SEARCH_LIMIT=5` sets `search.limit`. Numbers and lists are written as in the file; a plain word is a list of one.
+fn set_from_env(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ConfigError> {
+    const NOT_SETTINGS: [&str; 1] = ["CORTEX_LOG"];
+    if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
+        return Ok(());
+    }
+    let env_name = |key: &str| format!("CORTEX_{}", key.replace('.', "_").to_uppercase());
+    let Some((key, default, _)) = KEYS.iter().find(|(key, ..)| env_name(key) == name) else {
+        return Err(ConfigError::new("environment", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
+    };
+    let parsed = match format!("x = {value}").parse::<toml::Table>() {
+        Ok(mut t) => t.remove("x").unwrap_or(toml::Value::String(value.into())),
+        Err(_) => toml::Value::String(value.into()),
+    };
+    let parsed =
+        if default.starts_with('[') && !parsed.is_array() { toml::Value::Array(vec![toml::Value::String(value.into())]) } else { parsed };
+    // Every key of the table has a section: a test goes through it.
+    let (section, key) = key.split_once('.').unwrap_or(("", key));
+    let section = table.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
+    if let Some(section) = section.as_table_mut() {
+        section.insert(key.to_string(), parsed);
+    }
+    Ok(())
+}
+
+/// The user's home directory, from the environment.
+#[must_use]
+pub fn home() -> Option<PathBuf> {
+    std::env::home_dir()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.toml");
+        std::fs::write(&file, text).unwrap();
+        Config::load(&file, env.iter().map(|(k, v)| (k.to_string(), v.to_string())))
+    }
+
+    #[test]
+    fn environment_beats_file_beats_default() {
+        assert_eq!(load("", &[]).unwrap().limit, 10);
+        assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
+        assert_eq!(load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")]).unwrap().limit, 7);
+        assert_eq!(load("", &[("CORTEX_INDEX_EXCLUDE", "gen")]).unwrap().exclude_patterns, ["gen"]);
+        assert_eq!(load("", &[("CORTEX_INDEX_EXCLUDE", "['a', 'b']")]).unwrap().exclude_patterns, ["a", "b"]);
+    }
+
+    #[test]
+    fn an_unknown_key_names_its_line_and_the_nearest() {
+        let e = load("# x\n[search]\nlimitt = 3", &[]).unwrap_err().to_string();
+        assert!(e.contains("config.toml:3") && e.contains("did you mean `search.limit`"), "{e}");
+        let e = load("", &[("CORTEX_SEARCH_LIMITS", "3")]).unwrap_err().to_string();
+        assert!(e.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{e}");
+        let e = load("[colours]\nred = 1", &[]).unwrap_err().to_string();
+        assert!(e.contains("there are index.max_file_bytes"), "{e}");
+    }
+
+    #[test]
+    fn bad_values_are_told() {
+        for (text, what) in [
+            ("[search]\nlimit = 0", "from 1 to 1000"),
+            ("[search]\nlimit = \"x\"", "invalid type"),
+            ("[index]\nexclude = [\"a[\"]", "is not a glob"),
+            ("[search\nlimit = 1", "config.toml:1"),
+        ] {
+            let e = load(text, &[]).unwrap_err().to_string();
+            assert!(e.contains(what), "{text}: {e}");
+        }
+    }
+
+    #[test]
+    fn every_key_has_a_section_and_is_read() {
+        for (key, default, _) in KEYS {
+            let (section, name) = key.split_once('.').unwrap();
+            load(&format!("[{section}]\n{name} = {default}"), &[]).unwrap();
+        }
+    }
+
+    #[test]
+    fn globs_match_files_and_folders() {
+        let set = globs(&["src/live".into(), "*.md".into(), "gen".into(), "a/*.rs".into()]).unwrap();
+        for (path, want) in [
+            ("src/live/mod.rs", true),
+            ("README.md", true),
+            ("docs/x.md", true),
+            ("x/gen/y.rs", true),
+            ("a/b.rs", true),
+            ("a/b/c.rs", false),
+            ("src/lives.rs", false),
+        ] {
+            assert_eq!(set.is_match(path), want, "{path}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! Text → vectors: the [`Embedder`] trait, the bundled static model, and [`passage`], the one place that says what of a
+//! chunk is embedded.
+
+mod passage;
+mod static_model;
+
+pub use passage::{Passage, passage};
+pub use static_model::StaticModel;
+
+/// Turns text into vectors. Vectors of two embedders, as told by their ids, never mix.
+pub trait Embedder: Send + Sync {
+    /// Names model and version; part of the vector cache's file name.
+    fn id(&self) -> &str;
+
+    /// Length of its vectors.
+    fn dimensions(&self) -> usize;
+
+    /// One vector for each passage: `[f32; dimensions]`, L2-normalised, or all zero when the passage has no token that
+    /// the model knows. Uses all cores.
+    ///
+    /// # Errors
+    /// When the model cannot be asked (a remote one).
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError>;
+
+    /// The vector of a query: `[f32; dimensions]`, L2-normalised or all zero.
+    ///
+    /// # Errors
+    /// When the model cannot be asked (a remote one).
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError>;
+}
+
+/// Why there is no vector.
+#[derive(Debug, thiserror::Error)]
+#[error("{embedder}: {message}")]
+pub struct EmbedError {
+    pub embedder: String,
+    pub message: String,
+}

@@ -1,0 +1,237 @@
+//! The bundled model: a vector for each token, summed and normalised. No network, no runtime, deterministic.
+//!
+//! Format, tokens and origin: `model/README.md`.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+use super::{EmbedError, Embedder, Passage};
+
+static BYTES: &[u8] = include_bytes!("model/cortex-static-256.bin");
+const ID: &str = "cortex-static-256";
+/// Weight of the passage's place beside its text; .75 to 1 are level.
+const PLACE_WEIGHT: f32 = 0.75;
+/// Longer words are no words.
+const MAX_WORD: usize = 60;
+
+type Vocabulary = HashMap<&'static [u8], u32, Xxh3DefaultBuilder>;
+
+/// A token table with one int8 row and one scale for each token.
+pub struct StaticModel {
+    dimensions: usize,
+    scale: Vec<f32>,
+    table: &'static [u8],
+    /// Tokens that start a word.
+    words: Vocabulary,
+    /// Tokens that go on within a word (written `##piece`).
+    pieces: Vocabulary,
+}
+
+impl StaticModel {
+    /// The model in this binary, read once a process.
+    #[must_use]
+    pub fn bundled() -> Arc<Self> {
+        static MODEL: OnceLock<Arc<StaticModel>> = OnceLock::new();
+        let read = || {
+            // Cannot fail: the file is part of the source and a test reads it.
+            Arc::new(Self::parse(BYTES).expect("the bundled model is well-formed"))
+        };
+        MODEL.get_or_init(read).clone()
+    }
+
+    fn parse(bytes: &'static [u8]) -> Option<Self> {
+        let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
+        if !bytes.starts_with(b"SEM1") {
+            return None;
+        }
+        let (rows, dimensions) = (number(4)?, number(8)?);
+        let (scale, rest) = bytes.get(12..)?.split_at_checked(4 * rows)?;
+        let (table, vocabulary) = rest.split_at_checked(rows * dimensions)?;
+        let mut words = Vocabulary::with_capacity_and_hasher(rows, Xxh3DefaultBuilder);
+        let mut pieces = Vocabulary::with_capacity_and_hasher(rows, Xxh3DefaultBuilder);
+        for (i, token) in vocabulary.split(|b| *b == b'\n').enumerate() {
+            let i = u32::try_from(i).ok()?;
+            match token.strip_prefix(b"##") {
+                _ if token == b"[UNK]" => None,
+                Some(piece) => pieces.insert(piece, i),
+                None => words.insert(token, i),
+            };
+        }
+        let scale = scale.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)).collect();
+        Some(Self { dimensions, scale, table, words, pieces })
+    }
+
+    /// Appends the row of each token of `text`.
+    fn tokens(&self, text: &str, out: &mut Vec<u32>) {
+        let mut word = [0u8; MAX_WORD];
+        for run in Runs(text.as_bytes()) {
+            if let Some(word) = word.get_mut(..run.len()) {
+                word.copy_from_slice(run);
+                word.make_ascii_lowercase();
+                self.word(word, out);
+            }
+        }
+    }
+
+    /// Appends the rows of one lower-case word: itself, else its longest pieces from the left, else nothing.
+    fn word(&self, word: &[u8], out: &mut Vec<u32>) {
+        if let Some(row) = self.words.get(word) {
+            out.push(*row);
+            return;
+        }
+        if word[0].is_ascii_digit() {
+            return;
+        }
+        let (before, mut start) = (out.len(), 0);
+        while start < word.len() {
+            let vocabulary = if start == 0 { &self.words } else { &self.pieces };
+            let longest = (start + 1..=word.len()).rev().find_map(|end| Some((end, *vocabulary.get(&word[start..end])?)));
+            let Some((end, row)) = longest else {
+                out.truncate(before);
+                return;
+            };
+            out.push(row);
+            start = end;
+        }
+    }
+
+    /// The normalised sum of the tokens' vectors; zero without tokens.
+    fn encode(&self, text: &str) -> Vec<f32> {
+        let mut tokens = Vec::with_capacity(text.len() / 4);
+        self.tokens(text, &mut tokens);
+        let mut sum = vec![0f32; self.dimensions];
+        for &token in &tokens {
+            let scale = self.scale[token as usize];
+            let row = &self.table[token as usize * self.dimensions..][..self.dimensions];
+            for (x, q) in sum.iter_mut().zip(row) {
+                *x += scale * f32::from(q.cast_signed());
+            }
+        }
+        normalise(&mut sum);
+        sum
+    }
+}
+
+impl Embedder for StaticModel {
+    fn id(&self) -> &str {
+        ID
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(passages
+            .par_iter()
+            .map(|p| {
+                let mut vector = self.encode(p.text);
+                for (x, y) in vector.iter_mut().zip(self.encode(&p.place)) {
+                    *x += PLACE_WEIGHT * y;
+                }
+                normalise(&mut vector);
+                vector
+            })
+            .collect())
+    }
+
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(self.encode(query))
+    }
+}
+
+fn normalise(vector: &mut [f32]) {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        vector.iter_mut().for_each(|x| *x /= norm);
+    }
+}
+
+/// The words of a text: runs of ASCII letters cut at camel-case humps, and runs of digits.
+struct Runs<'a>(&'a [u8]);
+
+impl<'a> Iterator for Runs<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let start = self.0.iter().position(u8::is_ascii_alphanumeric)?;
+        let text = &self.0[start..];
+        let run = |from: usize, class: fn(&u8) -> bool| text[from..].iter().position(|b| !class(b)).map_or(text.len(), |n| from + n);
+        let end = if text[0].is_ascii_digit() {
+            run(0, u8::is_ascii_digit)
+        } else if text[0].is_ascii_lowercase() {
+            run(0, u8::is_ascii_lowercase)
+        } else {
+            let upper = run(0, u8::is_ascii_uppercase);
+            match text.get(upper) {
+                // `HTTPServer`: the last capital starts the next word; `Server`: it starts this one.
+                Some(b) if b.is_ascii_lowercase() && upper > 1 => upper - 1,
+                Some(b) if b.is_ascii_lowercase() => run(upper, u8::is_ascii_lowercase),
+                _ => upper,
+            }
+        };
+        self.0 = &text[end..];
+        Some(&text[..end])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn expected() -> Value {
+        serde_json::from_str(include_str!("model/expected.json")).unwrap()
+    }
+
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        a.iter().zip(b).map(|(x, y)| x * y).sum()
+    }
+
+    #[test]
+    fn agrees_with_the_reference_vectors() {
+        let model = StaticModel::bundled();
+        let expected = expected();
+        for text in expected["texts"].as_array().unwrap() {
+            let t = text["text"].as_str().unwrap();
+            let mut tokens = Vec::new();
+            model.tokens(t, &mut tokens);
+            let want: Vec<u32> = serde_json::from_value(text["token_ids"].clone()).unwrap();
+            assert_eq!(tokens, want, "tokens of {t:?}");
+            let vector = model.encode(t);
+            let head: Vec<f32> = serde_json::from_value(text["vector_head"].clone()).unwrap();
+            for (a, b) in vector.iter().zip(&head) {
+                assert!((a - b).abs() < 1e-4, "{t:?}: {a} is not {b}");
+            }
+            let norm = text["norm"].as_f64().unwrap() as f32;
+            assert!((dot(&vector, &vector).sqrt() - norm).abs() < 1e-4, "norm of {t:?}");
+        }
+    }
+
+    #[test]
+    fn agrees_with_the_reference_cosines() {
+        let model = StaticModel::bundled();
+        let expected = expected();
+        let texts: Vec<Vec<f32>> =
+            expected["texts"].as_array().unwrap().iter().map(|t| model.encode(t["text"].as_str().unwrap())).collect();
+        let cosines: Vec<Vec<f32>> = serde_json::from_value(expected["cosine"].clone()).unwrap();
+        for (a, row) in texts.iter().zip(&cosines) {
+            for (b, want) in texts.iter().zip(row) {
+                assert!((dot(a, b) - want).abs() < 1e-4);
+            }
+        }
+    }
+
+    #[test]
+    fn place_counts_and_keys_tell_passages_apart() {
+        let model = StaticModel::bundled();
+        let at = |place: &str| Passage { text: "fn load() {}", place: place.into() };
+        let vectors = model.embed_passages(&[at("live manager.rs"), at("store vectors.rs")]).unwrap();
+        assert!(dot(&vectors[0], &vectors[1]) < 0.99);
+        assert_ne!(at("a b").key(), at("a c").key());
+    }
+}

@@ -1,0 +1,290 @@
+//! Chunks of a parsed source file: its outline (symbols), its definitions, its data.
+
+use std::fmt::Write as _;
+
+use super::pieces::{split, with_text};
+use super::{ChunkType, Draft, Lines, MAX_BYTES, MIN_BYTES, Name, file_name};
+use crate::syntax::{Grammar, Outline, Symbol, SymbolKind};
+
+/// A run of lines that belongs together.
+#[derive(Debug, Clone)]
+struct Piece {
+    first: u32,
+    last: u32,
+    /// The symbol that encloses it, when it is not the whole of one.
+    parent: Option<usize>,
+    /// Constants only.
+    data: bool,
+    /// The symbol of which this is one of several parts.
+    part_of: Option<usize>,
+}
+
+/// A piece without a symbol and smaller than this joins its neighbour, whatever that is.
+const CRUMB_BYTES: usize = 200;
+/// Signatures kept for one chunk.
+const MAX_SIGNATURES: usize = 24;
+/// Leading comment of a file that its outline quotes.
+const MAX_HEAD_BYTES: usize = 600;
+
+/// All chunks of the file.
+pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &Lines) -> Vec<Draft> {
+    let tree = Tree { grammar, outline, lines, children: children(outline) };
+    let mut pieces = Vec::new();
+    tree.level(None, 1, lines.len(), &mut pieces);
+    let pieces = tree.merge(pieces);
+    let mut out = vec![tree.outline_draft(path)];
+    out.extend(pieces.iter().flat_map(|p| with_text(tree.draft(path, p), lines)));
+    out.extend(tree.enum_values());
+    out
+}
+
+struct Tree<'a> {
+    grammar: &'a Grammar,
+    outline: &'a Outline,
+    lines: &'a Lines<'a>,
+    /// Children of each symbol, and of the file (last).
+    children: Vec<Vec<usize>>,
+}
+
+fn children(outline: &Outline) -> Vec<Vec<usize>> {
+    let n = outline.symbols.len();
+    let mut children = vec![Vec::new(); n + 1];
+    for (i, s) in outline.symbols.iter().enumerate() {
+        children[s.parent.unwrap_or(n)].push(i);
+    }
+    children
+}
+
+impl Tree<'_> {
+    fn symbol(&self, i: usize) -> &Symbol {
+        &self.outline.symbols[i]
+    }
+
+    fn children(&self, parent: Option<usize>) -> &[usize] {
+        &self.children[parent.unwrap_or(self.outline.symbols.len())]
+    }
+
+    /// Cuts the lines of one level: each child whole if it fits, else its own level; what lies between them as gaps.
+    fn level(&self, parent: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
+        let mut next = first;
+        for &child in self.children(parent) {
+            let symbol = self.symbol(child);
+            let (start, end) = (symbol.start_line.max(next), symbol.end_line.min(last));
+            if end < start {
+                continue; // On a line that is taken already: two definitions on one line.
+            }
+            self.gap(parent, next, start - 1, out);
+            if self.lines.bytes(start, end) <= MAX_BYTES {
+                let data = symbol.kind == SymbolKind::Constant && parent.is_none_or(|p| self.symbol(p).kind == SymbolKind::Module);
+                out.push(Piece { first: start, last: end, parent, data, part_of: None });
+            } else if self.has_members(child) {
+                self.level(Some(child), start, end, out);
+            } else {
+                self.parts(parent, Some(child), start, end, out);
+            }
+            next = end + 1;
+        }
+        self.gap(parent, next, last, out);
+    }
+
+    /// Whether cutting a symbol at its children is better than cutting it as text: a type or module, or a function that
+    /// mostly holds other functions.
+    fn has_members(&self, i: usize) -> bool {
+        let inner: usize = self.children[i].iter().map(|c| self.lines.bytes(self.symbol(*c).start_line, self.symbol(*c).end_line)).sum();
+        let symbol = self.symbol(i);
+        inner * 2 > self.lines.bytes(symbol.start_line, symbol.end_line) || (inner > 0 && !symbol.kind.is_callable())
+    }
+
+    /// Lines that belong to no symbol of this level. Blank ones go with what stands before them.
+    fn gap(&self, parent: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
+        if first > last {
+            return;
+        }
+        match out.last_mut() {
+            Some(previous) if self.lines.is_blank(first, last) => previous.last = last,
+            _ => self.parts(parent, None, first, last, out),
+        }
+    }
+
+    fn parts(&self, parent: Option<usize>, part_of: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
+        let ranges = split(self.lines, &self.outline.cut_depth, first, last);
+        let part_of = part_of.filter(|_| ranges.len() > 1);
+        out.extend(ranges.into_iter().map(|(first, last)| Piece { first, last, parent, data: false, part_of }));
+    }
+
+    fn merge(&self, pieces: Vec<Piece>) -> Vec<Piece> {
+        let mut out: Vec<Piece> = Vec::new();
+        for piece in pieces {
+            let Some(previous) = out.last_mut() else {
+                out.push(piece);
+                continue;
+            };
+            let total = self.lines.bytes(previous.first, piece.last);
+            let crumb = |p: &Piece| self.names(p).is_empty() && p.part_of.is_none() && self.lines.bytes(p.first, p.last) < CRUMB_BYTES;
+            let siblings = previous.parent == piece.parent && previous.part_of.is_none() && piece.part_of.is_none();
+            let same = siblings && previous.data == piece.data && total <= MIN_BYTES;
+            // The head of a type or file joins what follows it, closing lines join what stands before them.
+            let joins_next = (crumb(previous) || self.is_head(previous)) && total <= MAX_BYTES;
+            let joins_previous = crumb(&piece) && total <= MAX_BYTES + CRUMB_BYTES;
+            if same || joins_next || joins_previous {
+                previous.last = piece.last;
+                if joins_next && !same {
+                    (previous.parent, previous.data, previous.part_of) = (piece.parent, piece.data, piece.part_of);
+                }
+            } else {
+                out.push(piece);
+            }
+        }
+        out
+    }
+
+    /// The first lines of a type whose members follow as pieces of their own.
+    fn is_head(&self, piece: &Piece) -> bool {
+        let names = self.names(piece);
+        names.len() == 1
+            && piece.parent.is_some_and(|p| self.symbol(p) == &names[0])
+            && self.lines.bytes(piece.first, piece.last) < CRUMB_BYTES
+    }
+
+    /// Symbols defined in a piece, in order.
+    fn names(&self, piece: &Piece) -> &[Symbol] {
+        let symbols = &self.outline.symbols;
+        // Symbols are in document order, so their definition lines ascend, but for wrappers on shared lines.
+        let start = symbols.partition_point(|s| s.definition_line < piece.first);
+        let n = symbols[start..].iter().take_while(|s| s.definition_line <= piece.last).count();
+        &symbols[start..start + n]
+    }
+
+    fn draft(&self, path: &str, piece: &Piece) -> Draft {
+        let names = self.names(piece);
+        let main = piece.part_of.map(|i| self.symbol(i)).or_else(|| names.iter().min_by_key(|s| s.depth));
+        let symbol = main.map(|s| self.path(s));
+        let parent = main.map_or(piece.parent, |s| s.parent).map(|p| self.path(self.symbol(p)));
+        let chunk_type = if piece.data { ChunkType::Data } else { ChunkType::Definitions };
+        let key = match (&symbol, &parent) {
+            (Some(s), _) => s.clone(),
+            (None, Some(p)) => format!("{p}{}", self.grammar.separator),
+            (None, None) => String::new(),
+        };
+        let title = symbol.clone().or_else(|| parent.clone()).unwrap_or_else(|| file_name(path).to_string());
+        let signatures: Vec<&str> = names.iter().filter(|s| !s.kind.is_data()).take(MAX_SIGNATURES).map(|s| &*s.signature).collect();
+        let comments = names.iter().filter_map(|s| s.comment).map(|(a, b)| (a.max(piece.first), b.min(piece.last)));
+        let mut draft = Draft::new(chunk_type, key, title, "", (piece.first, piece.last));
+        draft.comment_lines = comments.filter(|(a, b)| a <= b).collect();
+        draft.comment_lines.sort_unstable();
+        draft.comment_lines.dedup();
+        draft.signature = (!signatures.is_empty()).then(|| signatures.join("\n"));
+        draft.names = names.iter().map(name).collect();
+        draft.symbol = symbol;
+        draft.parent = parent;
+        // Blank lines at the end are no part of what is shown.
+        while draft.end_line > draft.start_line && self.lines.is_blank(draft.end_line, draft.end_line) {
+            draft.end_line -= 1;
+        }
+        draft
+    }
+
+    /// `ChunkManager::load`
+    fn path(&self, symbol: &Symbol) -> String {
+        let mut parts = vec![symbol.name.as_str()];
+        let mut parent = symbol.parent;
+        while let Some(p) = parent {
+            parts.push(&self.symbol(p).name);
+            parent = self.symbol(p).parent;
+        }
+        parts.reverse();
+        parts.join(self.grammar.separator)
+    }
+
+    /// The one symbols chunk: what the file is, imports, and every type and function with its lines.
+    fn outline_draft(&self, path: &str) -> Draft {
+        let mut text = format!("{path}\n");
+        let head = self.head();
+        if !head.is_empty() {
+            text.push_str(&head);
+            text.push('\n');
+        }
+        if !self.outline.imports.is_empty() {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "imports: {}", self.outline.imports.join(", "));
+        }
+        for s in self.outline.symbols.iter().filter(|s| !matches!(s.kind, SymbolKind::Field | SymbolKind::EnumMember)) {
+            let what = if s.signature.is_empty() { &s.name } else { &s.signature };
+            let _ = writeln!(text, "{}{} {what}  [{}-{}]", "  ".repeat(s.depth.into()), s.kind.as_str(), s.start_line, s.end_line);
+        }
+        let mut draft = Draft::new(ChunkType::Symbols, "outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
+        // `@` stands in no symbol path: no definition can have this key.
+        draft.key = "@outline".into();
+        draft.imports.clone_from(&self.outline.imports);
+        draft
+    }
+
+    /// The comment that the file opens with, licences left out.
+    fn head(&self) -> String {
+        const MARKERS: [&str; 10] = ["//", "/*", "*", "#", "--", "{-", ";", "%", "\"\"\"", "'''"];
+        let mut block = String::new();
+        let mut in_string = false;
+        for line in self.lines.text.lines().take(80) {
+            let t = line.trim();
+            let quotes = t.matches("\"\"\"").count() + t.matches("'''").count();
+            let comment = in_string || MARKERS.iter().any(|m| t.starts_with(m));
+            if quotes % 2 == 1 {
+                in_string = !in_string;
+            }
+            if t.is_empty() || !comment {
+                if !block.is_empty() && !is_licence(&block) {
+                    break;
+                }
+                block.clear();
+                if !t.is_empty() && !comment {
+                    break;
+                }
+                continue;
+            }
+            if t.starts_with("#!") || t.starts_with("#include") || t.starts_with("#[") {
+                continue;
+            }
+            block.push_str(t.trim_start_matches(['/', '*', '#', '-', '{', ';', '%', '"', '\'', '!', '|', ' ']));
+            block.push('\n');
+            if block.len() > MAX_HEAD_BYTES {
+                break;
+            }
+        }
+        if is_licence(&block) { String::new() } else { block.trim().to_string() }
+    }
+
+    /// A data chunk for the values of each enum that lists some.
+    fn enum_values(&self) -> Vec<Draft> {
+        let is_enum = |i: &usize| self.symbol(*i).kind == SymbolKind::Enum;
+        let values = |i: usize| {
+            let symbol = self.symbol(i);
+            let members: Vec<&Symbol> =
+                self.children[i].iter().map(|c| self.symbol(*c)).filter(|s| s.kind == SymbolKind::EnumMember).collect();
+            let (first, last) = (members.first()?.start_line, members.last()?.end_line);
+            let path = self.path(symbol);
+            let mut draft = Draft::new(ChunkType::Data, format!("{path}@values"), path.clone(), "", (first, last));
+            draft.names = members.into_iter().map(name).collect();
+            draft.parent = Some(path.clone());
+            draft.symbol = Some(path);
+            Some(with_text(draft, self.lines))
+        };
+        (0..self.outline.symbols.len()).filter(is_enum).filter_map(values).flatten().collect()
+    }
+}
+
+fn is_licence(comment: &str) -> bool {
+    let c = comment.to_lowercase();
+    ["copyright", "license", "licence", "spdx", "warranty"].iter().any(|w| c.contains(w))
+}
+
+fn name(s: &Symbol) -> Name {
+    Name {
+        name: s.name.clone(),
+        kind: s.kind.as_str().to_string(),
+        depth: s.depth,
+        exported: s.exported,
+        prototype: s.prototype,
+        start_line: s.start_line,
+        end_line: s.end_line,
+    }
+}

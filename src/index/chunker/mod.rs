@@ -1,0 +1,157 @@
+//! Text of one file → its chunks.
+//!
+//! Every line of a code file or document is in some chunk. Sizes are in bytes of text: a piece that fits is kept whole,
+//! a larger one is cut where the syntax tree is shallow, small neighbours under one parent are merged.
+
+mod code;
+mod document;
+mod notebook;
+mod pieces;
+
+use std::collections::HashMap;
+
+use crate::chunk::{Chunk, ChunkType, Metadata, Name};
+use crate::syntax::{self, Kind, Language};
+
+/// A piece up to this size stays whole.
+const MAX_BYTES: usize = 1700;
+/// A cut piece has at least this size; neighbours are merged up to it.
+const MIN_BYTES: usize = 900;
+
+/// A chunk before it has an id and time stamps.
+struct Draft {
+    chunk_type: ChunkType,
+    /// The part of the id after the path: symbol or heading path and what tells siblings apart; made unique later.
+    key: String,
+    title: String,
+    text: String,
+    start_line: u32,
+    end_line: u32,
+    symbol: Option<String>,
+    parent: Option<String>,
+    names: Vec<Name>,
+    signature: Option<String>,
+    comment_lines: Vec<(u32, u32)>,
+    imports: Vec<String>,
+}
+
+impl Draft {
+    fn new(chunk_type: ChunkType, key: String, title: String, text: &str, (start_line, end_line): (u32, u32)) -> Self {
+        Self {
+            chunk_type,
+            key,
+            title,
+            text: text.to_string(),
+            start_line,
+            end_line,
+            symbol: None,
+            parent: None,
+            names: Vec::new(),
+            signature: None,
+            comment_lines: Vec::new(),
+            imports: Vec::new(),
+        }
+    }
+}
+
+/// The chunks of a file, in the order of their types and lines, with time stamps of 1970: the indexer stamps them.
+/// `path` is relative to the root, with `/`.
+#[must_use]
+pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
+    let language = syntax::detect(path, text);
+    let lines = Lines::new(text);
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    let mut drafts = match &language.kind {
+        Kind::Code(grammar) => match syntax::outline(grammar, text) {
+            Some(outline) => code::drafts(path, grammar, &outline, &lines),
+            None => pieces::by_lines(path, ChunkType::Definitions, &lines),
+        },
+        Kind::Text => pieces::by_lines(path, ChunkType::Definitions, &lines),
+        Kind::Config => pieces::by_lines(path, ChunkType::Data, &lines),
+        Kind::Document(markup) => document::drafts(path, *markup, &lines),
+        Kind::Notebook => notebook::drafts(path, &lines).unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
+    };
+    drafts.sort_by_key(|d| d.chunk_type);
+    finish(path, language, drafts)
+}
+
+/// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.
+fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
+    let mut seen: HashMap<String, u32> = HashMap::new();
+    let id_path = path.replace('#', "%23");
+    let make = |d: Draft| {
+        let n = seen.entry(d.key.clone()).and_modify(|n| *n += 1).or_insert(1);
+        let ordinal = if *n > 1 { format!("~{n}") } else { String::new() };
+        Chunk {
+            id: format!("{id_path}#{}{ordinal}", d.key).into(),
+            title: d.title,
+            text: d.text,
+            chunk_type: d.chunk_type,
+            embedding: None,
+            tags: Vec::new(),
+            metadata: Metadata {
+                file_path: Some(path.to_string()),
+                language: Some(language.name.to_string()),
+                start_line: Some(d.start_line),
+                end_line: Some(d.end_line),
+                symbol: d.symbol,
+                parent: d.parent,
+                names: d.names,
+                signature: d.signature,
+                comment_lines: d.comment_lines,
+                imports: d.imports,
+                extra: serde_json::Map::new(),
+            },
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            updated_at: chrono::DateTime::UNIX_EPOCH,
+        }
+    };
+    drafts.into_iter().map(make).collect()
+}
+
+/// A text by lines, 1-based.
+struct Lines<'a> {
+    text: &'a str,
+    /// Byte offset of each line's start, and the end of the text.
+    starts: Vec<usize>,
+}
+
+impl<'a> Lines<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+        if starts.last() != Some(&text.len()) {
+            starts.push(text.len());
+        }
+        Self { text, starts }
+    }
+
+    fn len(&self) -> u32 {
+        u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Lines `first..=last`, with their newlines. Out of range gives what there is.
+    fn slice(&self, first: u32, last: u32) -> &'a str {
+        let at = |line: u32| self.starts[(line as usize).min(self.starts.len() - 1)];
+        let start = at(first.saturating_sub(1));
+        &self.text[start..at(last).max(start)]
+    }
+
+    /// Bytes of `first..=last`.
+    fn bytes(&self, first: u32, last: u32) -> usize {
+        self.slice(first, last).len()
+    }
+
+    fn is_blank(&self, first: u32, last: u32) -> bool {
+        self.slice(first, last).trim().is_empty()
+    }
+}
+
+/// The last part of a path.
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests;

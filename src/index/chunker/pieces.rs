@@ -1,0 +1,114 @@
+//! Ranges of lines: cutting a long one at good places, and chunks of plain lines.
+
+use super::{ChunkType, Draft, Lines, MAX_BYTES, MIN_BYTES, file_name};
+
+/// Cuts lines `first..=last` into ranges of [`MIN_BYTES`] to [`MAX_BYTES`], each before the line of smallest `depth`
+/// (index = line − 1; `u16::MAX`: no good place). Ranges cover all lines; one line is never cut here.
+pub(super) fn split(lines: &Lines, depth: &[u16], first: u32, last: u32) -> Vec<(u32, u32)> {
+    let mut out = Vec::new();
+    let mut start = first;
+    while start <= last {
+        let rest = lines.bytes(start, last);
+        if rest <= MAX_BYTES {
+            out.push((start, last));
+            break;
+        }
+        // Even parts: 1 800 bytes become 900 + 900, not 1 700 + 100.
+        let ideal = rest / rest.div_ceil(MAX_BYTES);
+        let mut best: Option<(u16, usize, u32)> = None;
+        for next in start + 1..=last {
+            let size = lines.bytes(start, next - 1);
+            if size > MAX_BYTES {
+                break;
+            }
+            if size >= MIN_BYTES.min(ideal) {
+                let d = depth.get(next as usize - 1).copied().unwrap_or(u16::MAX);
+                let candidate = (d, size.abs_diff(ideal), next);
+                best = Some(best.map_or(candidate, |b| b.min(candidate)));
+            }
+        }
+        // No place within the sizes: one long line, alone.
+        let next = best.map_or_else(|| longest_fit(lines, start, last), |(_, _, next)| next);
+        out.push((start, next - 1));
+        start = next;
+    }
+    out
+}
+
+/// The line after the most lines from `start` that fit, at least one.
+fn longest_fit(lines: &Lines, start: u32, last: u32) -> u32 {
+    let mut next = start + 1;
+    while next <= last && lines.bytes(start, next) <= MAX_BYTES {
+        next += 1;
+    }
+    next
+}
+
+/// How good a line is to cut before, when there is no syntax tree: after a blank line at the left margin is best.
+pub(super) fn depth_by_indentation(lines: &Lines) -> Vec<u16> {
+    let mut after_blank = true;
+    (1..=lines.len())
+        .map(|l| {
+            let line = lines.slice(l, l);
+            let text = line.trim();
+            if text.is_empty() {
+                after_blank = true;
+                return u16::MAX;
+            }
+            let indent = line.len() - line.trim_start().len();
+            let closing = text.starts_with(['}', ')', ']', '<']) && text.len() < 12;
+            let depth = 2 * indent.min(100) + usize::from(!after_blank) + if closing { 50 } else { 0 };
+            after_blank = false;
+            u16::try_from(depth).unwrap_or(u16::MAX)
+        })
+        .collect()
+}
+
+/// Chunks of a text without syntax.
+pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &Lines) -> Vec<Draft> {
+    let depth = depth_by_indentation(lines);
+    let draft = |range: (u32, u32)| Draft::new(chunk_type, String::new(), file_name(path).to_string(), "", range);
+    split(lines, &depth, 1, lines.len()).into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
+}
+
+/// Fills in the text of a draft's lines. A single line that is too long becomes several chunks of the same line.
+pub(super) fn with_text(draft: Draft, lines: &Lines) -> Vec<Draft> {
+    let text = lines.slice(draft.start_line, draft.end_line);
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    if text.len() <= 4 * MAX_BYTES {
+        return vec![Draft { text: text.trim_end_matches(['\n', '\r']).to_string(), ..draft }];
+    }
+    let mut out = Vec::new();
+    let mut rest = text.trim_end_matches(['\n', '\r']);
+    while !rest.is_empty() {
+        let mut end = MAX_BYTES.min(rest.len());
+        while !rest.is_char_boundary(end) {
+            end += 1;
+        }
+        // At white space where there is some: words stay whole.
+        if end < rest.len()
+            && let Some(space) = rest[..end].rfind(char::is_whitespace).filter(|s| *s > MIN_BYTES)
+        {
+            end = space + rest[space..].chars().next().map_or(1, char::len_utf8);
+        }
+        let (part, tail) = rest.split_at(end);
+        let before = text.len() - rest.len() - (text.len() - text.trim_end_matches(['\n', '\r']).len());
+        let line = draft.start_line + newlines(&text[..before]);
+        let mut next = Draft::new(draft.chunk_type, draft.key.clone(), draft.title.clone(), part, (line, line + newlines(part.trim_end())));
+        next.symbol.clone_from(&draft.symbol);
+        next.parent.clone_from(&draft.parent);
+        if out.is_empty() {
+            next.names.clone_from(&draft.names);
+            next.signature.clone_from(&draft.signature);
+        }
+        out.push(next);
+        rest = tail;
+    }
+    out
+}
+
+fn newlines(s: &str) -> u32 {
+    u32::try_from(memchr::memchr_iter(b'\n', s.as_bytes()).count()).unwrap_or(u32::MAX)
+}

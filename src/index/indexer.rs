@@ -1,0 +1,410 @@
+//! One index run: plan, parse in batches, embed, merge with the old chunk files, publish.
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use chrono::{DateTime, Utc};
+use rayon::prelude::*;
+
+use super::chunker::chunk_file;
+use super::plan::{Action, Plan, sha256};
+use super::report::{Progress, Summary};
+use crate::chunk::{Chunk, ChunkType};
+use crate::embed::{EmbedError, Embedder, passage};
+use crate::source::{self, Skip, SourceFile, WalkOptions};
+use crate::store::{
+    self, ChunkLines, ChunkWriter, FileEntry, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter,
+    WriteLock,
+};
+use crate::syntax;
+
+/// Source that is parsed at once; bounds the memory of a run.
+const BATCH_BYTES: u64 = 32 << 20;
+const BATCH_FILES: usize = 512;
+/// How long a run waits for another one.
+const LOCK_DEADLINE: Duration = Duration::from_secs(60);
+/// Raised when the same source would give other chunks.
+const CHUNKER_VERSION: u32 = 1;
+
+/// How much is taken from the last run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Unchanged files are not parsed again.
+    Incremental,
+    /// Every file is parsed; chunk files of other programs are replaced.
+    Full,
+}
+
+/// Why a run ended without a new generation. What was there is still there.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error("the index cannot be written: {0}")]
+    Write(#[source] io::Error),
+    #[error(transparent)]
+    Embed(#[from] EmbedError),
+    #[error("{}: these chunk files were written by another program and stay as they are; `cortex index --full` replaces them", path.display())]
+    Foreign { path: PathBuf },
+}
+
+impl From<io::Error> for IndexError {
+    fn from(e: io::Error) -> Self {
+        Self::Write(e)
+    }
+}
+
+/// Writes the chunk files of one project.
+pub struct Indexer<'a> {
+    pub layout: &'a Layout,
+    pub walk: &'a WalkOptions,
+    pub embedder: &'a dyn Embedder,
+}
+
+impl Indexer<'_> {
+    /// Whether the tree differs from the index. Looks at names, sizes and time stamps, and reads only files whose
+    /// stamp cannot be trusted. An index of another program is never stale.
+    #[must_use]
+    pub fn is_stale(&self) -> bool {
+        if self.is_foreign() {
+            return false;
+        }
+        match self.valid_table() {
+            Some(table) => !Plan::new(self.layout.root(), &table, source::walk(self.layout.root(), self.walk), false).is_empty(),
+            None => true,
+        }
+    }
+
+    /// Chunk files without a manifest: another program's.
+    fn is_foreign(&self) -> bool {
+        !self.layout.manifest().exists() && ChunkType::ALL.iter().any(|t| self.layout.chunk_file(*t).exists())
+    }
+
+    /// The table of the last run, if the chunk files are still that run's.
+    fn valid_table(&self) -> Option<SourceTable> {
+        let table = SourceTable::read(self.layout)?;
+        let manifest = Manifest::read(&self.layout.manifest()).ok()??;
+        (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
+    }
+
+    /// Everything beside the files themselves that decides what the index holds.
+    fn rules(&self) -> String {
+        format!(
+            "chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}",
+            self.walk.max_file_bytes,
+            self.walk.exclude_patterns,
+            self.embedder.id()
+        )
+    }
+
+    /// Brings the index up to date.
+    ///
+    /// # Errors
+    /// When another process keeps the lock, the disk is full or refuses, the embedder fails, or the chunk files are
+    /// another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
+    pub fn run(&self, mode: Mode, progress: &dyn Fn(Progress)) -> Result<Summary, IndexError> {
+        let start = Instant::now();
+        self.layout.create()?;
+        let lock = WriteLock::acquire(self.layout, LOCK_DEADLINE)?;
+        store::recover(self.layout, &lock)?;
+        if mode == Mode::Incremental && self.is_foreign() {
+            return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
+        }
+        let previous = self.previous(mode);
+        let walked_at_ns = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
+        let tree = source::walk(self.layout.root(), self.walk);
+        let mut summary = Summary::default();
+        let reason =
+            |skip: Skip, detail: Option<&String>| detail.map_or_else(|| skip.as_str().to_string(), |d| format!("{}: {d}", skip.as_str()));
+        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), reason(*skip, detail.as_ref()))).collect();
+        let plan = Plan::new(self.layout.root(), &previous.table, tree, previous.reparse);
+        let mut table = SourceTable {
+            manifest: None,
+            rules: self.rules(),
+            walked_at_ns,
+            indexed_at: Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            skipped,
+            files: std::collections::BTreeMap::new(),
+        };
+        let manifest = match previous.manifest {
+            Some(manifest) if plan.is_empty() && !previous.reparse => {
+                table.files =
+                    plan.actions.into_iter().filter_map(|(p, a)| if let Action::Keep(e) = a { Some((p, e)) } else { None }).collect();
+                manifest
+            }
+            current => self.write(&lock, &previous.table, plan, current.as_ref(), &mut table, &mut summary, progress)?,
+        };
+        summary.generation = manifest.generation;
+        for (path, reason) in table.all_skipped() {
+            *summary.skipped.entry(kind_of(reason).to_string()).or_default() += 1;
+            summary.skipped_files.push((path.to_string(), reason.to_string()));
+        }
+        for entry in table.files.values() {
+            summary.n_files += usize::from(entry.n_chunks.iter().any(|n| *n > 0));
+            for (t, n) in ChunkType::ALL.iter().zip(entry.n_chunks) {
+                *summary.chunks.entry(t.as_str()).or_default() += n as usize;
+            }
+        }
+        table.manifest = Some(manifest);
+        table.write(self.layout)?;
+        self.compact_vectors(&lock, summary.n_chunks())?;
+        summary.skipped_files.sort();
+        summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(summary)
+    }
+
+    fn previous(&self, mode: Mode) -> Previous {
+        let manifest = Manifest::read(&self.layout.manifest()).ok().flatten();
+        let intact = manifest.as_ref().is_some_and(|m| {
+            ChunkType::ALL.iter().all(|t| {
+                let there = std::fs::read(self.layout.chunk_file(*t)).ok().map(|b| FileEntry::of(&b));
+                m.files.get(Layout::chunk_file_name(*t)) == there.as_ref()
+            })
+        });
+        if !intact {
+            // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
+            let manifest = manifest.map(|m| Manifest { files: std::collections::BTreeMap::new(), ..m });
+            return Previous { manifest, table: SourceTable::default(), reparse: true };
+        }
+        match self.valid_table() {
+            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full },
+            // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
+            None => Previous { manifest, table: self.table_from_chunks(), reparse: true },
+        }
+    }
+
+    /// Which file has how many lines in which chunk file, read from the chunk files themselves.
+    fn table_from_chunks(&self) -> SourceTable {
+        let mut table = SourceTable::default();
+        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+            let Ok(mut lines) = ChunkLines::open(self.layout, t) else { continue };
+            while let Ok(Some(line)) = lines.next_line() {
+                let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
+                table.files.entry(path.unwrap_or_default()).or_default().n_chunks[i] += 1;
+            }
+        }
+        table
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one run, used once")]
+    fn write(
+        &self,
+        lock: &WriteLock,
+        old_table: &SourceTable,
+        plan: Plan,
+        current: Option<&Manifest>,
+        table: &mut SourceTable,
+        summary: &mut Summary,
+        progress: &dyn Fn(Progress),
+    ) -> Result<Manifest, IndexError> {
+        let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
+        let mut merge = Merge {
+            old: ChunkType::ALL.into_iter().map(|t| ChunkLines::open(self.layout, t)).collect::<io::Result<_>>()?,
+            new: ChunkWriter::create(self.layout, lock, &header)?,
+            now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
+        };
+        let mut embed = EmbedStep {
+            embedder: self.embedder,
+            cache: VectorCache::read(self.layout, self.embedder.id(), self.embedder.dimensions()),
+            writer: VectorWriter::append(self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
+            done: std::collections::HashSet::new(),
+        };
+        let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
+        progress(Progress { done: 0, total });
+        for batch in batches(plan.actions) {
+            let parsed: Vec<(String, Action, Option<Parsed>)> = batch
+                .into_par_iter()
+                .map(|(path, action)| {
+                    let parsed = if let Action::Parse(file) = &action { Some(self.parse(file)) } else { None };
+                    (path, action, parsed)
+                })
+                .collect();
+            embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
+            for (path, action, parsed) in parsed {
+                let old_n = old_table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
+                match (action, parsed) {
+                    (Action::Keep(entry), _) => {
+                        merge.copy(old_n)?;
+                        table.files.insert(path, entry);
+                    }
+                    (Action::Parse(_), Some(parsed)) => {
+                        summary.n_parsed += 1;
+                        summary.parsed_bytes += parsed.entry.bytes;
+                        merge.replace(old_n, parsed.chunks)?;
+                        table.files.insert(path, parsed.entry);
+                    }
+                    _ => {
+                        summary.n_removed += 1;
+                        merge.replace(old_n, Vec::new())?;
+                    }
+                }
+            }
+            progress(Progress { done: summary.n_parsed, total });
+        }
+        summary.n_embedded = embed.writer.finish()?;
+        let manifest = merge.new.publish(current)?;
+        summary.changed = Some(&manifest) != current;
+        Ok(manifest)
+    }
+
+    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason.
+    fn parse(&self, file: &SourceFile) -> Parsed {
+        let mut entry = SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, ..SourceEntry::default() };
+        let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
+            Ok(bytes) => bytes,
+            Err(e) => {
+                entry.skipped = Some(format!("{}: {e}", Skip::Unreadable.as_str()));
+                return Parsed { entry, chunks: Vec::new() };
+            }
+        };
+        entry.sha256 = sha256(&bytes);
+        entry.bytes = bytes.len() as u64;
+        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let prose = matches!(syntax::detect(&file.path, "").kind, syntax::Kind::Document(_) | syntax::Kind::Notebook);
+        if let Some(skip) = source::check_content(&bytes, prose) {
+            entry.skipped = Some(skip.as_str().to_string());
+            return Parsed { entry, chunks: Vec::new() };
+        }
+        let chunks = chunk_file(&file.path, text);
+        for chunk in &chunks {
+            entry.n_chunks[chunk.chunk_type as usize] += 1;
+        }
+        Parsed { entry, chunks }
+    }
+
+    /// Rewrites the vector cache when most of it belongs to texts that are gone.
+    fn compact_vectors(&self, lock: &WriteLock, n_chunks: usize) -> io::Result<()> {
+        const SLACK: usize = 4096;
+        let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
+        let record = 24 + 4 * dimensions as u64;
+        let n_records = std::fs::metadata(self.layout.vectors(id)).map_or(0, |m| m.len() / record);
+        if n_records < (2 * n_chunks + SLACK) as u64 {
+            return Ok(());
+        }
+        let cache = VectorCache::read(self.layout, id, dimensions);
+        let mut writer = VectorWriter::replace(self.layout, lock, id, dimensions)?;
+        let mut vector = vec![0.0; dimensions];
+        let mut done = std::collections::HashSet::new();
+        for t in ChunkType::ALL {
+            let mut lines = ChunkLines::open(self.layout, t)?;
+            while let Some(line) = lines.next_line()? {
+                let Ok(chunk) = Chunk::from_json(line, t) else { continue };
+                let key = passage(&chunk).key();
+                if done.insert(key) && cache.copy_to(key, &mut vector) {
+                    writer.put(key, &vector)?;
+                }
+            }
+        }
+        writer.finish().map(|_| ())
+    }
+}
+
+struct Previous {
+    manifest: Option<Manifest>,
+    table: SourceTable,
+    /// Nothing is kept unparsed.
+    reparse: bool,
+}
+
+struct Parsed {
+    entry: SourceEntry,
+    chunks: Vec<Chunk>,
+}
+
+/// The reason without its detail.
+fn kind_of(reason: &str) -> &str {
+    reason.split(':').next().unwrap_or(reason)
+}
+
+/// Cuts the plan into batches of bounded size, in order.
+fn batches(actions: std::collections::BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
+    let mut out = vec![Vec::new()];
+    let (mut bytes, mut files) = (0, 0);
+    for (path, action) in actions {
+        if let Action::Parse(file) = &action {
+            bytes += file.bytes;
+            files += 1;
+        }
+        // Never empty: it starts with one batch.
+        out.last_mut().expect("a batch").push((path, action));
+        if bytes >= BATCH_BYTES || files >= BATCH_FILES {
+            out.push(Vec::new());
+            (bytes, files) = (0, 0);
+        }
+    }
+    out
+}
+
+/// Old chunk files in, new chunk files out, file by file in the order of their paths.
+struct Merge<'a> {
+    /// One for each type, each at the first chunk of the file whose turn it is.
+    old: Vec<ChunkLines>,
+    new: ChunkWriter<'a>,
+    now: DateTime<Utc>,
+}
+
+impl Merge<'_> {
+    /// Copies the chunks of an unchanged file.
+    fn copy(&mut self, n_chunks: [u32; 4]) -> io::Result<()> {
+        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+            for _ in 0..n_chunks[i] {
+                if let Some(line) = self.old[i].next_line()? {
+                    self.new.put(t, line)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the new chunks of a file; those whose content did not change keep their time stamps.
+    fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<()> {
+        let mut old: HashMap<String, Chunk> = HashMap::new();
+        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+            for _ in 0..old_n[i] {
+                if let Some(line) = self.old[i].next_line()?
+                    && let Ok(chunk) = Chunk::from_json(line, t)
+                {
+                    old.insert(chunk.id.to_string(), chunk);
+                }
+            }
+        }
+        for mut chunk in chunks {
+            (chunk.created_at, chunk.updated_at) = match old.get(&*chunk.id) {
+                Some(before) if before.content() == chunk.content() => (before.created_at, before.updated_at),
+                Some(before) => (before.created_at, self.now),
+                None => (self.now, self.now),
+            };
+            self.new.put(chunk.chunk_type, &chunk.to_json())?;
+        }
+        Ok(())
+    }
+}
+
+/// Embeds what the cache does not hold yet.
+struct EmbedStep<'a> {
+    embedder: &'a dyn Embedder,
+    cache: VectorCache,
+    writer: VectorWriter,
+    done: std::collections::HashSet<store::VectorKey>,
+}
+
+impl EmbedStep<'_> {
+    fn embed<'c>(&mut self, chunks: impl Iterator<Item = &'c Chunk>) -> Result<(), IndexError> {
+        let (mut keys, mut passages) = (Vec::new(), Vec::new());
+        for passage in chunks.map(passage) {
+            let key = passage.key();
+            if !self.cache.contains(key) && self.done.insert(key) {
+                keys.push(key);
+                passages.push(passage);
+            }
+        }
+        for (key, vector) in keys.iter().zip(self.embedder.embed_passages(&passages)?) {
+            self.writer.put(*key, &vector)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! What an index run has to do: the tree of now against the table of the last run.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use rayon::prelude::*;
+use sha2::{Digest, Sha256};
+
+use crate::source::{SourceFile, SourceTree};
+use crate::store::{SourceEntry, SourceTable};
+
+/// A file changed this shortly before it was indexed may have changed again without a new time stamp.
+const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
+
+/// What becomes of one file of the old or the new tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    /// Its chunks are copied; the stamp may be a new one.
+    Keep(SourceEntry),
+    /// It is read, and parsed unless its content turns out to be the indexed one.
+    Parse(SourceFile),
+    /// It is gone, or skipped now.
+    Drop,
+}
+
+/// Every file, by path, with what becomes of it.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) actions: BTreeMap<String, Action>,
+}
+
+impl Plan {
+    /// Compares by size and time stamp, and by content where the stamp cannot be trusted.
+    pub(super) fn new(root: &Path, table: &SourceTable, tree: SourceTree, full: bool) -> Self {
+        let trusted_before = table.walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX));
+        let decide = |file: SourceFile| {
+            let path = file.path.clone();
+            let action = match table.files.get(&path) {
+                Some(known) if !full && known.bytes == file.bytes => {
+                    let same_stamp = known.modified_ns == file.modified_ns;
+                    let trusted = file.modified_ns < trusted_before && !known.sha256.is_empty();
+                    if same_stamp && (trusted || unchanged(root, &file, known)) {
+                        Action::Keep(known.clone())
+                    } else if unchanged(root, &file, known) {
+                        Action::Keep(SourceEntry { modified_ns: file.modified_ns, ..known.clone() })
+                    } else {
+                        Action::Parse(file)
+                    }
+                }
+                _ => Action::Parse(file),
+            };
+            (path, action)
+        };
+        let mut actions: BTreeMap<String, Action> = tree.files.into_par_iter().map(decide).collect();
+        for path in table.files.keys() {
+            actions.entry(path.clone()).or_insert(Action::Drop);
+        }
+        Self { actions }
+    }
+
+    /// Nothing changes but, perhaps, time stamps.
+    pub(super) fn is_empty(&self) -> bool {
+        self.actions.values().all(|a| matches!(a, Action::Keep(_)))
+    }
+}
+
+/// Whether the content is the indexed one; for a file that could not be read, whether that is still so.
+fn unchanged(root: &Path, file: &SourceFile, known: &SourceEntry) -> bool {
+    std::fs::read(root.join(&file.path)).map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)
+}
+
+/// SHA-256 in hexadecimal.
+pub(super) fn sha256(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut s, b| {
+        // Writing to a string cannot fail.
+        let _ = write!(s, "{b:02x}");
+        s
+    })
+}

@@ -1,0 +1,15 @@
+//! Cortex: the search engine that coding agents and their people keep open beside a repository.
+//!
+//! The modules in the order in which data flows through them; `specs/architecture.md` has the map, and the table of
+//! allowed dependencies that a test checks.
+
+pub mod chunk;
+pub mod cli;
+pub mod config;
+pub mod embed;
+pub mod index;
+pub mod live;
+pub mod search;
+pub mod source;
+pub mod store;
+pub mod syntax;

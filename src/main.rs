@@ -1,0 +1,7 @@
+//! The `cortex` program: parse the command line, run it, exit.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cortex::cli::run()
+}

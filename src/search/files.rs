@@ -1,0 +1,179 @@
+//! What ranking knows of each file: its place in the tree and what it defines, derived from its chunks.
+
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::Slot;
+use super::query::last_component;
+use super::tokens::{Analyzer, runs};
+use crate::chunk::{Chunk, ChunkType};
+
+/// A term or a name, hashed: equal text, equal key.
+pub(super) type Key = u64;
+
+/// Hash of a canonical term or of a name.
+pub(super) fn key(text: &str) -> Key {
+    xxh3_64(text.as_bytes())
+}
+
+/// A file as ranking sees it.
+#[derive(Debug, Default)]
+pub(super) struct File {
+    /// The path, or the id of a chunk without one.
+    pub(super) path: Arc<str>,
+    /// Its chunks, in order.
+    pub(super) slots: Vec<Slot>,
+    /// The chunk that holds its outline.
+    pub(super) outline: Option<Slot>,
+    /// Canonical parts of the file's own name (of its folder for `mod.rs`, `index.ts` …).
+    pub(super) stem: Vec<Key>,
+    /// Canonical terms of the whole path.
+    pub(super) path_terms: Vec<Key>,
+    /// Canonical parts of the types it defines.
+    pub(super) types: Vec<Key>,
+    /// Names it defines, case-sensitive, with what a definition of this kind and nesting is worth (0–1).
+    pub(super) definitions: Vec<Definition>,
+    pub(super) is_test: bool,
+    pub(super) is_document: bool,
+    pub(super) is_config: bool,
+    /// Folders above it.
+    pub(super) depth: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Definition {
+    pub(super) name: Key,
+    pub(super) worth: f32,
+    pub(super) is_top_type: bool,
+    /// The chunk that it starts in.
+    pub(super) slot: Slot,
+}
+
+/// File names that say nothing: the folder's name stands for them.
+const NAMELESS: [&str; 6] = ["mod", "index", "init", "__init__", "package-info", "package"];
+/// Deeper nesting is worth no less.
+const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
+const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
+
+impl File {
+    /// Derives a file from its chunks.
+    pub(super) fn new<'c>(path: Arc<str>, chunks: impl Iterator<Item = (Slot, &'c Chunk)>, analyzer: &mut Analyzer) -> Self {
+        let mut file = Self { is_test: is_test_path(&path), depth: path.matches('/').count(), ..Self::default() };
+        let (mut n_documents, mut n_code, mut n_data) = (0, 0, 0);
+        for (slot, chunk) in chunks {
+            file.slots.push(slot);
+            match chunk.chunk_type {
+                ChunkType::Symbols => file.outline = Some(slot),
+                ChunkType::Definitions => n_code += 1,
+                ChunkType::Data => n_data += 1,
+                ChunkType::Documentation => n_documents += 1,
+            }
+            for name in &chunk.metadata.names {
+                let simple = last_component(&name.name);
+                let is_type = TYPE_KINDS.contains(&name.kind.as_str());
+                let by_kind = match name.kind.as_str() {
+                    _ if is_type => 1.0,
+                    "constant" | "field" | "enum_member" => 0.5,
+                    _ => 0.8,
+                };
+                let weak = name.prototype || name.kind == "impl";
+                let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
+                file.definitions.push(Definition { name: key(simple), worth, is_top_type: is_type && name.depth <= 1, slot });
+                if is_type && name.depth <= 2 {
+                    extend(&mut file.types, canonical_parts(simple, analyzer));
+                }
+            }
+        }
+        file.is_document = n_documents > n_code + n_data;
+        file.is_config = n_data > 0 && n_code + n_documents == 0 && file.outline.is_none();
+        let without_extension = path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
+        let mut parts = without_extension.rsplit('/');
+        let own = parts.next().unwrap_or_default();
+        let folder = parts.next().unwrap_or_default();
+        let own = if NAMELESS.contains(&own.to_lowercase().as_str()) && !folder.is_empty() { folder } else { own };
+        extend(&mut file.stem, canonical_parts(own, analyzer));
+        extend(&mut file.path_terms, canonical_parts(without_extension, analyzer));
+        file.path = path;
+        file
+    }
+}
+
+fn extend(set: &mut Vec<Key>, more: impl IntoIterator<Item = Key>) {
+    for k in more {
+        if !set.contains(&k) {
+            set.push(k);
+        }
+    }
+}
+
+/// Canonical parts, and wholes, of a name.
+fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
+    let mut out = Vec::new();
+    for run in runs(text) {
+        let parts: Vec<String> = run.parts.iter().map(|p| text[p.clone()].to_lowercase()).collect();
+        out.extend(parts.iter().map(|p| key(&analyzer.canonical(p))));
+    }
+    out
+}
+
+/// A path that names tests, fixtures, mocks or benchmarks.
+fn is_test_path(path: &str) -> bool {
+    const FOLDERS: [&str; 16] = [
+        "test",
+        "tests",
+        "__tests__",
+        "spec",
+        "specs",
+        "testing",
+        "testdata",
+        "fixture",
+        "fixtures",
+        "mock",
+        "mocks",
+        "__mocks__",
+        "bench",
+        "benches",
+        "benchmark",
+        "benchmarks",
+    ];
+    const ENDINGS: [&str; 9] = ["_test", "_tests", "_spec", "_unittest", "_benchmark", ".test", ".spec", "_bench", "-test"];
+    const CAMEL: [&str; 5] = ["Test", "Tests", "Spec", "Suite", "TestCase"];
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem =
+        name.split_once('.').map_or(name, |(s, rest)| if rest.contains('.') { &name[..name.rfind('.').unwrap_or(s.len())] } else { s });
+    folders.split('/').any(|f| FOLDERS.contains(&f))
+        || stem.starts_with("test_")
+        || stem == "conftest"
+        || ENDINGS.iter().any(|e| stem.ends_with(e))
+        || CAMEL.iter().any(|e| stem.len() > e.len() && stem.ends_with(e))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn test_paths() {
+        for (path, want) in [
+            ("tests/it/main.rs", true),
+            ("src/a_test.go", true),
+            ("src/a.test.ts", true),
+            ("src/FooTest.java", true),
+            ("test_x.py", true),
+            ("src/contest.rs", false),
+            ("src/latest.py", false),
+            ("src/testing_tools.rs", false),
+            ("src/Test.java", false),
+        ] {
+            assert_eq!(is_test_path(path), want, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_nameless_file_is_called_after_its_folder() {
+        let mut a = Analyzer::default();
+        let file = File::new("src/live/mod.rs".into(), std::iter::empty(), &mut a);
+        assert_eq!(file.stem, [key(&a.canonical("live"))]);
+    }
+}

@@ -1,0 +1,35 @@
+//! What may be found: applied before anything is counted or cut off.
+
+use globset::GlobSet;
+
+use crate::chunk::{Chunk, ChunkType};
+
+/// Restricts a search. An empty list or set restricts nothing; all that are given must hold.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    pub types: Vec<ChunkType>,
+    /// Lower-case language names.
+    pub languages: Vec<String>,
+    /// Globs over the file path.
+    pub paths: GlobSet,
+    /// The chunk has all of these tags.
+    pub tags: Vec<String>,
+}
+
+impl Filter {
+    /// Whether everything may be found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.languages.is_empty() && self.paths.is_empty() && self.tags.is_empty()
+    }
+
+    /// Whether this chunk may be found.
+    #[must_use]
+    pub fn allows(&self, chunk: &Chunk) -> bool {
+        let m = &chunk.metadata;
+        (self.types.is_empty() || self.types.contains(&chunk.chunk_type))
+            && (self.languages.is_empty() || m.language.as_ref().is_some_and(|l| self.languages.contains(l)))
+            && (self.paths.is_empty() || m.file_path.as_ref().is_some_and(|p| self.paths.is_match(p)))
+            && self.tags.iter().all(|t| chunk.tags.contains(t))
+    }
+}

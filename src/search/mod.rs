@@ -1,0 +1,28 @@
+//! The read side: a set of chunks as an index in memory, and queries against it.
+//!
+//! Pure and synchronous: opens no path, reads no clock and no environment. Everything it knows of a repository comes
+//! from the chunks, so that files written by other programs rank as well as ours.
+//!
+//! [`CorpusBuilder`] holds what changes (the tantivy writer, the slots); each update gives a [`Corpus`], immutable and
+//! cheap to share. Results are a function of the live chunks alone: not of the order of updates, of deleted
+//! documents, of the segment layout or of the thread count.
+
+mod bm25;
+mod corpus;
+mod files;
+mod filter;
+mod query;
+mod rank;
+mod text;
+mod tokens;
+mod vector;
+
+pub use corpus::{Corpus, CorpusBuilder, SearchError, VectorSource};
+pub use filter::Filter;
+pub use query::Query;
+pub use rank::{Hit, Results, Term, WEIGHTS};
+pub use text::{ExactError, TextError};
+pub use tokens::highlight;
+
+/// Position of a chunk in a corpus; stays the same while the chunk lives.
+type Slot = u32;

@@ -1,0 +1,190 @@
+//! A query as it was typed → what the searchers look for.
+
+use super::tokens::{Analyzer, STEM_MARK, runs};
+
+/// Longest query that is looked at; what is beyond is cut off.
+const MAX_QUERY_CHARS: usize = 2_000;
+/// Most terms that are looked up.
+const MAX_TERMS: usize = 64;
+
+/// A parsed query.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    /// As typed, within the length limit.
+    pub text: String,
+    pub(super) terms: Vec<QueryTerm>,
+    /// Names to be matched with definitions, case-sensitively.
+    pub(super) identifiers: Vec<String>,
+    /// Capitalised plain words: they may be names of types.
+    pub(super) capitalised: Vec<String>,
+    /// The query is one identifier.
+    pub(super) is_symbol: bool,
+    /// It speaks of tests.
+    pub(super) about_tests: bool,
+}
+
+/// One thing to look for.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct QueryTerm {
+    /// Index terms that count as it; their frequencies add up.
+    pub(super) variants: Vec<String>,
+    /// The stem, or the whole identifier.
+    pub(super) canonical: String,
+    /// A compound identifier as one term.
+    pub(super) is_whole: bool,
+}
+
+/// Words that say nothing about which file is meant.
+const STOP_WORDS: &str = " a an and are as at be been but by can could do does did for from had has have how i if in into is it its me my no not of \
+on or our over own per should so such than that the their them then there these they this those through to under until up via vs was we were what \
+when where which while who why will with would you your each between across about after before during without within using use used uses work works \
+working implementation implement implements implemented handle handles handled handling code function functions file files class classes method methods ";
+
+/// A lower-case word that is not searched for (unless there is nothing else).
+pub(super) fn is_stop_word(word: &str) -> bool {
+    // Spaces around the word: only whole words of the list.
+    !word.is_empty() && !word.contains(' ') && STOP_WORDS.contains(&format!(" {word} "))
+}
+
+impl Query {
+    /// Reads a query. Any text is one; without a word in it, it finds nothing by words.
+    #[must_use]
+    pub fn new(text: &str) -> Self {
+        let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
+        let all: Vec<(String, Vec<String>)> =
+            runs(&text).map(|r| (text[r.range].to_string(), r.parts.into_iter().map(|p| text[p].to_lowercase()).collect())).collect();
+        let mut kept: Vec<_> = all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
+        if kept.is_empty() {
+            kept = all.iter().collect();
+        }
+        let mut analyzer = Analyzer::default();
+        let mut terms: Vec<QueryTerm> = Vec::new();
+        let mut add = |term: QueryTerm| {
+            if terms.len() < MAX_TERMS && !terms.iter().any(|t| t.variants == term.variants) {
+                terms.push(term);
+            }
+        };
+        for (_, parts) in kept {
+            for part in parts {
+                add(stemmed(&mut analyzer, part));
+            }
+            if parts.len() > 1 {
+                let whole = parts.concat();
+                add(QueryTerm { variants: vec![whole.clone()], canonical: whole, is_whole: true });
+            }
+        }
+        let is_symbol = !text.contains(char::is_whitespace) && looks_like_symbol(&text);
+        Self {
+            identifiers: identifiers(&text, is_symbol),
+            capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
+            about_tests: all
+                .iter()
+                .flat_map(|(_, p)| p)
+                .any(|w| matches!(w.as_str(), "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark")),
+            is_symbol,
+            terms,
+            text,
+        }
+    }
+
+    /// Nothing to look for.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+}
+
+fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
+    let canonical = analyzer.canonical(word);
+    let mut variants = vec![format!("{STEM_MARK}{canonical}")];
+    // A word that is its own stem is indexed unmarked.
+    if analyzer.stem(&canonical).is_none() {
+        variants.push(canonical.clone());
+    }
+    QueryTerm { variants, canonical, is_whole: false }
+}
+
+fn looks_like_symbol(text: &str) -> bool {
+    text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\\' | '-' | '>' | '#' | '!' | '?' | '$' | '(' | ')'))
+        && text.chars().any(char::is_alphabetic)
+}
+
+/// The last component of a qualified name: `a::b` → `b`.
+pub(super) fn last_component(name: &str) -> &str {
+    let name = name.trim_end_matches(['(', ')', '!', ':', '.']);
+    name.rsplit([':', '.', '\\', '>', '#', '/']).next().unwrap_or(name)
+}
+
+/// Words of the query that look like identifiers: camel case, underscores, qualified names; a symbol query's last component.
+fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
+    let mut out: Vec<String> = Vec::new();
+    let mut add = |name: &str| {
+        if !name.is_empty() && !out.iter().any(|n| n == name) {
+            out.push(name.to_string());
+        }
+    };
+    if is_symbol {
+        add(last_component(text));
+        return out;
+    }
+    for word in text.split_whitespace() {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let qualified = ["::", "->", "."].iter().any(|s| word.contains(s)) || word.contains('\\');
+        if qualified {
+            add(last_component(word));
+        }
+        for run in runs(word) {
+            let run = &word[run.range.clone()];
+            let humps = run.chars().zip(run.chars().skip(1)).any(|(a, b)| !a.is_uppercase() && b.is_uppercase());
+            let acronym = run.chars().take(2).all(char::is_uppercase) && run.chars().any(char::is_lowercase);
+            if humps || acronym || (run.contains('_') && run.len() > 1) {
+                add(run);
+            }
+        }
+    }
+    out
+}
+
+fn capitalised(text: &str) -> Vec<String> {
+    let plain = |w: &&str| {
+        let mut chars = w.chars();
+        chars.next().is_some_and(char::is_uppercase) && w.len() > 1 && chars.all(char::is_lowercase)
+    };
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(plain).map(String::from).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(q: &str) -> Vec<String> {
+        Query::new(q).terms.into_iter().map(|t| t.canonical).collect()
+    }
+
+    #[test]
+    fn stop_words_go_unless_nothing_else_is_there() {
+        assert_eq!(canonical("how is the cache cleared"), ["cach", "clear"]);
+        assert_eq!(canonical("what is it"), ["what", "is", "it"]);
+        assert_eq!(canonical(""), Vec::<String>::new());
+    }
+
+    #[test]
+    fn identifiers_are_found_in_sentences_and_alone() {
+        assert_eq!(Query::new("where does ChunkManager call load_all").identifiers, ["ChunkManager", "load_all"]);
+        assert_eq!(Query::new("absl::flat_hash_map iteration").identifiers, ["flat_hash_map"]);
+        assert_eq!(Query::new("Server.Start()").identifiers, ["Start"]);
+        assert!(Query::new("Session handling").identifiers.is_empty());
+        assert_eq!(Query::new("Session handling").capitalised, ["Session"]);
+        assert!(Query::new("load").is_symbol);
+        assert!(!Query::new("load it").is_symbol);
+    }
+
+    #[test]
+    fn a_very_long_query_is_cut() {
+        let q = Query::new(&"word ".repeat(10_000));
+        assert_eq!(q.terms.len(), 1);
+        assert!(q.text.chars().count() <= MAX_QUERY_CHARS);
+        let many: String = (0..500).map(|i| format!("w{}x ", i * 7919)).collect();
+        assert!(Query::new(&many).terms.len() <= MAX_TERMS);
+    }
+}

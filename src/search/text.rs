@@ -1,0 +1,355 @@
+//! Full text: an inverted index of chunks in tantivy. The only module that names tantivy.
+//!
+//! tantivy holds the postings; it does not score. Its own statistics count deleted documents until a merge and its sums
+//! depend on the segment layout, so that the same chunks could rank differently after an update than after a restart.
+//! Here a reader asks for the postings of a term ([`TextReader::postings`]), deleted documents left out, and counts for
+//! itself.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tantivy::collector::DocSetCollector;
+use tantivy::postings::Postings;
+use tantivy::query::{QueryParser, QueryParserError};
+use tantivy::schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
+use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
+use tantivy::{DocSet, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+
+use super::Slot;
+use super::tokens::{Analyzer, STEM_MARK};
+use crate::chunk::Chunk;
+
+const TOKENIZER: &str = "identifiers";
+/// Arena of each indexing thread.
+const ARENA_BYTES: usize = 48 << 20;
+/// More threads only make more segments.
+const MAX_THREADS: usize = 4;
+
+/// The searchable parts of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Field {
+    /// Title and names of what it defines.
+    Name,
+    /// File path.
+    Path,
+    /// Declarations.
+    Signature,
+    /// Leading comments and documentation strings.
+    Comment,
+    /// Name of the enclosing symbol.
+    Parent,
+    /// All of its text.
+    Body,
+}
+
+impl Field {
+    pub(super) const ALL: [Self; 6] = [Self::Name, Self::Path, Self::Signature, Self::Comment, Self::Parent, Self::Body];
+
+    /// As written in `field:term`.
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Path => "path",
+            Self::Signature => "signature",
+            Self::Comment => "comment",
+            Self::Parent => "parent",
+            Self::Body => "body",
+        }
+    }
+
+    /// What of a chunk stands in this field.
+    fn text(self, chunk: &Chunk) -> String {
+        let m = &chunk.metadata;
+        match self {
+            Self::Name => {
+                let names = m.names.iter().map(|n| n.name.as_str());
+                std::iter::once(chunk.title.as_str()).filter(|_| m.names.is_empty()).chain(names).collect::<Vec<_>>().join("\n")
+            }
+            Self::Path => m.file_path.clone().unwrap_or_default(),
+            Self::Signature => m.signature.clone().unwrap_or_default(),
+            Self::Comment => comment(chunk),
+            Self::Parent => m.parent.clone().unwrap_or_default(),
+            Self::Body => String::new(),
+        }
+    }
+}
+
+/// The comment lines of a chunk's text.
+fn comment(chunk: &Chunk) -> String {
+    let first = chunk.metadata.start_line.unwrap_or(1);
+    let in_comment = |l: u32| chunk.metadata.comment_lines.iter().any(|(a, b)| (*a..=*b).contains(&l));
+    if chunk.metadata.comment_lines.is_empty() {
+        return String::new();
+    }
+    (first..).zip(chunk.text.lines()).filter(|(l, _)| in_comment(*l)).map(|(_, t)| t).collect::<Vec<_>>().join("\n")
+}
+
+/// Why an exact query was not understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}. {HELP}")]
+pub struct ExactError {
+    message: String,
+}
+
+/// The index could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("the text index failed: {0}")]
+pub struct TextError(#[from] TantivyError);
+
+const HELP: &str = "Exact queries take words (all must occur), \"a phrase\", OR, +word, -word, (groups) and field:word with one of the fields \
+name, path, signature, comment, parent, body; put quotes around text with other punctuation";
+
+/// The index that changes. Owned by whoever updates a corpus; readers have [`TextReader`]s.
+pub(super) struct TextIndex {
+    writer: IndexWriter,
+    reader: IndexReader,
+    fields: Fields,
+    /// What was read of the segments that still exist.
+    segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
+}
+
+#[derive(Clone)]
+struct Fields {
+    text: [tantivy::schema::Field; Field::ALL.len()],
+    slot: tantivy::schema::Field,
+}
+
+/// Per document of a segment: which chunk it is, and how long its body is.
+struct Segment {
+    slots: Vec<Slot>,
+    lengths: Vec<u32>,
+}
+
+impl TextIndex {
+    /// An empty index in memory.
+    pub(super) fn in_memory() -> Result<Self, TextError> {
+        let mut schema = Schema::builder();
+        let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqsAndPositions);
+        let options = TextOptions::default().set_indexing_options(indexing);
+        let text = Field::ALL.map(|f| schema.add_text_field(f.as_str(), options.clone()));
+        let slot = schema.add_u64_field("slot", INDEXED | FAST);
+        let index = Index::create_in_ram(schema.build());
+        index.tokenizers().register(TOKENIZER, IndexTokenizer::default());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+        let writer = index.writer_with_num_threads(threads, threads * ARENA_BYTES)?;
+        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        Ok(Self { writer, reader, fields: Fields { text, slot }, segments: HashMap::new() })
+    }
+
+    /// Removes and adds chunks, and gives a reader of the result. After an error the index must not be used again.
+    pub(super) fn update<'c>(&mut self, remove: &[Slot], add: impl Iterator<Item = (Slot, &'c Chunk)>) -> Result<TextReader, TextError> {
+        for slot in remove {
+            self.writer.delete_term(Term::from_field_u64(self.fields.slot, u64::from(*slot)));
+        }
+        for (slot, chunk) in add {
+            let mut document = TantivyDocument::default();
+            document.add_u64(self.fields.slot, u64::from(slot));
+            for (field, id) in Field::ALL.into_iter().zip(self.fields.text) {
+                if field == Field::Body {
+                    document.add_text(id, &chunk.text);
+                } else {
+                    let text = field.text(chunk);
+                    if !text.is_empty() {
+                        document.add_text(id, text);
+                    }
+                }
+            }
+            self.writer.add_document(document)?;
+        }
+        self.writer.commit()?;
+        self.reader.reload()?;
+        self.snapshot()
+    }
+
+    fn snapshot(&mut self) -> Result<TextReader, TextError> {
+        let searcher = self.reader.searcher();
+        let body = self.fields.text[Field::Body as usize];
+        let mut segments = HashMap::new();
+        let mut in_order = Vec::new();
+        for reader in searcher.segment_readers() {
+            let segment = match self.segments.get(&reader.segment_id()) {
+                Some(known) => known.clone(),
+                None => {
+                    let slots = reader.fast_fields().u64("slot")?;
+                    let norms = reader.get_fieldnorms_reader(body)?;
+                    let slot_of = |d| slots.first(d).and_then(|s| Slot::try_from(s).ok()).unwrap_or(Slot::MAX);
+                    Arc::new(Segment {
+                        slots: (0..reader.max_doc()).map(slot_of).collect(),
+                        lengths: (0..reader.max_doc()).map(|d| norms.fieldnorm(d)).collect(),
+                    })
+                }
+            };
+            segments.insert(reader.segment_id(), segment.clone());
+            in_order.push(segment);
+        }
+        self.segments = segments;
+        let (mut n_chunks, mut total_length) = (0u64, 0u64);
+        for (reader, segment) in searcher.segment_readers().iter().zip(&in_order) {
+            for doc in reader.doc_ids_alive() {
+                n_chunks += 1;
+                total_length += u64::from(segment.lengths[doc as usize]);
+            }
+        }
+        Ok(TextReader { searcher, segments: in_order, fields: self.fields.clone(), n_chunks, total_length })
+    }
+}
+
+/// One occurrence list entry: a chunk and how often the term is in the field.
+pub(super) struct Posting {
+    pub(super) slot: Slot,
+    pub(super) frequency: u32,
+    /// Terms in the chunk's body, rounded as tantivy stores it.
+    pub(super) length: u32,
+}
+
+/// An immutable view of the index.
+pub(super) struct TextReader {
+    searcher: Searcher,
+    segments: Vec<Arc<Segment>>,
+    fields: Fields,
+    n_chunks: u64,
+    total_length: u64,
+}
+
+impl TextReader {
+    /// Live chunks.
+    pub(super) fn n_chunks(&self) -> u64 {
+        self.n_chunks
+    }
+
+    /// Mean length of a body, in terms.
+    pub(super) fn average_length(&self) -> f64 {
+        if self.n_chunks == 0 { 1.0 } else { (self.total_length as f64 / self.n_chunks as f64).max(1.0) }
+    }
+
+    /// Visits every live chunk that holds `term` in `field`.
+    pub(super) fn postings(&self, field: Field, term: &str, mut visit: impl FnMut(Posting)) -> Result<(), TextError> {
+        let field = self.fields.text[field as usize];
+        let term = Term::from_field_text(field, term);
+        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
+            let index = reader.inverted_index(field)?;
+            let found = index.read_postings(&term, IndexRecordOption::WithFreqs).map_err(TantivyError::from)?;
+            let Some(mut postings) = found else { continue };
+            let alive = reader.alive_bitset();
+            let mut doc = postings.doc();
+            while doc != tantivy::TERMINATED {
+                if alive.is_none_or(|a| a.is_alive(doc)) {
+                    let frequency = postings.term_freq();
+                    visit(Posting { slot: segment.slots[doc as usize], frequency, length: segment.lengths[doc as usize] });
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(())
+    }
+
+    /// Every chunk that matches an exact query, in no particular order.
+    pub(super) fn matching(&self, query: &str) -> Result<Vec<Slot>, ExactError> {
+        let tokenizers = TokenizerManager::new();
+        tokenizers.register(TOKENIZER, ExactTokenizer::default());
+        let default = [Field::Body, Field::Name, Field::Path].map(|f| self.fields.text[f as usize]).to_vec();
+        let mut parser = QueryParser::new(self.searcher.schema().clone(), default, tokenizers);
+        parser.set_conjunction_by_default();
+        let parsed = parser.parse_query(query).map_err(|e| ExactError { message: explain(&e, query) })?;
+        let failed = |e: TantivyError| ExactError { message: format!("the query could not be run: {e}") };
+        let found = self.searcher.search(&parsed, &DocSetCollector).map_err(failed)?;
+        Ok(found.into_iter().map(|a| self.segments[a.segment_ord as usize].slots[a.doc_id as usize]).collect())
+    }
+}
+
+fn explain(e: &QueryParserError, query: &str) -> String {
+    match e {
+        QueryParserError::SyntaxError(_) => format!("the query `{query}` is not well-formed"),
+        QueryParserError::FieldDoesNotExist(field) => format!("there is no field `{field}`"),
+        QueryParserError::AllButQueryForbidden => "a query must also say what to find, not only what to leave out".into(),
+        other => format!("the query `{query}` is not understood: {other}"),
+    }
+}
+
+/// What is indexed: wholes, parts and marked stems.
+#[derive(Clone, Default)]
+struct IndexTokenizer {
+    terms: Terms,
+}
+
+/// What an exact query looks for: parts, so that `loadChunks` is the phrase "load chunks".
+#[derive(Clone, Default)]
+struct ExactTokenizer {
+    terms: Terms,
+}
+
+#[derive(Clone, Default)]
+struct Terms {
+    analyzer: Analyzer,
+    /// The terms of the text at hand, one after the other.
+    buffer: String,
+    /// End in the buffer, position, range in the text.
+    terms: Vec<(usize, usize, Range<usize>)>,
+}
+
+impl Terms {
+    fn fill(&mut self, text: &str, keep: impl Fn(&str, &Range<usize>) -> bool) {
+        self.buffer.clear();
+        self.terms.clear();
+        let (buffer, terms) = (&mut self.buffer, &mut self.terms);
+        self.analyzer.terms(text, |term, position, range| {
+            if keep(term, &range) {
+                buffer.push_str(term);
+                terms.push((buffer.len(), position, range));
+            }
+        });
+    }
+
+    fn stream(&self) -> Stream<'_> {
+        Stream { terms: self, next: 0, start: 0, token: Token::default() }
+    }
+}
+
+impl Tokenizer for IndexTokenizer {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        self.terms.fill(text, |_, _| true);
+        self.terms.stream()
+    }
+}
+
+impl Tokenizer for ExactTokenizer {
+    type TokenStream<'a> = Stream<'a>;
+
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+        let single_part = |range: &Range<usize>| super::tokens::runs(&text[range.clone()]).next().is_some_and(|r| r.parts.len() == 1);
+        self.terms.fill(text, |term, range| !term.starts_with(STEM_MARK) && single_part(range));
+        self.terms.stream()
+    }
+}
+
+struct Stream<'a> {
+    terms: &'a Terms,
+    next: usize,
+    start: usize,
+    token: Token,
+}
+
+impl TokenStream for Stream<'_> {
+    fn advance(&mut self) -> bool {
+        let Some((end, position, range)) = self.terms.terms.get(self.next) else { return false };
+        self.token.text.clear();
+        self.token.text.push_str(&self.terms.buffer[self.start..*end]);
+        self.token.position = *position;
+        self.token.offset_from = range.start;
+        self.token.offset_to = range.end;
+        self.start = *end;
+        self.next += 1;
+        true
+    }
+
+    fn token(&self) -> &Token {
+        &self.token
+    }
+
+    fn token_mut(&mut self) -> &mut Token {
+        &mut self.token
+    }
+}

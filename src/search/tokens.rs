@@ -1,0 +1,303 @@
+//! Text → index terms.
+//!
+//! An identifier gives its parts (`HTTPServer2` → `http`, `server2`) and, when there are several, the whole
+//! (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at the same position. So one
+//! field serves exact words, phrases and stemmed search. Chinese and Japanese characters are terms of their own.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use frostem::{Algorithm, Stemmer};
+use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+
+/// Stands before a stem that is not itself the word.
+pub(super) const STEM_MARK: char = '~';
+/// Longer runs are no words (encoded data).
+const MAX_RUN_BYTES: usize = 80;
+/// A number this short belongs to the word before it: `http2`, `utf8`.
+const MAX_DIGIT_TAIL: usize = 3;
+
+/// A run of identifier characters and its parts, as byte ranges of the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) range: Range<usize>,
+    pub(super) parts: Vec<Range<usize>>,
+}
+
+/// The identifier runs of a text, in order.
+pub(super) fn runs(text: &str) -> impl Iterator<Item = Run> {
+    let mut chars = text.char_indices().peekable();
+    std::iter::from_fn(move || {
+        loop {
+            let (start, c) = chars.next()?;
+            if is_ideograph(c) {
+                let range = start..start + c.len_utf8();
+                return Some(Run { parts: vec![range.clone()], range });
+            }
+            if !is_word(c) {
+                continue;
+            }
+            let mut end = start + c.len_utf8();
+            while let Some((i, c)) = chars.next_if(|(_, c)| is_word(*c) && !is_ideograph(*c)) {
+                end = i + c.len_utf8();
+            }
+            let parts = parts(text, start..end);
+            if !parts.is_empty() && end - start <= MAX_RUN_BYTES {
+                return Some(Run { range: start..end, parts });
+            }
+        }
+    })
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || c == '_'
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2ffff}')
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Class {
+    Lower,
+    Upper,
+    Digit,
+}
+
+fn class(c: char) -> Option<Class> {
+    if c == '_' {
+        None
+    } else if c.is_numeric() {
+        Some(Class::Digit)
+    } else if c.is_uppercase() {
+        Some(Class::Upper)
+    } else {
+        Some(Class::Lower)
+    }
+}
+
+/// Cuts a run at underscores, camel-case humps and numbers.
+fn parts(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    let mut open: Option<(Range<usize>, Class)> = None;
+    for (i, c) in text[run.clone()].char_indices() {
+        let at = run.start + i;
+        let end = at + c.len_utf8();
+        let next = class(c);
+        open = match (open, next) {
+            (Some((part, _)), None) => {
+                push(&mut out, part, text);
+                None
+            }
+            (None, None) => None,
+            (None, Some(k)) => Some((at..end, k)),
+            (Some((part, k)), Some(n)) if k == n || (k == Class::Upper && n == Class::Lower && text[part.clone()].chars().count() == 1) => {
+                Some((part.start..end, n))
+            }
+            (Some((part, Class::Upper)), Some(Class::Lower)) => {
+                // `HTTPServer`: the last capital belongs to the next word.
+                let last = text[part.clone()].char_indices().next_back().map_or(part.end, |(j, _)| part.start + j);
+                push(&mut out, part.start..last, text);
+                Some((last..end, Class::Lower))
+            }
+            (Some((part, _)), Some(n)) => {
+                push(&mut out, part, text);
+                Some((at..end, n))
+            }
+        };
+    }
+    if let Some((part, _)) = open {
+        push(&mut out, part, text);
+    }
+    out
+}
+
+fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
+    let is_number = |r: &Range<usize>| text[r.clone()].chars().all(char::is_numeric);
+    match out.last_mut() {
+        Some(previous) if is_number(&part) && part.len() <= MAX_DIGIT_TAIL && previous.end == part.start && !is_number(previous) => {
+            previous.end = part.end;
+        }
+        _ => out.push(part),
+    }
+}
+
+/// Splits, lower-cases and stems; remembers the stems of the words it has seen.
+#[derive(Clone)]
+pub(super) struct Analyzer {
+    stemmer: Stemmer,
+    /// Stem by word; `None` when it is the word itself.
+    stems: HashMap<Box<str>, Option<Box<str>>, Xxh3DefaultBuilder>,
+}
+
+/// The memory that remembered stems may take.
+const MAX_STEMS: usize = 200_000;
+
+impl Default for Analyzer {
+    fn default() -> Self {
+        Self { stemmer: Stemmer::new(Algorithm::English), stems: HashMap::default() }
+    }
+}
+
+impl Analyzer {
+    /// Calls `emit(term, position, byte range)` for each term of `text`: whole, parts and stems.
+    pub(super) fn terms(&mut self, text: &str, mut emit: impl FnMut(&str, usize, Range<usize>)) {
+        let mut position = 0;
+        let (mut word, mut whole, mut marked) = (String::new(), String::new(), String::new());
+        for run in runs(text) {
+            if run.parts.len() > 1 {
+                whole.clear();
+                run.parts.iter().for_each(|p| push_lower(&mut whole, &text[p.clone()]));
+                emit(&whole, position, run.range.clone());
+            }
+            for part in run.parts {
+                word.clear();
+                push_lower(&mut word, &text[part.clone()]);
+                emit(&word, position, part.clone());
+                if let Some(stem) = self.stem(&word) {
+                    marked.clear();
+                    marked.push(STEM_MARK);
+                    marked.push_str(stem);
+                    emit(&marked, position, part);
+                }
+                position += 1;
+            }
+        }
+    }
+
+    /// The stem of a lower-case word when it is another word.
+    pub(super) fn stem(&mut self, word: &str) -> Option<&str> {
+        if !self.stems.contains_key(word) {
+            if self.stems.len() >= MAX_STEMS {
+                self.stems.clear();
+            }
+            let stem = stem(&self.stemmer, word);
+            self.stems.insert(word.into(), (stem != word).then(|| stem.into_boxed_str()));
+        }
+        self.stems.get(word)?.as_deref()
+    }
+
+    /// What words are compared by: the stem, which may be the word itself.
+    pub(super) fn canonical(&mut self, word: &str) -> String {
+        self.stem(word).unwrap_or(word).to_string()
+    }
+}
+
+fn push_lower(out: &mut String, part: &str) {
+    if part.is_ascii() {
+        out.push_str(part);
+        let start = out.len() - part.len();
+        out[start..].make_ascii_lowercase();
+    } else {
+        out.extend(part.chars().flat_map(char::to_lowercase));
+    }
+}
+
+/// Porter2, then the suffixes of agents off, so that *formatter*, *formatting* and *format* meet.
+fn stem(stemmer: &Stemmer, word: &str) -> String {
+    if !word.is_ascii() || word.len() < 3 {
+        return word.to_string();
+    }
+    let mut s = stemmer.stem(word).to_string();
+    if s.len() >= 6 && (s.ends_with("er") || s.ends_with("or")) {
+        s.truncate(s.len() - 2);
+        let b = s.as_bytes();
+        let n = b.len();
+        if n > 4 && b[n - 1] == b[n - 2] && !matches!(b[n - 1], b'l' | b's') {
+            s.truncate(n - 1);
+        }
+    }
+    if s.len() > 4 && s.ends_with('e') {
+        s.pop();
+    }
+    if s.len() > 5 && s.ends_with("iz") {
+        s.truncate(s.len() - 2);
+    }
+    s
+}
+
+/// Byte ranges of `text` that a reader should see marked for `query`: words that share a stem with one of its words.
+#[must_use]
+pub fn highlight(text: &str, query: &str) -> Vec<Range<usize>> {
+    let mut analyzer = Analyzer::default();
+    let mut wanted = std::collections::HashSet::new();
+    for run in runs(query) {
+        for part in run.parts {
+            let word = query[part].to_lowercase();
+            if !super::query::is_stop_word(&word) {
+                wanted.insert(analyzer.canonical(&word));
+            }
+        }
+    }
+    let mut out = Vec::new();
+    for run in runs(text) {
+        for part in run.parts {
+            if wanted.contains(&analyzer.canonical(&text[part.clone()].to_lowercase())) {
+                out.push(part);
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms(text: &str) -> Vec<(String, usize)> {
+        let mut out = Vec::new();
+        Analyzer::default().terms(text, |t, p, _| out.push((t.to_string(), p)));
+        out
+    }
+
+    fn words(text: &str) -> String {
+        terms(text).into_iter().filter(|(t, _)| !t.starts_with(STEM_MARK)).map(|(t, _)| t).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn identifiers_give_parts_and_whole() {
+        assert_eq!(words("ChunkManager"), "chunkmanager chunk manager");
+        assert_eq!(words("chunk_manager"), "chunkmanager chunk manager");
+        assert_eq!(words("HTTPServer2.parse_request"), "httpserver2 http server2 parserequest parse request");
+        assert_eq!(words("sha256sum"), "sha256sum sha256 sum");
+        assert_eq!(words("__init__ _x"), "init x");
+        assert_eq!(words("os.path.join"), "os path join");
+        assert_eq!(words("port 8080, 404"), "port 8080 404");
+    }
+
+    #[test]
+    fn unicode_words_and_ideographs() {
+        assert_eq!(words("ÄnderungsZähler läuft"), "änderungszähler änderungs zähler läuft");
+        assert_eq!(words("日本語 text"), "日 本 語 text");
+        assert_eq!(words("ПриветМир"), "приветмир привет мир");
+    }
+
+    #[test]
+    fn word_forms_share_a_stem() {
+        let mut a = Analyzer::default();
+        for group in [["formatter", "formatting", "format"], ["loader", "loading", "loads"], ["parser", "parsing", "parse"]] {
+            let stems: Vec<String> = group.iter().map(|w| a.canonical(w)).collect();
+            assert!(stems.iter().all(|s| *s == stems[0]), "{group:?} → {stems:?}");
+        }
+    }
+
+    #[test]
+    fn stems_and_wholes_stand_at_the_position_of_their_words() {
+        assert_eq!(
+            terms("loadChunks fast"),
+            [("loadchunks", 0), ("load", 0), ("chunks", 1), ("~chunk", 1), ("fast", 2)].map(|(t, p)| (t.to_string(), p))
+        );
+    }
+
+    #[test]
+    fn encoded_data_gives_no_terms() {
+        assert!(terms(&"QUJD".repeat(40)).is_empty());
+    }
+
+    #[test]
+    fn highlights_other_forms_of_the_words() {
+        let text = "fn loadChunks() { loader.compare() }";
+        let marked: Vec<&str> = highlight(text, "how are chunks loaded").into_iter().map(|r| &text[r]).collect();
+        assert_eq!(marked, ["load", "Chunks", "loader"]);
+    }
+}

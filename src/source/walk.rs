@@ -1,0 +1,135 @@
+//! Lists the files of a tree, in parallel, without reading them.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::UNIX_EPOCH;
+
+use globset::GlobSet;
+use ignore::{DirEntry, WalkBuilder, WalkState};
+
+use super::skip::{Skip, by_name};
+
+/// What the walk is told.
+#[derive(Debug, Clone)]
+pub struct WalkOptions {
+    /// Larger files are skipped.
+    pub max_file_bytes: u64,
+    /// Paths (relative to the root) that are skipped though no ignore file names them.
+    pub exclude: GlobSet,
+    /// The same as they were written.
+    pub exclude_patterns: Vec<String>,
+}
+
+/// A file that may be indexed, as the file system describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceFile {
+    /// Relative to the root, `/` as separator.
+    pub path: String,
+    pub bytes: u64,
+    /// Nanoseconds since 1970.
+    pub modified_ns: u64,
+}
+
+/// The files of a tree, both lists sorted by path.
+#[derive(Debug, Default)]
+pub struct SourceTree {
+    pub files: Vec<SourceFile>,
+    /// Path, reason and, where there is more to say, a detail.
+    pub skipped: Vec<(String, Skip, Option<String>)>,
+}
+
+/// Directories that hold other people's code even where no ignore file says so.
+const FOREIGN_DIRECTORIES: [&str; 3] = ["node_modules", "bower_components", "__pycache__"];
+/// Files that mark a directory as a cache or a virtual environment.
+const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+
+/// Walks the tree: `.gitignore`, `.git/info/exclude` and `.cortexignore` are obeyed, hidden files left out, symbolic
+/// links not followed. What cannot be read is listed as skipped.
+#[must_use]
+pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
+    let walker = WalkBuilder::new(root)
+        .hidden(true)
+        .follow_links(false)
+        .require_git(false)
+        .add_custom_ignore_filename(".cortexignore")
+        .filter_entry(|e| !is_foreign(e))
+        .threads(std::thread::available_parallelism().map_or(2, usize::from).min(8))
+        .build_parallel();
+    let tree = Mutex::new(SourceTree::default());
+    walker.run(|| {
+        Box::new(|entry| {
+            let found = visit(root, entry, options);
+            // A panicking thread would have ended the walk; its lock is no reason to lose the rest.
+            let mut tree = tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            match found {
+                Visit::File(file) => tree.files.push(file),
+                Visit::Skip(path, skip, detail) => tree.skipped.push((path, skip, detail)),
+                Visit::Nothing => {}
+            }
+            WalkState::Continue
+        })
+    });
+    let mut tree = tree.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+    tree.skipped.sort();
+    tree
+}
+
+enum Visit {
+    File(SourceFile),
+    Skip(String, Skip, Option<String>),
+    Nothing,
+}
+
+fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOptions) -> Visit {
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    let entry = match entry {
+        Ok(entry) => entry,
+        Err(e) => return unreadable(root, &e, relative),
+    };
+    if !entry.file_type().is_some_and(|t| t.is_file()) {
+        return Visit::Nothing;
+    }
+    let path = relative(entry.path());
+    if entry.path().to_str().is_none() {
+        return Visit::Skip(path, Skip::Name, None);
+    }
+    if options.exclude.is_match(&path) {
+        return Visit::Skip(path, Skip::Excluded, None);
+    }
+    if let Some(skip) = by_name(&entry.file_name().to_string_lossy()) {
+        return Visit::Skip(path, skip, None);
+    }
+    let metadata = match entry.metadata() {
+        Ok(m) => m,
+        Err(e) => return Visit::Skip(path, Skip::Unreadable, Some(e.to_string())),
+    };
+    if metadata.len() > options.max_file_bytes {
+        return Visit::Skip(path, Skip::TooLarge, Some(format!("{} bytes", metadata.len())));
+    }
+    let modified_ns = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
+    Visit::File(SourceFile { path, bytes: metadata.len(), modified_ns: u64::try_from(modified_ns).unwrap_or(u64::MAX) })
+}
+
+/// An entry that could not be looked at. A malformed ignore file is no reason to skip anything.
+fn unreadable(root: &Path, e: &ignore::Error, relative: impl Fn(&Path) -> String) -> Visit {
+    fn path_of(e: &ignore::Error) -> Option<&Path> {
+        match e {
+            ignore::Error::WithPath { path, .. } => Some(path),
+            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
+            _ => None,
+        }
+    }
+    if e.io_error().is_none() {
+        tracing::warn!("ignore rule not understood: {e}");
+        return Visit::Nothing;
+    }
+    let path = path_of(e).unwrap_or(root);
+    Visit::Skip(relative(path), Skip::Unreadable, e.io_error().map(ToString::to_string))
+}
+
+fn is_foreign(entry: &DirEntry) -> bool {
+    entry.depth() > 0
+        && entry.file_type().is_some_and(|t| t.is_dir())
+        && (FOREIGN_DIRECTORIES.iter().any(|d| entry.file_name() == *d) || DIRECTORY_TAGS.iter().any(|t| entry.path().join(t).is_file()))
+}

@@ -1,0 +1,182 @@
+//! The JSON of a chunk file, in and out.
+//!
+//! Any program may write these files, in any JSON layout. Our own have the header on the first line, one chunk on each
+//! further line and `]}` on the last: they diff well, and they are parsed on all cores without being scanned first.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::chunk::{Chunk, ChunkType, ParseError};
+
+/// Version of the layout that this program writes.
+const FORMAT_VERSION: u32 = 1;
+const CHUNKS_OPEN: &str = "\"chunks\":[";
+pub(super) const CLOSE: &str = "]}\n";
+
+/// The optional `_metadata` of a chunk file.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    #[serde(default)]
+    pub format_version: u32,
+    #[serde(default)]
+    pub generator: String,
+    /// Embedder of the inline vectors, or the one that the writer used.
+    #[serde(default)]
+    pub embedder: String,
+    /// Length of those vectors.
+    #[serde(default)]
+    pub dimensions: usize,
+}
+
+impl Header {
+    /// The header of a file that this program writes.
+    #[must_use]
+    pub fn ours(embedder: &str, dimensions: usize) -> Self {
+        let generator = concat!("cortex ", env!("CARGO_PKG_VERSION")).to_string();
+        Self { format_version: FORMAT_VERSION, generator, embedder: embedder.to_string(), dimensions }
+    }
+}
+
+/// Why a chunk file cannot be used. Each names the file and the place.
+#[derive(Debug, thiserror::Error)]
+pub enum ChunkFileError {
+    #[error("{}: cannot be read: {source}", path.display())]
+    Read { path: PathBuf, source: std::io::Error },
+    #[error("{}:{line}:{column}: not a chunk file: {message}; repair the file, or run `cortex index --full` to write it anew", path.display())]
+    Malformed { path: PathBuf, line: usize, column: usize, message: String },
+    #[error("{}: chunk {chunk}: {message}", path.display())]
+    Chunk { path: PathBuf, chunk: String, message: String },
+}
+
+/// A parsed chunk file.
+#[derive(Debug, Default)]
+pub struct ParsedFile {
+    pub header: Option<Header>,
+    pub chunks: Vec<Arc<Chunk>>,
+}
+
+/// First line of a file of ours.
+pub(super) fn opening(header: &Header) -> String {
+    // Cannot fail: the header is a struct of strings and numbers.
+    let header = serde_json::to_string(header).expect("a header is always representable as JSON");
+    format!("{{\"_metadata\":{header},{CHUNKS_OPEN}\n")
+}
+
+/// Parses a chunk file of any writer. `path` is for messages only.
+///
+/// # Errors
+/// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
+/// or whose vector differs in length from the others or the header.
+pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType) -> Result<ParsedFile, ChunkFileError> {
+    let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
+    let text = std::str::from_utf8(bytes).map_err(|e| {
+        let (line, column) = position(bytes, e.valid_up_to());
+        malformed(line, column, "invalid UTF-8".into())
+    })?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if text.trim().is_empty() {
+        return Err(malformed(1, 1, "the file is empty (`{\"chunks\":[]}` is the least)".into()));
+    }
+    let parsed = match parse_lines(text, file_type) {
+        Some(parsed) => parsed,
+        None => parse_any(text, file_type).map_err(|e| match e {
+            Trouble::Json(line, column, message) => malformed(line, column, message),
+            Trouble::Chunk(chunk, message) => ChunkFileError::Chunk { path: path.to_path_buf(), chunk, message },
+        })?,
+    };
+    check_vectors(path, &parsed)?;
+    Ok(parsed)
+}
+
+/// The layout that we write; `None` when the text is not exactly that.
+fn parse_lines(text: &str, file_type: ChunkType) -> Option<ParsedFile> {
+    let (first, rest) = text.split_once('\n')?;
+    let body = rest.strip_suffix(CLOSE)?;
+    let header = first.strip_prefix("{\"_metadata\":")?.strip_suffix(CHUNKS_OPEN)?.strip_suffix(',')?;
+    let header: Header = serde_json::from_str(header).ok()?;
+    let lines: Vec<&str> = chunk_lines(body).collect();
+    let chunks =
+        lines.par_iter().with_min_len(16).map(|line| Chunk::from_json(line, file_type).ok().map(Arc::new)).collect::<Option<Vec<_>>>()?;
+    Some(ParsedFile { header: Some(header), chunks })
+}
+
+/// The chunk objects between the first and the last line of a file of ours.
+fn chunk_lines(body: &str) -> impl Iterator<Item = &str> {
+    body.lines().map(|l| l.strip_suffix(',').unwrap_or(l))
+}
+
+enum Trouble {
+    /// Line, column, message.
+    Json(usize, usize, String),
+    /// Chunk, message.
+    Chunk(String, String),
+}
+
+#[derive(Deserialize)]
+struct AnyFile<'a> {
+    #[serde(rename = "_metadata", default)]
+    metadata: Option<Header>,
+    #[serde(borrow)]
+    chunks: Option<Vec<&'a RawValue>>,
+}
+
+/// Any JSON of the documented shape.
+fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
+    let file: AnyFile = serde_json::from_str(text).map_err(|e| Trouble::Json(e.line(), e.column(), short(&e)))?;
+    let raw = file.chunks.unwrap_or_default();
+    let chunks = raw
+        .par_iter()
+        .enumerate()
+        .with_min_len(16)
+        .map(|(i, raw)| {
+            let json = raw.get();
+            Chunk::from_json(json, file_type).map(Arc::new).map_err(|(id, e)| {
+                let offset = json.as_ptr() as usize - text.as_ptr() as usize;
+                let (line, column) = position(text.as_bytes(), offset);
+                match e {
+                    ParseError::Json(e) => {
+                        let column = if e.line() == 1 { column + e.column().saturating_sub(1) } else { e.column() };
+                        Trouble::Json(line + e.line() - 1, column, short(&e))
+                    }
+                    ParseError::Chunk(e) => Trouble::Chunk(id.unwrap_or_else(|| format!("number {} (line {line})", i + 1)), e.to_string()),
+                }
+            })
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    Ok(ParsedFile { header: file.metadata, chunks })
+}
+
+/// The error without serde's own "at line … column …", which counts from the chunk's start.
+fn short(e: &serde_json::Error) -> String {
+    let message = e.to_string();
+    message.split(" at line ").next().unwrap_or(&message).to_string()
+}
+
+/// 1-based line and column (in bytes) of an offset.
+fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
+    let before = &bytes[..offset.min(bytes.len())];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
+    (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
+}
+
+fn check_vectors(path: &Path, parsed: &ParsedFile) -> Result<(), ChunkFileError> {
+    let stated = parsed.header.as_ref().map(|h| h.dimensions).filter(|d| *d > 0);
+    let mut expected = stated;
+    for chunk in &parsed.chunks {
+        let Some(vector) = &chunk.embedding else { continue };
+        let error = |message| ChunkFileError::Chunk { path: path.to_path_buf(), chunk: chunk.id.to_string(), message };
+        let length = *expected.get_or_insert(vector.len());
+        if vector.len() != length {
+            let whose = if stated.is_some() { "the header says" } else { "the chunks before it have" };
+            return Err(error(format!("its embedding has {} numbers, but {whose} {length}", vector.len())));
+        }
+        if !vector.iter().all(|x| x.is_finite()) {
+            return Err(error("its embedding holds a number that is not finite".into()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,172 @@
+//! Every path of a project's `.cortex`.
+
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use crate::chunk::ChunkType;
+
+/// Name of the folder that holds everything that Cortex writes.
+const DOT_CORTEX: &str = ".cortex";
+
+/// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history.
+const GITIGNORE: &str = "# Derived by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/*.lock\n";
+
+/// The paths of one project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+/// Why a directory cannot be a project root.
+#[derive(Debug, thiserror::Error)]
+pub enum RootError {
+    #[error("{path}: {source}")]
+    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{path} is not a directory: give the folder of a project")]
+    NotADirectory { path: PathBuf },
+    #[error("{path} is {what}, too much to index: give the folder of a project, or run `git init` in it first")]
+    TooMuch { path: PathBuf, what: &'static str },
+}
+
+impl Layout {
+    /// The project that `start` belongs to: the nearest ancestor with `.cortex` or `.git`, else `start` itself.
+    ///
+    /// # Errors
+    /// When `start` is no readable directory, or the root would be `/` or the home directory.
+    pub fn discover(start: &Path, home: Option<&Path>) -> Result<Self, RootError> {
+        let start = fs::canonicalize(start).map_err(|source| RootError::Unreadable { path: start.to_path_buf(), source })?;
+        if !start.is_dir() {
+            return Err(RootError::NotADirectory { path: start });
+        }
+        let home = home.and_then(|h| fs::canonicalize(h).ok());
+        let too_much = |path: &Path| {
+            if path.parent().is_none() {
+                Some("the root of the file system")
+            } else if Some(path) == home.as_deref() {
+                Some("the home directory")
+            } else {
+                None
+            }
+        };
+        // A `.git` or `.cortex` in the home directory (dotfiles) does not make everything below it one project.
+        let marked = |d: &&Path| too_much(d).is_none() && (d.join(DOT_CORTEX).is_dir() || d.join(".git").exists());
+        let root = start.ancestors().find(marked).unwrap_or(&start).to_path_buf();
+        match too_much(&root) {
+            Some(what) => Err(RootError::TooMuch { path: root, what }),
+            None => Ok(Self { root }),
+        }
+    }
+
+    /// The project at exactly this directory, wherever it is.
+    #[must_use]
+    pub fn at(root: &Path) -> Self {
+        Self { root: root.to_path_buf() }
+    }
+
+    /// The directory that is indexed.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// `.cortex`
+    #[must_use]
+    pub fn dot_cortex(&self) -> PathBuf {
+        self.root.join(DOT_CORTEX)
+    }
+
+    /// `.cortex/config.toml`, the user's.
+    #[must_use]
+    pub fn config_file(&self) -> PathBuf {
+        self.dot_cortex().join("config.toml")
+    }
+
+    /// `.cortex/chunks`, the public contract.
+    #[must_use]
+    pub fn chunks_dir(&self) -> PathBuf {
+        self.dot_cortex().join("chunks")
+    }
+
+    /// The chunk file of a type.
+    #[must_use]
+    pub fn chunk_file(&self, chunk_type: ChunkType) -> PathBuf {
+        self.chunks_dir().join(Self::chunk_file_name(chunk_type))
+    }
+
+    /// File name of a type's chunk file.
+    #[must_use]
+    pub fn chunk_file_name(chunk_type: ChunkType) -> &'static str {
+        match chunk_type {
+            ChunkType::Symbols => "code-symbols.json",
+            ChunkType::Definitions => "code-definitions.json",
+            ChunkType::Data => "code-data.json",
+            ChunkType::Documentation => "doc-chunks.json",
+        }
+    }
+
+    /// `.cortex/chunks/manifest.json`
+    #[must_use]
+    pub fn manifest(&self) -> PathBuf {
+        self.chunks_dir().join("manifest.json")
+    }
+
+    /// `.cortex/cache`, may be deleted at any time.
+    #[must_use]
+    pub fn cache_dir(&self) -> PathBuf {
+        self.dot_cortex().join("cache")
+    }
+
+    /// The stamps of the indexed source files.
+    #[must_use]
+    pub fn sources(&self) -> PathBuf {
+        self.cache_dir().join("sources.json")
+    }
+
+    /// The vectors of one embedder.
+    #[must_use]
+    pub fn vectors(&self, embedder_id: &str) -> PathBuf {
+        let safe: String = embedder_id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        self.cache_dir().join(format!("vectors-{safe}.bin"))
+    }
+
+    /// The lock that every writer of chunk files takes.
+    #[must_use]
+    pub fn write_lock(&self) -> PathBuf {
+        self.dot_cortex().join("write.lock")
+    }
+
+    /// Makes `.cortex` and what must be in it before anything is written there.
+    ///
+    /// # Errors
+    /// When a directory or the `.gitignore` cannot be written.
+    pub fn create(&self) -> io::Result<()> {
+        let fresh = !self.dot_cortex().exists();
+        fs::create_dir_all(self.chunks_dir())?;
+        fs::create_dir_all(self.cache_dir())?;
+        if fresh {
+            fs::write(self.dot_cortex().join(".gitignore"), GITIGNORE)?;
+        }
+        Ok(())
+    }
+
+    /// Removes what Cortex derived (chunks, caches), and nothing that is the user's.
+    ///
+    /// # Errors
+    /// When something cannot be removed.
+    pub fn clean(&self) -> io::Result<()> {
+        for dir in [self.chunks_dir(), self.cache_dir()] {
+            match fs::remove_dir_all(&dir) {
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io::Error::new(e.kind(), format!("{}: {e}", dir.display()))),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The path that a file is written under until it is complete.
+pub(super) fn next_path(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".next");
+    PathBuf::from(name)
+}

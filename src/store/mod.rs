@@ -1,0 +1,22 @@
+//! `.cortex` on disk: every path, the chunk files and their manifest, the vector cache, the locks.
+//!
+//! The only module that knows a path under `.cortex` or the JSON layout of a chunk file. It does not know what the
+//! chunks are for: `index` writes through it, `live` reads through it, and they never meet otherwise.
+
+mod chunk_file;
+mod layout;
+mod lock;
+mod manifest;
+mod reader;
+mod sources;
+mod vectors;
+mod writer;
+
+pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
+pub use layout::{Layout, RootError};
+pub use lock::{LockError, WriteLock};
+pub use manifest::{FileEntry, Manifest};
+pub use reader::{Cancel, LoadError, LoadedFiles, LoadedSet, load};
+pub use sources::{SourceEntry, SourceTable};
+pub use vectors::{VectorCache, VectorKey, VectorWriter};
+pub use writer::{ChunkLines, ChunkWriter, recover};

@@ -1,0 +1,68 @@
+//! The stamps of the indexed source files: what makes an incremental index possible.
+//!
+//! Derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
+
+use std::collections::BTreeMap;
+use std::{fs, io};
+
+use serde::{Deserialize, Serialize};
+
+use super::writer::replace_file;
+use super::{Layout, Manifest};
+
+/// What the indexer knew of every file of the tree when it wrote a generation.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceTable {
+    /// The manifest that this table belongs to.
+    pub manifest: Option<Manifest>,
+    /// Changes with everything that decides what chunks a file gives (program version, settings).
+    pub rules: String,
+    /// When the walk began that this table describes, in nanoseconds since 1970.
+    pub walked_at_ns: u64,
+    /// When the index was last brought up to date, RFC 3339.
+    pub indexed_at: String,
+    /// Files that were left out unread: path, reason.
+    #[serde(default)]
+    pub skipped: BTreeMap<String, String>,
+    /// By path relative to the root.
+    pub files: BTreeMap<String, SourceEntry>,
+}
+
+/// One file of the tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SourceEntry {
+    pub bytes: u64,
+    /// Nanoseconds since 1970.
+    pub modified_ns: u64,
+    /// SHA-256 of the content, hexadecimal; empty when it was not read.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sha256: String,
+    /// How many chunks of each type it gave, in the order of `ChunkType::ALL`.
+    #[serde(default)]
+    pub n_chunks: [u32; 4],
+    /// Why it gave none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skipped: Option<String>,
+}
+
+impl SourceTable {
+    /// Every file that gave no chunks for a reason: path, reason.
+    pub fn all_skipped(&self) -> impl Iterator<Item = (&str, &str)> {
+        let read = self.files.iter().filter_map(|(p, e)| Some((p.as_str(), e.skipped.as_deref()?)));
+        self.skipped.iter().map(|(p, r)| (p.as_str(), r.as_str())).chain(read)
+    }
+
+    /// Reads the table; `None` when there is none or it cannot be understood.
+    #[must_use]
+    pub fn read(layout: &Layout) -> Option<Self> {
+        serde_json::from_slice(&fs::read(layout.sources()).ok()?).ok()
+    }
+
+    /// Writes the table.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn write(&self, layout: &Layout) -> io::Result<()> {
+        replace_file(&layout.sources(), &serde_json::to_vec(self)?)
+    }
+}

@@ -1,0 +1,189 @@
+//! Writing a new generation of chunk files, so that a reader (or a crash) sees the old one or the new one, whole.
+//!
+//! All files are written and synced under `.next` names, the new manifest last: from then on the new generation is
+//! complete on disk. Only then are they renamed, the manifest last again. A reader that comes between two renames, or
+//! after a death between them, finds the rest under the `.next` names; the next writer finishes the renames.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::Path;
+
+use xxhash_rust::xxh3::Xxh3;
+
+use super::chunk_file::{CLOSE, Header, opening};
+use super::layout::next_path;
+use super::{FileEntry, Layout, Manifest, WriteLock};
+use crate::chunk::ChunkType;
+
+/// Writes the four files of one new generation, chunk by chunk.
+pub struct ChunkWriter<'a> {
+    layout: &'a Layout,
+    files: Vec<Output>,
+}
+
+struct Output {
+    chunk_type: ChunkType,
+    out: BufWriter<File>,
+    hash: Xxh3,
+    bytes: u64,
+    n_chunks: usize,
+}
+
+impl Output {
+    fn put(&mut self, text: &str) -> io::Result<()> {
+        self.hash.update(text.as_bytes());
+        self.bytes += text.len() as u64;
+        self.out.write_all(text.as_bytes())
+    }
+}
+
+impl<'a> ChunkWriter<'a> {
+    /// Starts four files beside the current ones. The lock is asked for as proof that nobody else writes.
+    ///
+    /// # Errors
+    /// When a file cannot be created.
+    pub fn create(layout: &'a Layout, _lock: &WriteLock, header: &Header) -> io::Result<Self> {
+        let open = |chunk_type| {
+            let path = next_path(&layout.chunk_file(chunk_type));
+            let out = BufWriter::with_capacity(1 << 16, File::create(&path).map_err(|e| at(&path, &e))?);
+            let mut file = Output { chunk_type, out, hash: Xxh3::new(), bytes: 0, n_chunks: 0 };
+            file.put(&opening(header))?;
+            Ok(file)
+        };
+        Ok(Self { layout, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()? })
+    }
+
+    /// Adds one chunk, given as one line of JSON.
+    ///
+    /// # Errors
+    /// When the file cannot be written (a full disk): the current generation is untouched.
+    pub fn put(&mut self, chunk_type: ChunkType, json_line: &str) -> io::Result<()> {
+        let path = next_path(&self.layout.chunk_file(chunk_type));
+        // Cannot fail: `create` opened one file for each type.
+        let file = self.files.iter_mut().find(|f| f.chunk_type == chunk_type).expect("a file for each type");
+        let separator = if file.n_chunks == 0 { "" } else { ",\n" };
+        file.n_chunks += 1;
+        file.put(separator).and_then(|()| file.put(json_line)).map_err(|e| at(&path, &e))
+    }
+
+    /// Completes the files and publishes them as the generation after `current`; when they say the same as before,
+    /// nothing is published and the current manifest is returned.
+    ///
+    /// # Errors
+    /// When a file cannot be written or renamed.
+    pub fn publish(self, current: Option<&Manifest>) -> io::Result<Manifest> {
+        let mut manifest = Manifest { generation: current.map_or(0, |m| m.generation) + 1, files: std::collections::BTreeMap::new() };
+        for mut file in self.files {
+            let path = next_path(&self.layout.chunk_file(file.chunk_type));
+            if file.n_chunks > 0 {
+                file.put("\n")?;
+            }
+            file.put(CLOSE)?;
+            let synced = file.out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|f| f.sync_all());
+            synced.map_err(|e| at(&path, &e))?;
+            manifest.files.insert(Layout::chunk_file_name(file.chunk_type).to_string(), FileEntry::new(file.bytes, file.hash.digest128()));
+        }
+        if let Some(current) = current.filter(|c| c.files == manifest.files) {
+            for t in ChunkType::ALL {
+                fs::remove_file(next_path(&self.layout.chunk_file(t)))?;
+            }
+            return Ok(current.clone());
+        }
+        write_synced(&next_path(&self.layout.manifest()), &serde_json::to_vec(&manifest)?)?;
+        sync_dir(&self.layout.chunks_dir())?;
+        rename_all(self.layout)?;
+        Ok(manifest)
+    }
+}
+
+/// Finishes the renames of a writer that died after its generation was complete; drops what was not.
+/// Called under the lock, before anything is read for writing.
+///
+/// # Errors
+/// When a rename fails.
+pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
+    let Some(next) = Manifest::read(&next_path(&layout.manifest()))? else { return Ok(()) };
+    let complete = ChunkType::ALL.iter().all(|t| {
+        let path = layout.chunk_file(*t);
+        let wanted = next.files.get(Layout::chunk_file_name(*t));
+        [path.clone(), next_path(&path)].iter().any(|p| fs::read(p).is_ok_and(|b| Some(&FileEntry::of(&b)) == wanted))
+    });
+    if complete { rename_all(layout) } else { fs::remove_file(next_path(&layout.manifest())) }
+}
+
+fn rename_all(layout: &Layout) -> io::Result<()> {
+    for path in ChunkType::ALL.iter().map(|t| layout.chunk_file(*t)).chain([layout.manifest()]) {
+        match fs::rename(next_path(&path), &path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
+            _ => {}
+        }
+    }
+    sync_dir(&layout.chunks_dir())
+}
+
+/// The chunk lines of a file of ours, one after the other, without reading it whole.
+#[derive(Debug)]
+pub struct ChunkLines {
+    lines: Option<BufReader<File>>,
+    buffer: String,
+}
+
+impl ChunkLines {
+    /// Opens the chunk file of a type; a missing file has no lines.
+    ///
+    /// # Errors
+    /// When it is there and cannot be read.
+    pub fn open(layout: &Layout, chunk_type: ChunkType) -> io::Result<Self> {
+        let path = layout.chunk_file(chunk_type);
+        let mut this = Self { lines: None, buffer: String::new() };
+        match File::open(&path) {
+            Ok(file) => {
+                this.lines = Some(BufReader::with_capacity(1 << 16, file));
+                this.next_line()?; // the header
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {}
+            Err(e) => return Err(at(&path, &e)),
+        }
+        Ok(this)
+    }
+
+    /// The next chunk as JSON; `None` after the last.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn next_line(&mut self) -> io::Result<Option<&str>> {
+        let Some(reader) = &mut self.lines else { return Ok(None) };
+        self.buffer.clear();
+        reader.read_line(&mut self.buffer)?;
+        let line = self.buffer.trim_end_matches('\n');
+        if line.is_empty() || line == "]}" {
+            return Ok(None);
+        }
+        Ok(Some(line.strip_suffix(',').unwrap_or(line)))
+    }
+}
+
+/// Writes a small file aside, syncs it and renames it into place.
+pub(super) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
+    let next = next_path(path);
+    write_synced(&next, content)?;
+    fs::rename(&next, path).map_err(|e| at(path, &e))
+}
+
+fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
+    let write = || {
+        let mut file = File::create(path)?;
+        file.write_all(content)?;
+        file.sync_all()
+    };
+    write().map_err(|e| at(path, &e))
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}
+
+/// The error with the path that it is about.
+pub(super) fn at(path: &Path, e: &io::Error) -> io::Error {
+    io::Error::new(e.kind(), format!("{}: {e}", path.display()))
+}

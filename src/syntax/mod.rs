@@ -1,0 +1,15 @@
+//! Text of one file → what is in it: language, outline of symbols, sections.
+//!
+//! Owns the language table and every grammar. Knows nothing of chunks, files on disk or search.
+//! The difficult part is in the per-language queries (`queries/*.scm`), which are data: a new language is
+//! one row in [`language`] and one query file.
+
+mod language;
+mod markup;
+mod outline;
+#[cfg(test)]
+mod samples;
+
+pub use language::{Grammar, Kind, Language, Markup, detect, languages};
+pub use markup::{Section, sections};
+pub use outline::{Outline, Symbol, SymbolKind, outline};
