@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done or found, 1 nothing found, 2 an error.
 
+mod bench;
 mod clean;
 mod completions;
 mod index;
@@ -30,6 +31,7 @@ enum Command {
     Index(index::Args),
     Status(status::Args),
     Clean(clean::Args),
+    Bench(bench::Args),
     Completions(completions::Args),
 }
 
@@ -51,6 +53,7 @@ pub fn run() -> ExitCode {
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Clean(args) => clean::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),
     };
     match result {

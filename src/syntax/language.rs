@@ -76,6 +76,11 @@ impl Grammar {
         self.lang.get_ts_language()
     }
 
+    /// Whether macros may stand where the grammar does not expect them.
+    pub(super) fn has_preprocessor(&self) -> bool {
+        matches!(self.lang, SupportLang::C | SupportLang::Cpp)
+    }
+
     /// The compiled definitions query; compiled once a process.
     ///
     /// # Panics

@@ -13,6 +13,7 @@ use self::definition::{
 use super::language::Grammar;
 
 mod definition;
+mod macros;
 
 /// What a source file defines. Lines are 1-based and inclusive everywhere.
 #[derive(Debug, Default)]
@@ -126,9 +127,10 @@ thread_local! {
 /// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
 #[must_use]
 pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
+    let plain = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        parser.parse(text, None)
+        parser.parse(plain.as_deref().unwrap_or(text), None)
     })?;
     let root = tree.root_node();
     let mut matched = run_query(grammar, &tree, text);

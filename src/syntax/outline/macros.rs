@@ -1,0 +1,176 @@
+//! Hides from the parser the macros that it takes for names in C and C++.
+//!
+//! `class FOO_EXPORT Bar {`, `FOO_API int f(void);` and `void f() NO_ANALYSIS {` do not parse as what they are, and the
+//! mistake may cost the rest of the file. Only white space is put in their place, so every position stays the same; a
+//! word hidden in a comment or a string does no harm, as names and signatures are read from the original text.
+
+/// Reads forward over text, byte by byte.
+#[derive(Clone, Copy)]
+struct Scan<'t> {
+    text: &'t [u8],
+    at: usize,
+}
+
+impl<'t> Scan<'t> {
+    fn peek(&self) -> u8 {
+        self.text.get(self.at).copied().unwrap_or(0)
+    }
+
+    fn space(&mut self) {
+        while self.peek().is_ascii_whitespace() {
+            self.at += 1;
+        }
+    }
+
+    /// The identifier here, empty if there is none.
+    fn word(&mut self) -> &'t [u8] {
+        let start = self.at;
+        while self.peek().is_ascii_alphanumeric() || self.peek() == b'_' {
+            self.at += 1;
+        }
+        &self.text[start..self.at]
+    }
+
+    /// Arguments in parentheses, if there are any and they are short.
+    fn arguments(&mut self) {
+        const MAX: usize = 200;
+        let mut depth = 0;
+        for (i, b) in self.text[self.at..].iter().take(MAX).enumerate() {
+            match b {
+                b'(' => depth += 1,
+                b')' => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                self.at += if i == 0 { 0 } else { i + 1 };
+                return;
+            }
+        }
+    }
+}
+
+/// `FOO_EXPORT`: upper case with an underscore.
+fn is_macro(word: &[u8]) -> bool {
+    word.len() > 3
+        && word.contains(&b'_')
+        && word[0].is_ascii_uppercase()
+        && word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
+}
+
+/// What stands before a word.
+#[derive(Clone, Copy, PartialEq)]
+enum Before {
+    LineStart,
+    TypeKeyword,
+    ClosingParenthesis,
+    Other,
+}
+
+/// The text with such macros blanked; `None` when it has none.
+pub(super) fn hide(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut out: Option<Vec<u8>> = None;
+    let mut scan = Scan { text: bytes, at: 0 };
+    let mut before = Before::LineStart;
+    while scan.at < bytes.len() {
+        match scan.peek() {
+            b'\n' => {
+                // What follows a keyword or a parenthesis may stand on the next line.
+                before = if before == Before::Other { Before::LineStart } else { before };
+                scan.at += 1;
+            }
+            b if b.is_ascii_whitespace() => scan.at += 1,
+            b if b.is_ascii_alphanumeric() || b == b'_' => {
+                let start = scan.at;
+                let word = scan.word();
+                if is_macro(word)
+                    && let Some(end) = hidden_until(scan, before)
+                {
+                    let hidden = &mut out.get_or_insert_with(|| bytes.to_vec())[start..end];
+                    hidden.iter_mut().filter(|b| !b.is_ascii_whitespace()).for_each(|b| *b = b' ');
+                    scan.at = end;
+                    continue;
+                }
+                before = if matches!(word, b"class" | b"struct" | b"enum" | b"union") { Before::TypeKeyword } else { Before::Other };
+            }
+            b => {
+                before = if b == b')' { Before::ClosingParenthesis } else { Before::Other };
+                scan.at += 1;
+            }
+        }
+    }
+    // Only ASCII was replaced, or all of a character, hence the text is still UTF-8.
+    out.and_then(|bytes| String::from_utf8(bytes).ok())
+}
+
+/// Where the macro ends that `scan` has just read the name of, if it is to be hidden.
+fn hidden_until(mut scan: Scan, before: Before) -> Option<usize> {
+    match before {
+        // `class A_B C_D(x) Name {`: the name, then the body or base classes.
+        Before::TypeKeyword => {
+            let (end, _) = skip_macros(&mut scan)?;
+            scan.space();
+            (matches!(scan.peek(), b'{' | b':') || scan.word() == b"final").then_some(end)
+        }
+        // `A_B C_D(x) int name`: a type and a name. Not `FILE_TYPE x`, where it is the type.
+        Before::LineStart => {
+            let (end, word) = skip_macros(&mut scan)?;
+            scan.space();
+            let next = scan.peek();
+            let typed = next.is_ascii_alphabetic() || matches!(next, b'_' | b'*' | b'&');
+            (typed && !matches!(word, b"const" | b"volatile")).then_some(end)
+        }
+        Before::ClosingParenthesis => {
+            scan.arguments();
+            let end = scan.at;
+            scan.space();
+            (scan.peek() == b'{').then_some(end)
+        }
+        Before::Other => None,
+    }
+}
+
+/// Reads the macros that follow one another; their end, and the word after them.
+fn skip_macros<'t>(scan: &mut Scan<'t>) -> Option<(usize, &'t [u8])> {
+    loop {
+        scan.arguments();
+        let end = scan.at;
+        scan.space();
+        let word = scan.word();
+        if word.is_empty() {
+            return None;
+        }
+        if !is_macro(word) {
+            return Some((end, word));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hide;
+
+    #[test]
+    fn hides_attribute_macros_and_keeps_positions() {
+        for (text, want) in [
+            ("class FOO_EXPORT Bar : Base {};", Some("class            Bar : Base {};")),
+            ("enum class ABSL_A ABSL_B(x) Code {};", Some("enum class                  Code {};")),
+            ("FOO_API int f(void);", Some("        int f(void);")),
+            ("A_EXTERN B_FUNC C_SIZE(1)\n  void *f(void);", Some("                         \n  void *f(void);")),
+            ("void f() NO_ANALYSIS {}", Some("void f()             {}")),
+            ("void f() LOCKS_X(\"é\") {}", Some("void f()               {}")),
+            ("struct FOO_BAR { int x; };", None),
+            ("struct FOO_BAR *f(void);", None),
+            ("FOO_TYPE x;", None),
+            ("FOO_TYPE const x;", None),
+            ("x = (int) FOO_BAR;", None),
+            ("FOO_CALL(a);", None),
+            ("LAST_WORD", None),
+            ("class A_B_C(((", None),
+        ] {
+            let got = hide(text);
+            assert_eq!(got.as_deref(), want, "{text}");
+            assert!(got.is_none_or(|g| g.len() == text.len()), "{text}");
+        }
+    }
+}

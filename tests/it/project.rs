@@ -1,0 +1,250 @@
+//! A temporary project, and the real program run in it.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// The chunk files, in the order of their types.
+pub const CHUNK_FILES: [&str; 4] = ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];
+
+/// A directory of files beside an empty home directory; both vanish with it.
+pub struct Project {
+    base: TempDir,
+}
+
+/// How a run of the program ended.
+#[derive(Debug, Clone)]
+pub struct Output {
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Output {
+    /// Fails the test unless the program ended with this exit code.
+    #[track_caller]
+    pub fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "exit code\nstdout: {}\nstderr: {}", self.stdout, self.stderr);
+        self
+    }
+
+    /// The error message of a run that must have failed.
+    #[track_caller]
+    pub fn error(self) -> String {
+        let out = self.expect(2);
+        assert!(!out.stderr.contains("panicked"), "{}", out.stderr);
+        out.stderr
+    }
+}
+
+impl Project {
+    /// An empty project.
+    pub fn new() -> Self {
+        let base = tempfile::tempdir().unwrap();
+        fs::create_dir(base.path().join("home")).unwrap();
+        fs::create_dir(base.path().join("project")).unwrap();
+        Self { base }
+    }
+
+    /// A project of these files: path, text.
+    pub fn with(files: &[(&str, &str)]) -> Self {
+        let p = Self::new();
+        files.iter().for_each(|(path, text)| p.write(path, text));
+        p
+    }
+
+    /// Two functions, a document and settings, in four languages; only `src/retry.rs` speaks of retries.
+    pub fn sample() -> Self {
+        Self::with(&[
+            (
+                "src/retry.rs",
+                "/// Waits longer after each failed attempt.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 2\n}\n",
+            ),
+            ("tools/colours.py", "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n"),
+            ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n\n## Garden\n\nWater the tomatoes at dawn.\n"),
+            ("settings.toml", "[server]\nport = 8080\nhost = \"localhost\"\n"),
+        ])
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.base.path().join("project")
+    }
+
+    pub fn home(&self) -> PathBuf {
+        self.base.path().join("home")
+    }
+
+    /// The absolute path of a file of the project.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root().join(path)
+    }
+
+    pub fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    pub fn remove(&self, path: &str) {
+        fs::remove_file(self.path(path)).unwrap();
+    }
+
+    pub fn rename(&self, from: &str, to: &str) {
+        fs::create_dir_all(self.path(to).parent().unwrap()).unwrap();
+        fs::rename(self.path(from), self.path(to)).unwrap();
+    }
+
+    /// A chunk file as text.
+    pub fn chunk_file(&self, name: &str) -> String {
+        self.read(Path::new(".cortex/chunks").join(name))
+    }
+
+    /// Every chunk of every type.
+    pub fn chunks(&self) -> Vec<Value> {
+        let parse = |name: &&str| serde_json::from_str::<Value>(&self.chunk_file(name)).unwrap();
+        CHUNK_FILES.iter().map(parse).flat_map(|f| f["chunks"].as_array().unwrap().clone()).collect()
+    }
+
+    /// The chunk files without their time stamps.
+    pub fn timeless(&self) -> Vec<String> {
+        CHUNK_FILES.iter().map(|f| self.chunk_file(f).lines().map(without_stamps).collect::<Vec<_>>().join("\n")).collect()
+    }
+
+    /// A command in this project: no environment but the search path and an empty home.
+    pub fn command(&self, program: &str) -> Command {
+        let mut c = Command::new(program);
+        c.current_dir(self.root()).env_clear().env("HOME", self.home()).stdin(Stdio::null());
+        c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        c
+    }
+
+    /// The program in this project.
+    pub fn cortex(&self, args: &[&str]) -> Command {
+        let mut c = self.command(env!("CARGO_BIN_EXE_cortex"));
+        c.args(args);
+        c
+    }
+
+    pub fn run(&self, args: &[&str]) -> Output {
+        run(&mut self.cortex(args))
+    }
+
+    /// Runs with `--json`; the run must succeed, and stdout be one JSON value.
+    #[track_caller]
+    pub fn json(&self, args: &[&str]) -> Value {
+        let out = self.run(&[args, &["--json"]].concat()).expect(0);
+        serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", out.stdout))
+    }
+
+    /// `cortex index`, and its JSON summary.
+    #[track_caller]
+    pub fn index(&self) -> Value {
+        self.json(&["index"])
+    }
+
+    /// The files that a search finds, best first; none when it finds nothing.
+    #[track_caller]
+    pub fn found(&self, args: &[&str]) -> Vec<String> {
+        let out = self.run(&[&["search", "--json"], args].concat());
+        assert!(out.code < 2, "{}", out.stderr);
+        let reply: Value = serde_json::from_str(&out.stdout).unwrap();
+        reply["results"].as_array().unwrap().iter().map(|r| r["file_path"].as_str().unwrap().to_string()).collect()
+    }
+
+    /// The same files in another directory, without `.cortex`, indexed from nothing.
+    pub fn fresh_copy(&self) -> Self {
+        let copy = Self::new();
+        copy_tree(&self.root(), &copy.root());
+        copy.index();
+        copy
+    }
+
+    /// This project for a user without privileges, to whom file permissions apply: the command to run as that user.
+    /// `None` (and a word about it) where no such user can be had.
+    pub fn unprivileged(&self, args: &[&str]) -> Option<Command> {
+        if fs::metadata(self.base.path()).unwrap().uid() != 0 {
+            return Some(self.cortex(args));
+        }
+        // The build directory may be closed to others: run a copy.
+        let program = self.base.path().join("cortex");
+        if !program.exists() {
+            fs::copy(env!("CARGO_BIN_EXE_cortex"), &program).unwrap();
+            fs::set_permissions(self.base.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let mut c = self.command("setpriv");
+        c.args(["--reuid=65534", "--regid=65534", "--clear-groups", "--"]).arg(&program);
+        if !c.output().is_ok_and(|o| !String::from_utf8_lossy(&o.stderr).contains("setpriv")) {
+            eprintln!("SKIPPED: running as root, and setpriv cannot give privileges up");
+            return None;
+        }
+        c.args(args);
+        Some(c)
+    }
+
+    /// Lets every user write everything in the project.
+    pub fn open_to_all(&self) {
+        assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
+    }
+
+    /// Sets the permission bits of a file or directory.
+    pub fn chmod(&self, path: &str, mode: u32) {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub fn modified(&self, path: impl AsRef<Path>) -> SystemTime {
+        fs::metadata(self.path(path)).unwrap().modified().unwrap()
+    }
+
+    pub fn set_modified(&self, path: impl AsRef<Path>, time: SystemTime) {
+        File::options().write(true).open(self.path(path)).unwrap().set_modified(time).unwrap();
+    }
+
+    /// Makes a file look long unchanged, so that its time stamp is trusted.
+    pub fn age(&self, path: &str) {
+        self.set_modified(path, SystemTime::now() - Duration::from_secs(3600));
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(command: &mut Command) -> Output {
+    let out = command.output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
+    Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+}
+
+fn without_stamps(line: &str) -> &str {
+    // Within a string the quotes would be escaped: this is the field, which stands at the end.
+    line.find(",\"created_at\":\"").map_or(line, |i| &line[..i])
+}
+
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|e| e.file_name() != ".cortex") {
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), &target).unwrap();
+        }
+    }
+}
+
+/// Pseudo-random numbers, the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    /// A number below `n`.
+    pub fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap() % n
+    }
+}
