@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::{Chunk, ChunkId, ChunkSet};
 
 /// The difference between two sets: every chunk of the new one is unchanged or in exactly one of the lists.
@@ -20,23 +22,30 @@ pub struct Change {
     pub metadata_only: bool,
 }
 
+enum Found {
+    Added(Arc<Chunk>),
+    Updated(Change),
+}
+
 impl ChunkDelta {
     /// Compares two sets. A chunk is *updated* when its `updated_at` differs from the loaded one's, in either
     /// direction, or when its content does. No clock is asked: a chunk stamped before a reload and written after it
     /// is seen all the same.
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
+        let compare = |chunk: &Arc<Chunk>| match old.by_id(&chunk.id) {
+            None => Some(Found::Added(chunk.clone())),
+            Some(before) if Arc::ptr_eq(before, chunk) || before == chunk => None,
+            Some(before) => {
+                let metadata_only = before.indexed() == chunk.indexed() && before.embedding == chunk.embedding;
+                Some(Found::Updated(Change { new: chunk.clone(), metadata_only }))
+            }
+        };
         let mut delta = Self::default();
-        for chunk in new.all() {
-            match old.by_id(&chunk.id) {
-                None => delta.added.push(chunk.clone()),
-                Some(before) if Arc::ptr_eq(before, chunk) => {}
-                Some(before) => {
-                    if before.updated_at != chunk.updated_at || before != chunk {
-                        let metadata_only = before.indexed() == chunk.indexed() && before.embedding == chunk.embedding;
-                        delta.updated.push(Change { new: chunk.clone(), metadata_only });
-                    }
-                }
+        for found in new.all().par_iter().with_min_len(256).filter_map(compare).collect::<Vec<_>>() {
+            match found {
+                Found::Added(chunk) => delta.added.push(chunk),
+                Found::Updated(change) => delta.updated.push(change),
             }
         }
         // Without additions and with equal sizes nothing can be gone.

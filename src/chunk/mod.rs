@@ -7,8 +7,10 @@ mod delta;
 mod metadata;
 mod record;
 mod set;
+mod vector;
 
 pub use delta::{Change, ChunkDelta};
 pub use metadata::{Metadata, Name};
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
 pub use set::{ChunkSet, Duplicate};
+pub use vector::Quantized;

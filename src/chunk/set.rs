@@ -1,7 +1,8 @@
 //! An immutable collection of chunks.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::{Chunk, ChunkId, ChunkType};
 
@@ -9,8 +10,8 @@ use super::{Chunk, ChunkId, ChunkType};
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     chunks: Vec<Arc<Chunk>>,
-    by_id: HashMap<ChunkId, u32>,
-    by_file: HashMap<Arc<str>, Vec<u32>>,
+    by_id: FxHashMap<ChunkId, u32>,
+    by_file: FxHashMap<Arc<str>, Vec<u32>>,
 }
 
 /// An id that stood twice in a set; the later chunk won.
@@ -26,8 +27,8 @@ impl ChunkSet {
         let chunks = chunks.into_iter();
         let mut set = Self {
             chunks: Vec::with_capacity(chunks.size_hint().0),
-            by_id: HashMap::with_capacity(chunks.size_hint().0),
-            by_file: HashMap::new(),
+            by_id: FxHashMap::with_capacity_and_hasher(chunks.size_hint().0, Default::default()),
+            by_file: FxHashMap::default(),
         };
         let mut duplicates = Vec::new();
         for chunk in chunks {

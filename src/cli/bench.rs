@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::render::{json, line};
-use crate::chunk::{Chunk, ChunkDelta, ChunkType};
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel, passage};
 use crate::live::ChunkManager;
 use crate::search::{Filter, Query};
@@ -164,7 +164,11 @@ fn measure(dir: &Path, layout: &Layout, runs: usize) -> Result<Report> {
         let start = Instant::now();
         let delta = ChunkDelta::between(&changed, &new);
         changed_ms.push(ms(start));
-        anyhow::ensure!(delta.updated.len() == new.len().div_ceil(100), "one chunk in a hundred should differ, not {}", delta.updated.len());
+        anyhow::ensure!(
+            delta.updated.len() == new.len().div_ceil(100),
+            "one chunk in a hundred should differ, not {}",
+            delta.updated.len()
+        );
         load_ms.push(loaded);
         vectors_ms.push(with_vectors - loaded);
         equal_ms.push(total - with_vectors);
@@ -217,7 +221,7 @@ fn convert(given: &Given, layout: &Layout, embedder: &dyn Embedder) -> Result<()
         let passages: Vec<Passage> = chunks.iter().map(|c| passage(c)).collect();
         let made = embedder.embed_passages(&passages)?;
         for ((chunk, passage), made) in chunks.iter().zip(&passages).zip(made) {
-            vectors.put(passage.key(), chunk.embedding.as_deref().unwrap_or(&made))?;
+            vectors.put(passage.key(), &Quantized::new(chunk.embedding.as_deref().unwrap_or(&made)))?;
             writer.put(*t, &Chunk { embedding: None, ..(**chunk).clone() }.to_json())?;
         }
     }
@@ -227,7 +231,7 @@ fn convert(given: &Given, layout: &Layout, embedder: &dyn Embedder) -> Result<()
 }
 
 /// The set with every hundredth chunk older.
-fn with_changes(given: &Given) -> crate::chunk::ChunkSet {
+fn with_changes(given: &Given) -> ChunkSet {
     let chunks = given.iter().flat_map(|(_, c)| c).enumerate().map(|(i, c)| {
         let mut chunk = Chunk { embedding: None, ..(**c).clone() };
         if i % 100 == 0 {
@@ -235,15 +239,15 @@ fn with_changes(given: &Given) -> crate::chunk::ChunkSet {
         }
         Arc::new(chunk)
     });
-    crate::chunk::ChunkSet::new(chunks.collect::<Vec<_>>()).0
+    ChunkSet::new(chunks.collect::<Vec<_>>()).0
 }
 
-fn read_vectors(set: &crate::chunk::ChunkSet, layout: &Layout, id: &str, dimensions: usize) -> Vec<f32> {
+fn read_vectors(set: &ChunkSet, layout: &Layout, id: &str, dimensions: usize) -> Vec<i8> {
     let cache = VectorCache::read(layout, id, dimensions);
-    let mut out = vec![0.0; set.len() * dimensions];
-    for (chunk, row) in set.all().iter().zip(out.chunks_exact_mut(dimensions)) {
+    let mut out = vec![0; set.len() * dimensions];
+    set.all().par_iter().zip(out.par_chunks_exact_mut(dimensions)).with_min_len(256).for_each(|(chunk, row)| {
         cache.copy_to(passage(chunk).key(), row);
-    }
+    });
     out
 }
 

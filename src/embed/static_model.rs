@@ -2,11 +2,10 @@
 //!
 //! Format, tokens and origin: `model/README.md`.
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
-use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+use rustc_hash::FxHashMap;
 
 use super::{EmbedError, Embedder, Passage};
 
@@ -17,7 +16,7 @@ const PLACE_WEIGHT: f32 = 0.75;
 /// Longer words are no words.
 const MAX_WORD: usize = 60;
 
-type Vocabulary = HashMap<&'static [u8], u32, Xxh3DefaultBuilder>;
+type Vocabulary = FxHashMap<&'static [u8], u32>;
 
 /// A token table with one int8 row and one scale for each token.
 pub struct StaticModel {
@@ -50,8 +49,8 @@ impl StaticModel {
         let (rows, dimensions) = (number(4)?, number(8)?);
         let (scale, rest) = bytes.get(12..)?.split_at_checked(4 * rows)?;
         let (table, vocabulary) = rest.split_at_checked(rows * dimensions)?;
-        let mut words = Vocabulary::with_capacity_and_hasher(rows, Xxh3DefaultBuilder);
-        let mut pieces = Vocabulary::with_capacity_and_hasher(rows, Xxh3DefaultBuilder);
+        let mut words = Vocabulary::with_capacity_and_hasher(rows, Default::default());
+        let mut pieces = Vocabulary::with_capacity_and_hasher(rows, Default::default());
         for (i, token) in vocabulary.split(|b| *b == b'\n').enumerate() {
             let i = u32::try_from(i).ok()?;
             match token.strip_prefix(b"##") {

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::chunker::chunk_file;
 use super::plan::{Action, Plan, sha256};
 use super::report::{Progress, Summary};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{Chunk, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, Skip, SourceFile, WalkOptions};
 use crate::store::{
@@ -280,21 +280,18 @@ impl Indexer<'_> {
     fn compact_vectors(&self, lock: &WriteLock, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
-        let record = 24 + 4 * dimensions as u64;
-        let n_records = std::fs::metadata(self.layout.vectors(id)).map_or(0, |m| m.len() / record);
-        if n_records < (2 * n_chunks + SLACK) as u64 {
+        if VectorCache::count_records(self.layout, id, dimensions) < 2 * n_chunks + SLACK {
             return Ok(());
         }
         let cache = VectorCache::read(self.layout, id, dimensions);
         let mut writer = VectorWriter::replace(self.layout, lock, id, dimensions)?;
-        let mut vector = vec![0.0; dimensions];
         let mut done = std::collections::HashSet::new();
         for t in ChunkType::ALL {
             let mut lines = ChunkLines::open(self.layout, t)?;
             while let Some(line) = lines.next_line()? {
                 let Ok(chunk) = Chunk::from_json(line, t) else { continue };
                 let key = passage(&chunk).key();
-                if done.insert(key) && cache.copy_to(key, &mut vector) {
+                if let Some(vector) = cache.get(key).filter(|_| done.insert(key)) {
                     writer.put(key, &vector)?;
                 }
             }
@@ -403,7 +400,7 @@ impl EmbedStep<'_> {
             }
         }
         for (key, vector) in keys.iter().zip(self.embedder.embed_passages(&passages)?) {
-            self.writer.put(*key, &vector)?;
+            self.writer.put(*key, &Quantized::new(&vector))?;
         }
         Ok(())
     }

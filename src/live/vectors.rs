@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkDelta};
+use crate::chunk::{Chunk, ChunkDelta, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::search::VectorSource;
 use crate::store::{VectorCache, VectorKey};
@@ -11,7 +11,7 @@ use crate::store::{VectorCache, VectorKey};
 /// Vectors for the chunks of one delta.
 pub(super) struct Vectors {
     cache: VectorCache,
-    made: HashMap<VectorKey, Vec<f32>>,
+    made: HashMap<VectorKey, Quantized>,
 }
 
 impl Vectors {
@@ -22,25 +22,24 @@ impl Vectors {
         let missing: Vec<&Arc<Chunk>> = delta.added.iter().chain(changed).filter(lacks).collect();
         let passages: Vec<_> = missing.iter().map(|c| passage(c)).collect();
         let vectors = embedder.embed_passages(&passages)?;
-        let made = passages.iter().map(crate::embed::Passage::key).zip(vectors).collect();
+        let made = passages.iter().map(crate::embed::Passage::key).zip(vectors.iter().map(|v| Quantized::new(v))).collect();
         Ok(Self { cache, made })
     }
 }
 
 impl VectorSource for Vectors {
-    fn vector(&self, chunk: &Chunk, out: &mut [f32]) {
+    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32> {
         if let Some(inline) = &chunk.embedding {
-            let norm = inline.iter().map(|x| x * x).sum::<f32>().sqrt();
-            if norm > 0.0 && inline.len() == out.len() {
-                out.iter_mut().zip(inline).for_each(|(o, x)| *o = x / norm);
-            }
-            return;
+            return copy(&Quantized::new(inline), out);
         }
         let key = passage(chunk).key();
-        if !self.cache.copy_to(key, out)
-            && let Some(vector) = self.made.get(&key)
-        {
-            out.copy_from_slice(vector);
-        }
+        self.cache.copy_to(key, out).or_else(|| copy(self.made.get(&key)?, out))
     }
+}
+
+fn copy(vector: &Quantized, out: &mut [i8]) -> Option<f32> {
+    (vector.components.len() == out.len()).then(|| {
+        out.copy_from_slice(&vector.components);
+        vector.scale
+    })
 }

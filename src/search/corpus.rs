@@ -15,8 +15,9 @@ use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet};
 
 /// Gives the vectors of chunks.
 pub trait VectorSource {
-    /// Writes the chunk's vector to `out`: `[f32; dimensions]`, L2-normalised. Leaves zeros when there is none.
-    fn vector(&self, chunk: &Chunk, out: &mut [f32]);
+    /// Writes the components of the chunk's vector to `out` (length: the dimensions) and gives its scale; `None` when it has
+    /// no vector.
+    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32>;
 }
 
 /// Why a search or an update failed.
@@ -163,14 +164,12 @@ impl CorpusBuilder {
         for id in &delta.deleted {
             if let Some(slot) = self.slots.remove(id) {
                 homes.extend(self.rows[slot as usize].take().map(|c| home(&c)));
-                self.vectors.row_mut(slot).fill(0.0);
+                self.vectors.clear(slot);
                 self.free.push(slot);
             }
         }
         for (slot, chunk) in &plan.indexed {
-            let row = self.vectors.row_mut(*slot);
-            row.fill(0.0);
-            vectors.vector(chunk, row);
+            self.vectors.set(*slot, |row| vectors.vector(chunk, row));
         }
         for (slot, chunk) in plan.indexed.iter().chain(&plan.moved) {
             homes.extend(self.rows[*slot as usize].replace(chunk.clone()).map(|c| home(&c)));

@@ -4,11 +4,10 @@
 //! (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at the same position. So one
 //! field serves exact words, phrases and stemmed search. Chinese and Japanese characters are terms of their own.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
-use xxhash_rust::xxh3::Xxh3DefaultBuilder;
+use rustc_hash::FxHashMap;
 
 /// Stands before a stem that is not itself the word.
 pub(super) const STEM_MARK: char = '~';
@@ -78,6 +77,18 @@ fn class(c: char) -> Option<Class> {
 
 /// Cuts a run at underscores, camel-case humps and numbers.
 fn parts(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
+    let is_number = |r: &Range<usize>| text[r.clone()].chars().all(char::is_numeric);
+    let mut out = cut(text, run.clone());
+    // `a3f09b`, `w1f4q`: letters and digits by turns are a code, not words.
+    let n_numbers = out.iter().filter(|r| text[(*r).clone()].ends_with(char::is_numeric)).count();
+    let short = out.iter().filter(|r| !is_number(r) && r.len() <= 3).count();
+    if n_numbers > 1 && short * 2 > out.len() && !text[run.clone()].contains('_') {
+        out = vec![run];
+    }
+    out
+}
+
+fn cut(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
     let mut out: Vec<Range<usize>> = Vec::new();
     let mut open: Option<(Range<usize>, Class)> = None;
     for (i, c) in text[run.clone()].char_indices() {
@@ -127,7 +138,7 @@ fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
 pub(super) struct Analyzer {
     stemmer: Stemmer,
     /// Stem by word; `None` when it is the word itself.
-    stems: HashMap<Box<str>, Option<Box<str>>, Xxh3DefaultBuilder>,
+    stems: FxHashMap<Box<str>, Option<Box<str>>>,
 }
 
 /// The memory that remembered stems may take.
@@ -135,7 +146,7 @@ const MAX_STEMS: usize = 200_000;
 
 impl Default for Analyzer {
     fn default() -> Self {
-        Self { stemmer: Stemmer::new(Algorithm::English), stems: HashMap::default() }
+        Self { stemmer: Stemmer::new(Algorithm::English), stems: FxHashMap::default() }
     }
 }
 
@@ -261,6 +272,7 @@ mod tests {
         assert_eq!(words("HTTPServer2.parse_request"), "httpserver2 http server2 parserequest parse request");
         assert_eq!(words("sha256sum"), "sha256sum sha256 sum");
         assert_eq!(words("__init__ _x"), "init x");
+        assert_eq!(words("w1a4q a3f09b12"), "w1a4q a3f09b12");
         assert_eq!(words("os.path.join"), "os path join");
         assert_eq!(words("port 8080, 404"), "port 8080 404");
     }

@@ -3,35 +3,41 @@
 //! Written by whoever holds the write lock; read by everybody. A record carries a checksum: what a crash left half
 //! written is ignored and embedded again. Compaction writes a new file and renames it.
 
-use std::collections::HashMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::layout::next_path;
 use super::writer::at;
 use super::{Layout, WriteLock};
-use crate::chunk::Fingerprint;
+use crate::chunk::{Fingerprint, Quantized};
 
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
 
-/// "CXVEC", format version, three reserved bytes, dimensions (u32), four reserved bytes.
-const MAGIC: [u8; 8] = *b"CXVEC\x01\0\0";
+/// "CXVEC", format version, two reserved bytes; then dimensions (u32) and four reserved bytes.
+const MAGIC: [u8; 8] = *b"CXVEC\x02\0\0";
 const HEADER: usize = 16;
-/// Key and checksum before the numbers.
-const PREFIX: usize = 16 + 8;
+/// Of a record: key (u128), checksum of the rest (u32), scale (f32); then one i8 for each dimension.
+const KEY: usize = 16;
+const PREFIX: usize = KEY + 4;
+
+/// Bytes of a record.
+const fn record_bytes(dimensions: usize) -> usize {
+    PREFIX + 4 + dimensions
+}
 
 /// The vectors of one embedder, read at one moment.
 #[derive(Debug, Default)]
 pub struct VectorCache {
     bytes: Vec<u8>,
-    /// Key → offset of the numbers.
-    offsets: HashMap<VectorKey, usize>,
+    /// Key → offset of scale and components.
+    offsets: FxHashMap<VectorKey, usize>,
     dimensions: usize,
-    n_records: usize,
 }
 
 impl VectorCache {
@@ -39,33 +45,39 @@ impl VectorCache {
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
         let bytes = fs::read(layout.vectors(embedder_id)).unwrap_or_default();
-        let mut cache = Self { bytes: Vec::new(), offsets: HashMap::new(), dimensions, n_records: 0 };
+        let mut cache = Self { bytes: Vec::new(), offsets: FxHashMap::default(), dimensions };
         if !bytes.starts_with(&header(dimensions)) {
             return cache;
         }
-        let record = PREFIX + 4 * dimensions;
-        cache.offsets.reserve((bytes.len() - HEADER) / record);
-        for (i, r) in bytes[HEADER..].chunks_exact(record).enumerate() {
-            let (key, rest) = r.split_at(16);
-            let (check, numbers) = rest.split_at(8);
-            cache.n_records += 1;
-            if checksum(key, numbers).to_le_bytes() == check {
-                let key = VectorKey::from_le_bytes(key.try_into().unwrap_or_default());
-                cache.offsets.insert(key, HEADER + i * record + PREFIX);
-            }
-        }
+        let record = record_bytes(dimensions);
+        let records: Vec<&[u8]> = bytes[HEADER..].chunks_exact(record).collect();
+        let read = |r: &&[u8]| {
+            let (key, rest) = r.split_at(KEY);
+            let (check, body) = rest.split_at(PREFIX - KEY);
+            (checksum(key, body) == check).then(|| VectorKey::from_le_bytes(key.try_into().unwrap_or_default()))
+        };
+        let keys: Vec<Option<VectorKey>> = records.par_iter().with_min_len(256).map(read).collect();
+        cache.offsets = keys.into_iter().enumerate().filter_map(|(i, key)| Some((key?, HEADER + i * record + PREFIX))).collect();
         cache.bytes = bytes;
         cache
     }
 
-    /// Copies the vector of `key` to `out` (its length: the dimensions); false when it is not here.
-    pub fn copy_to(&self, key: VectorKey, out: &mut [f32]) -> bool {
-        let Some(&offset) = self.offsets.get(&key) else { return false };
-        let numbers = &self.bytes[offset..offset + 4 * self.dimensions];
-        for (x, bytes) in out.iter_mut().zip(numbers.as_chunks::<4>().0) {
-            *x = f32::from_le_bytes(*bytes);
+    /// Copies the vector of `key` to `out` (its length: the dimensions) and gives its scale; `None` when it is not here.
+    pub fn copy_to(&self, key: VectorKey, out: &mut [i8]) -> Option<f32> {
+        let offset = *self.offsets.get(&key)?;
+        let (scale, components) = self.bytes[offset..offset + 4 + self.dimensions].split_first_chunk::<4>()?;
+        for (x, byte) in out.iter_mut().zip(components) {
+            *x = byte.cast_signed();
         }
-        true
+        Some(f32::from_le_bytes(*scale))
+    }
+
+    /// The vector of `key`.
+    #[must_use]
+    pub fn get(&self, key: VectorKey) -> Option<Quantized> {
+        let mut components = vec![0; self.dimensions];
+        let scale = self.copy_to(key, &mut components)?;
+        Some(Quantized { scale, components })
     }
 
     /// Whether the vector of `key` is here.
@@ -74,10 +86,11 @@ impl VectorCache {
         self.offsets.contains_key(&key)
     }
 
-    /// Number of records in the file, the unusable ones included.
+    /// How many records the file of an embedder holds, the unusable ones included; it is not read.
     #[must_use]
-    pub fn n_records(&self) -> usize {
-        self.n_records
+    pub fn count_records(layout: &Layout, embedder_id: &str, dimensions: usize) -> usize {
+        let bytes = fs::metadata(layout.vectors(embedder_id)).map_or(0, |m| m.len());
+        usize::try_from(bytes).unwrap_or(usize::MAX) / record_bytes(dimensions)
     }
 }
 
@@ -88,8 +101,9 @@ fn header(dimensions: usize) -> [u8; HEADER] {
     h
 }
 
-fn checksum(key: &[u8], numbers: &[u8]) -> u64 {
-    xxh3_64(numbers) ^ xxh3_64(key)
+fn checksum(key: &[u8], body: &[u8]) -> [u8; 4] {
+    let [a, b, c, d, ..] = (xxh3_64(body) ^ xxh3_64(key)).to_le_bytes();
+    [a, b, c, d]
 }
 
 /// Appends vectors to the cache of one embedder.
@@ -119,7 +133,7 @@ impl VectorWriter {
                 file.write_all(&header(dimensions))?;
             }
             // A torn last record is cut off, so that the next ones stand where they are looked for.
-            let record = (PREFIX + 4 * dimensions) as u64;
+            let record = record_bytes(dimensions) as u64;
             let body = file.metadata()?.len() - HEADER as u64;
             file.set_len(HEADER as u64 + body / record * record)?;
             file.seek(SeekFrom::End(0))?;
@@ -145,12 +159,13 @@ impl VectorWriter {
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn put(&mut self, key: VectorKey, vector: &[f32]) -> io::Result<()> {
+    pub fn put(&mut self, key: VectorKey, vector: &Quantized) -> io::Result<()> {
         let key = key.to_le_bytes();
-        let numbers: Vec<u8> = vector.iter().flat_map(|x| x.to_le_bytes()).collect();
+        let mut body = vector.scale.to_le_bytes().to_vec();
+        body.extend(vector.components.iter().map(|x| x.cast_unsigned()));
         self.n_written += 1;
-        let check = checksum(&key, &numbers).to_le_bytes();
-        [&key[..], &check, &numbers].into_iter().try_for_each(|part| self.out.write_all(part)).map_err(|e| at(&self.path, &e))
+        let check = checksum(&key, &body);
+        [&key[..], &check, &body].into_iter().try_for_each(|part| self.out.write_all(part)).map_err(|e| at(&self.path, &e))
     }
 
     /// Syncs the file; a reader that comes later finds every vector.

@@ -174,10 +174,11 @@ impl Project {
         if fs::metadata(self.base.path()).unwrap().uid() != 0 {
             return Some(self.cortex(args));
         }
-        // The build directory may be closed to others: run a copy.
+        // The build directory may be closed to others.
         let program = self.base.path().join("cortex");
         if !program.exists() {
-            fs::copy(env!("CARGO_BIN_EXE_cortex"), &program).unwrap();
+            let original = env!("CARGO_BIN_EXE_cortex");
+            fs::hard_link(original, &program).or_else(|_| fs::copy(original, &program).map(drop)).unwrap();
             fs::set_permissions(self.base.path(), fs::Permissions::from_mode(0o755)).unwrap();
         }
         let mut c = self.command("setpriv");

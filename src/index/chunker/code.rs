@@ -159,7 +159,8 @@ impl Tree<'_> {
         let names = self.names(piece);
         let main = piece.part_of.map(|i| self.symbol(i)).or_else(|| names.iter().min_by_key(|s| s.depth));
         let symbol = main.map(|s| self.path(s));
-        let parent = main.map_or(piece.parent, |s| s.parent).map(|p| self.path(self.symbol(p)));
+        let enclosing = main.map_or(piece.parent, |s| s.parent).map(|p| self.path(self.symbol(p)));
+        let parent = enclosing.or_else(|| main.and_then(|s| s.receiver.clone()));
         let chunk_type = if piece.data { ChunkType::Data } else { ChunkType::Definitions };
         let key = match (&symbol, &parent) {
             (Some(s), _) => s.clone(),
@@ -191,6 +192,10 @@ impl Tree<'_> {
         while let Some(p) = parent {
             parts.push(&self.symbol(p).name);
             parent = self.symbol(p).parent;
+        }
+        // `func (s *Server) Start`: a member of Server, though it stands outside it.
+        if symbol.parent.is_none() {
+            parts.extend(symbol.receiver.as_deref());
         }
         parts.reverse();
         parts.join(self.grammar.separator)

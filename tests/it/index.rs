@@ -1,0 +1,263 @@
+//! `cortex index`: what it writes, what it leaves alone, which directory it takes for the project.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::project::{CHUNK_FILES, Project, run};
+
+/// Inode and time of the chunk files and the manifest: a file that was written again has others.
+fn stamps(p: &Project) -> Vec<(String, u64, SystemTime)> {
+    let stamp = |name: &str| {
+        let m = fs::metadata(p.path(".cortex/chunks").join(name)).unwrap();
+        (name.to_string(), m.ino(), m.modified().unwrap())
+    };
+    CHUNK_FILES.into_iter().chain(["manifest.json"]).map(stamp).collect()
+}
+
+/// Each chunk's creation and update time, by id.
+fn times(p: &Project) -> BTreeMap<String, (String, String)> {
+    let text = |v: &Value| v.as_str().unwrap().to_string();
+    p.chunks().iter().map(|c| (text(&c["id"]), (text(&c["created_at"]), text(&c["updated_at"])))).collect()
+}
+
+/// When nothing changed, indexing again parses nothing and leaves every chunk file as it was.
+#[test]
+fn indexing_again_writes_nothing() {
+    let p = Project::sample();
+    let first = p.index();
+    assert_eq!((&first["generation"], &first["changed"], &first["n_parsed"]), (&json!(1), &json!(true), &json!(4)), "{first:#}");
+    let before = stamps(&p);
+    let again = p.index();
+    assert_eq!((&again["generation"], &again["changed"], &again["n_parsed"]), (&json!(1), &json!(false), &json!(0)), "{again:#}");
+    assert_eq!(again["chunks"], first["chunks"]);
+    assert!(p.run(&["index"]).expect(0).stdout.starts_with("up to date: 4 files in "));
+    p.run(&["search", "potatoes"]).expect(0);
+    assert_eq!(stamps(&p), before);
+    // Even when everything is parsed again.
+    let full = p.json(&["index", "--full"]);
+    assert_eq!((&full["generation"], &full["n_parsed"]), (&json!(1), &json!(4)), "{full:#}");
+    assert_eq!(stamps(&p), before);
+}
+
+/// A new time stamp alone (`touch`, a git checkout back and forth) costs no parsing and no new generation.
+#[test]
+fn touching_a_file_changes_nothing() {
+    let p = Project::sample();
+    p.index();
+    let before = stamps(&p);
+    p.set_modified("src/retry.rs", SystemTime::now() + Duration::from_secs(5));
+    p.age("docs/guide.md");
+    let again = p.index();
+    assert_eq!((&again["changed"], &again["n_parsed"]), (&json!(false), &json!(0)), "{again:#}");
+    assert_eq!(stamps(&p), before);
+}
+
+/// An edit within the tick of the clock, of equal length and with an equal time stamp, is noticed.
+#[test]
+fn an_edit_that_leaves_no_trace_in_the_stamp_is_noticed() {
+    let p = Project::with(&[("a.md", "# A\n\ncarrots\n")]);
+    // A little ahead, so that a slow machine does not leave the tick.
+    let stamp = SystemTime::now() + Duration::from_secs(30);
+    p.set_modified("a.md", stamp);
+    p.index();
+    p.write("a.md", "# A\n\nturnips\n");
+    p.set_modified("a.md", stamp);
+    assert_eq!(p.found(&["--exact", "turnips"]), ["a.md"]);
+    assert!(p.found(&["--exact", "carrots"]).is_empty());
+}
+
+/// Programs that watch the chunks see exactly what changed: a chunk that did not keeps both times, one that only moved or
+/// was edited keeps its creation time, and every id survives lines inserted above.
+#[test]
+fn chunks_keep_their_ids_and_times() {
+    let filler = |n: usize| format!("    // {}\n", "Something is done here, at some length. ".repeat(n));
+    let function = |name: &str| format!("/// Makes {name}.\npub fn make_{name}() {{\n{}}}\n\n", filler(25));
+    let p = Project::new();
+    p.write("a.rs", ["bread", "soup", "cake"].map(function).concat());
+    p.write("b.rs", function("tea"));
+    p.index();
+    let before = times(&p);
+    assert_eq!(before.len(), 6, "two outlines, four functions: {before:?}");
+
+    // Soup is edited; cake moves; bread stays.
+    let text = p.read("a.rs").replace("pub fn make_soup() {\n", "pub fn make_soup() {\n    stir();\n");
+    p.write("a.rs", text);
+    p.index();
+    let edited = times(&p);
+    assert_eq!(edited.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    for (id, want_same) in
+        [("a.rs#make_bread", true), ("a.rs#make_soup", false), ("a.rs#make_cake", false), ("a.rs#@outline", false), ("b.rs#make_tea", true)]
+    {
+        assert_eq!(edited[id].0, before[id].0, "{id} was created when it was");
+        assert_eq!(edited[id].1 == before[id].1, want_same, "{id}: {:?} → {:?}", before[id], edited[id]);
+    }
+
+    // Lines above: everything in the file moves.
+    p.write("a.rs", format!("// One.\n\n// Two.\n\n{}", p.read("a.rs")));
+    p.index();
+    let moved = times(&p);
+    assert_eq!(moved.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    for (id, (created, updated)) in &moved {
+        assert_eq!(created, &before[id].0, "{id}");
+        assert_eq!(*updated == edited[id].1, id.starts_with("b.rs"), "{id}");
+    }
+}
+
+/// `.cortex/cache` is what its name says: without it nothing is lost, not even a time stamp.
+#[test]
+fn the_cache_can_be_deleted() {
+    let p = Project::sample();
+    p.index();
+    let (before, files) = (times(&p), stamps(&p));
+    fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
+    assert_eq!(p.found(&["--no-index", "potatoes"])[0], "docs/guide.md");
+    p.index();
+    assert_eq!(times(&p), before);
+    assert_eq!(stamps(&p), files);
+    fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
+    p.write("more.md", "# More\n\nLeeks.\n");
+    p.index();
+    let after = times(&p);
+    assert_eq!(after.len(), before.len() + 1);
+    assert!(before.iter().all(|(id, t)| after[id] == *t), "{before:?} → {after:?}");
+}
+
+/// What Cortex derives stays out of git, in a new repository and in one whose `.cortex` holds the user's settings.
+#[test]
+fn git_does_not_see_the_index() {
+    for own_config in [false, true] {
+        let p = Project::sample();
+        if own_config {
+            p.write(".cortex/config.toml", "[search]\nlimit = 5\n");
+        }
+        run(p.command("git").args(["init", "--quiet"])).expect(0);
+        p.index();
+        p.run(&["search", "potatoes"]).expect(0);
+        let status = run(p.command("git").args(["status", "--porcelain", "--untracked-files=all"])).expect(0).stdout;
+        let ours: Vec<&str> = status.lines().filter_map(|l| l.strip_prefix("?? .cortex/")).collect();
+        assert!(ours.iter().all(|f| [".gitignore", "config.toml"].contains(f)), "own config: {own_config}; git sees {ours:?}");
+    }
+}
+
+/// The project is the nearest directory above with `.cortex` or `.git` (a worktree's `.git` is a file); else the one given.
+#[test]
+fn the_root_is_the_nearest_marked_directory() {
+    for marker in [".git/HEAD", ".cortex/config.toml", ".git"] {
+        let p = Project::with(&[("a/b/c.md", "# C\n"), ("top.md", "# Top\n")]);
+        p.write(marker, "");
+        let summary = p.json(&["index", "a/b"]);
+        assert_eq!(summary["n_files"], 2, "{marker}");
+        assert!(p.path(".cortex/chunks/manifest.json").exists() && !p.path("a/b/.cortex").exists(), "{marker}");
+    }
+    let p = Project::with(&[("a/b/c.md", "# C\n"), ("top.md", "# Top\n")]);
+    assert_eq!(p.json(&["index", "a"])["n_files"], 1);
+    assert!(p.path("a/.cortex/chunks/manifest.json").exists() && !p.path(".cortex").exists());
+    assert_eq!(p.json(&["index", "a/b"])["n_files"], 1, "a is a project now");
+    assert!(!p.path("a/b/.cortex").exists());
+}
+
+/// The home directory and `/` are never indexed by mistake, and nothing is written there.
+#[test]
+fn home_and_the_file_system_root_are_refused() {
+    let p = Project::new();
+    fs::write(p.home().join("notes.md"), "# Notes\n").unwrap();
+    fs::create_dir(p.home().join(".git")).unwrap();
+    let home = p.home();
+    for args in [&["index"][..], &["search", "notes"], &["status"]] {
+        let error = run(p.cortex(args).current_dir(&home)).error();
+        assert!(error.contains("the home directory") && error.contains("give the folder of a project"), "{args:?}: {error}");
+        let error = run(p.cortex(args).current_dir("/")).error();
+        assert!(error.contains("the root of the file system"), "{args:?}: {error}");
+    }
+    assert!(!home.join(".cortex").exists() && !std::path::Path::new("/.cortex").exists());
+    // A folder in a home directory that is a git repository (dotfiles) is a project of its own.
+    fs::create_dir(home.join("work")).unwrap();
+    fs::write(home.join("work/plan.md"), "# Plan\n").unwrap();
+    run(p.cortex(&["index"]).current_dir(home.join("work"))).expect(0);
+    assert!(home.join("work/.cortex").exists() && !home.join(".cortex").exists());
+}
+
+/// `clean` takes what Cortex derived and nothing else.
+#[test]
+fn clean_keeps_what_is_the_users() {
+    let p = Project::sample();
+    p.write(".cortex/config.toml", "[search]\nlimit = 5\n");
+    p.write(".cortex/notes.txt", "mine");
+    p.index();
+    p.run(&["clean"]).expect(0);
+    assert!(!p.path(".cortex/chunks").exists() && !p.path(".cortex/cache").exists());
+    assert_eq!(p.read(".cortex/config.toml"), "[search]\nlimit = 5\n");
+    assert_eq!(p.read(".cortex/notes.txt"), "mine");
+    assert!(p.path("src/retry.rs").exists() && p.path("docs/guide.md").exists());
+    assert!(p.run(&["clean"]).expect(0).stdout.contains("nothing to remove"));
+    assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md", "a search makes a new index");
+}
+
+/// `--quiet` says nothing, `--json` nothing but JSON, and `indexer` is another name of `index`.
+#[test]
+fn index_says_as_much_as_it_is_asked_to() {
+    let p = Project::sample();
+    let out = p.run(&["indexer", "--quiet"]).expect(0);
+    assert_eq!((out.stdout.as_str(), out.stderr.as_str()), ("", ""));
+    assert!(p.path(".cortex/chunks/manifest.json").exists());
+    p.write("new.md", "# New\n");
+    let out = p.run(&["index", "--json"]).expect(0);
+    assert_eq!(out.stderr, "");
+    let summary: Value = serde_json::from_str(&out.stdout).unwrap();
+    assert_eq!((&summary["n_files"], &summary["n_parsed"]), (&json!(5), &json!(1)), "{summary:#}");
+    p.remove("new.md");
+    let out = p.run(&["index"]).expect(0);
+    assert!(out.stdout.starts_with("indexed 4 files in ") && out.stdout.contains("1 removed"), "{}", out.stdout);
+}
+
+/// A mistake in the settings is an error that names file and line and suggests what was meant; nothing is done.
+#[test]
+fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
+    for (config, place, remedy) in [
+        ("# mine\n[search]\nlimitt = 3\n", "config.toml:3", "did you mean `search.limit`"),
+        ("[search]\ncontext = 4\n\ncontex = 6\n", "config.toml:4", "did you mean `search.context`"),
+        ("[search]\nlimit = 3\n[index]\nlimit = 4\n", "config.toml:4", "search.limit"),
+        ("[search]\nlimit = 3\n[serch]\n# limit\nlimit = 4\n", "config.toml:5", "search.limit"),
+        ("[search]\nlimit = = 3\n", "config.toml:2", ""),
+        ("[search]\nlimit = \"many\"\n", "config.toml", ""),
+    ] {
+        let p = Project::sample();
+        p.write(".cortex/config.toml", config);
+        for args in [&["index"][..], &["search", "potatoes"]] {
+            let error = p.run(args).error();
+            assert!(error.contains(place) && error.contains(remedy), "{config:?}: {error}");
+        }
+        assert!(!p.path(".cortex/chunks").exists());
+    }
+}
+
+/// Settings come from the file, the environment wins over it, a flag over both; files that a new setting excludes leave
+/// the index.
+#[test]
+fn flags_beat_environment_beats_file() {
+    let p = Project::sample();
+    p.write("src/other.rs", "/// Fails after some attempts.\npub fn fail() {}\n");
+    p.write(".cortex/config.toml", "[search]\nlimit = 1\n");
+    let n = |variable: Option<&str>, args: &[&str]| {
+        let mut c = p.cortex(&["search", "failed attempts", "--json"]);
+        c.args(args);
+        if let Some(value) = variable {
+            c.env("CORTEX_SEARCH_LIMIT", value);
+        }
+        let reply: Value = serde_json::from_str(&run(&mut c).expect(0).stdout).unwrap();
+        reply["results"].as_array().unwrap().len()
+    };
+    assert_eq!(n(None, &[]), 1);
+    assert_eq!(n(Some("2"), &[]), 2);
+    assert_eq!(n(Some("2"), &["-n", "1"]), 1);
+    let error = run(p.cortex(&["index"]).env("CORTEX_SEARCH_LIMITS", "2")).error();
+    assert!(error.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{error}");
+    p.write(".cortex/config.toml", "[index]\nexclude = [\"src\"]\n");
+    let summary = p.index();
+    assert_eq!((&summary["n_files"], &summary["skipped"]["excluded by configuration"]), (&json!(3), &json!(2)), "{summary:#}");
+    assert!(p.found(&["--exact", "attempts"]).is_empty());
+}

@@ -1,0 +1,318 @@
+//! `cortex search`: what is found, in which order, from which state of the tree.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use crate::project::Project;
+
+fn results(reply: &Value) -> &Vec<Value> {
+    reply["results"].as_array().unwrap()
+}
+
+/// The README's promise: one command in a directory that Cortex has never seen indexes it and answers. The answer is on
+/// stdout, what was done for it on stderr.
+#[test]
+fn the_first_search_indexes_and_answers() {
+    let p = Project::sample();
+    let out = p.run(&["search", "what happens after a failed attempt"]).expect(0);
+    assert!(out.stdout.starts_with("src/retry.rs:1-4  retry_with_backoff\n"), "{}", out.stdout);
+    assert!(out.stderr.starts_with("indexed 4 files in "), "{}", out.stderr);
+    assert!(!out.stdout.contains("indexed"), "{}", out.stdout);
+    for (query, want) in
+        [("potatoes", "docs/guide.md"), ("paint_wall", "tools/colours.py"), ("server port", "settings.toml"), ("retry", "src/retry.rs")]
+    {
+        assert_eq!(p.found(&[query])[0], want, "{query}");
+    }
+    assert_eq!(p.run(&["search", "potatoes"]).expect(0).stderr, "", "the second search has nothing to tell");
+}
+
+/// A search from a subdirectory, or with `--path`, is a search of the whole project.
+#[test]
+fn the_project_is_the_same_from_everywhere_in_it() {
+    let p = Project::sample();
+    p.index();
+    let mut below = p.cortex(&["search", "potatoes"]);
+    let out = crate::project::run(below.current_dir(p.path("src"))).expect(0);
+    assert!(out.stdout.starts_with("docs/guide.md:"), "{}", out.stdout);
+    let mut elsewhere = p.cortex(&["search", "potatoes", "--path"]);
+    let out = crate::project::run(elsewhere.arg(p.path("tools")).current_dir(p.home())).expect(0);
+    assert!(out.stdout.starts_with("docs/guide.md:"), "{}", out.stdout);
+    assert!(!p.path("src/.cortex").exists() && !p.path("tools/.cortex").exists());
+}
+
+/// Scripts can tell apart: found (0), nothing found (1), something is wrong (2, and stderr says what).
+#[test]
+fn exit_codes_tell_found_nothing_and_error_apart() {
+    let p = Project::sample();
+    p.run(&["search", "potatoes"]).expect(0);
+    let out = p.run(&["search", "--exact", "hovercraft"]).expect(1);
+    assert!(out.stdout.is_empty() && out.stderr.contains("nothing found"), "{out:?}");
+    let out = p.run(&["search", "--exact", "hovercraft", "--json"]).expect(1);
+    assert_eq!(serde_json::from_str::<Value>(&out.stdout).unwrap()["results"], Value::Array(Vec::new()));
+    for (args, message) in [
+        (&["search"][..], "QUERY"),
+        (&["search", "x", "--path", "no/such/place"], "no/such/place"),
+        (&["search", "x", "--path", "settings.toml"], "not a directory"),
+        (&["search", "x", "-n", "0"], "from 1 to 1000"),
+        (&["search", "x", "-n", "1001"], "from 1 to 1000"),
+        (&["search", "x", "--in", "a["], "a["),
+        (&["search", "x", "--type", "poems"], "definitions"),
+        (&["frobnicate"], "frobnicate"),
+    ] {
+        let error = p.run(args).error();
+        assert!(error.contains(message), "{args:?}: {error}");
+    }
+    let empty = Project::new();
+    empty.run(&["search", "anything"]).expect(1);
+    let error = Project::new().run(&["search", "anything", "--no-index"]).error();
+    assert!(error.contains("cortex index"), "{error}");
+}
+
+/// What a program reads from `--json`.
+#[test]
+fn json_names_file_lines_score_and_chunk() {
+    let p = Project::sample();
+    let reply = p.json(&["search", "tomatoes"]);
+    assert_eq!(reply["query"], "tomatoes");
+    assert_eq!(reply["generation"], 1);
+    let first = &results(&reply)[0];
+    assert_eq!(first["file_path"], "docs/guide.md");
+    assert_eq!(first["chunk_type"], "documentation");
+    assert_eq!(first["language"], "markdown");
+    assert!(first["chunk_id"].as_str().unwrap().starts_with("docs/guide.md#"), "{first}");
+    assert!(first["score"].is_f64() && first["others"].is_array(), "{first}");
+    let (start, end) = (first["start_line"].as_u64().unwrap(), first["end_line"].as_u64().unwrap());
+    assert!(start <= 9 && end == 9, "tomatoes are in line 9, not in {start}-{end}");
+    assert!(first["text"].as_str().unwrap().contains("tomatoes at dawn"));
+    assert!(first.get("explain").is_none());
+    assert!(results(&p.json(&["search", "tomatoes", "--context", "0"]))[0].get("text").is_none());
+}
+
+/// Other places of a file hang on its one result: a file never takes two places in the list.
+#[test]
+fn a_file_is_one_result_with_its_other_places() {
+    let p = Project::new();
+    let section =
+        |n: usize| format!("## Harvest {n}\n\n{}\n", format!("Pick the ripe tomatoes of bed {n} before the rain comes. ").repeat(20));
+    p.write("garden.md", (1..=4).map(section).collect::<String>());
+    let reply = p.json(&["search", "ripe tomatoes"]);
+    assert_eq!(results(&reply).len(), 1);
+    let others = results(&reply)[0]["others"].as_array().unwrap().clone();
+    assert_eq!(others.len(), 3, "{others:?}");
+    assert!(others.iter().all(|o| o["chunk_id"].is_string() && o["start_line"].is_u64()), "{others:?}");
+    let out = p.run(&["search", "ripe tomatoes"]).expect(0);
+    assert!(out.stdout.contains("also "), "{}", out.stdout);
+}
+
+/// `--explain` hides nothing: the parts add up to the score.
+#[test]
+fn explained_parts_add_up_to_the_score() {
+    let p = Project::sample();
+    for args in [&["search", "retry_with_backoff", "--explain"][..], &["search", "--exact", "water", "--explain"]] {
+        let reply = p.json(args);
+        assert!(!results(&reply).is_empty());
+        for r in results(&reply) {
+            let parts = r["explain"].as_array().unwrap();
+            let sum: f64 = parts.iter().map(|t| t["contribution"].as_f64().unwrap()).sum();
+            assert!((sum - r["score"].as_f64().unwrap()).abs() < 1e-9, "{r}");
+            for t in parts {
+                let product = t["value"].as_f64().unwrap() * t["weight"].as_f64().unwrap();
+                assert!((product - t["contribution"].as_f64().unwrap()).abs() < 1e-9 && t["feature"].is_string(), "{t}");
+            }
+        }
+    }
+    let out = p.run(&["search", "retry", "--explain"]).expect(0);
+    assert!(out.stdout.contains("score "), "{}", out.stdout);
+}
+
+/// The best three of ten are the best three: `-n` only cuts the list.
+#[test]
+fn the_number_of_results_asked_for_does_not_change_their_order() {
+    let p = Project::new();
+    for i in 0..12 {
+        p.write(format!("src/part{i}.rs"), format!("/// Opens the valve{}.\npub fn valve_{i}() {{}}\n", " of the valve".repeat(i)));
+    }
+    let all = p.found(&["open a valve", "-n", "12"]);
+    assert_eq!(all.len(), 12);
+    assert_eq!(p.found(&["open a valve", "-n", "3"]), all[..3]);
+    assert_eq!(p.found(&["open a valve"]), all[..10], "ten unless asked");
+}
+
+/// Filters choose what may be found before the best are taken: a language whose files are far behind 220 files of another
+/// one is found all the same, and so are paths and types.
+#[test]
+fn filters_apply_before_the_best_are_taken() {
+    let p = Project::new();
+    for i in 0..220 {
+        p.write(format!("src/valve_{i}.rs"), format!("/// Opens the valve.\npub fn open_valve_{i}() {{ open_valve() }}\n"));
+    }
+    let prose = "Nobody knows why the pipes sing at night. ".repeat(12);
+    for i in 0..3 {
+        p.write(format!("deep/down/below/note_{i}.py"), format!("\"\"\"{prose}\nSomebody might open a valve.\n\"\"\"\nX = {i}\n"));
+    }
+    p.write("deep/down/below/valve.rs", format!("// {prose}\n// A valve.\n"));
+    let unfiltered = p.found(&["open valve", "-n", "50"]);
+    assert!(unfiltered.iter().all(|f| f.starts_with("src/")), "the test is about files outside the top 50: {unfiltered:?}");
+    let notes = |args: &[&str]| {
+        let mut found = p.found(&[&["open valve", "-n", "5"], args].concat());
+        found.sort();
+        found
+    };
+    let python: Vec<String> = (0..3).map(|i| format!("deep/down/below/note_{i}.py")).collect();
+    assert_eq!(notes(&["--lang", "python"]), python);
+    assert_eq!(notes(&["--lang", "Python"]), python, "case does not matter");
+    assert_eq!(notes(&["--in", "*.py"]), python);
+    assert_eq!(notes(&["--in", "deep", "--lang", "python"]), python);
+    assert_eq!(notes(&["--in", "deep/down/below/*.rs"]), ["deep/down/below/valve.rs"]);
+    assert_eq!(notes(&["--in", "deep", "--exact"]), python);
+    assert_eq!(notes(&["--lang", "python,rust"]).len(), 5);
+    assert_eq!(notes(&["--lang", "cobol"]), Vec::<String>::new());
+}
+
+/// `--type` gives only chunks of that type.
+#[test]
+fn the_type_filter_gives_only_that_type() {
+    let p = Project::sample();
+    p.write("src/limits.rs", "/// Most retries.\npub const MAX_RETRIES: u32 = 5;\n\n/// Retries.\npub fn retry() {}\n");
+    p.write("docs/retry.md", "# Retries\n\nHow a retry works.\n");
+    for kind in ["symbols", "definitions", "data", "documentation"] {
+        let reply = p.json(&["search", "retry", "--type", kind]);
+        assert!(!results(&reply).is_empty(), "{kind}");
+        assert!(results(&reply).iter().all(|r| r["chunk_type"] == kind), "{kind}: {reply:#}");
+    }
+}
+
+/// `--tag` asks for all given tags. Our indexer sets none: they come from chunks that other programs write.
+#[test]
+fn the_tag_filter_asks_for_all_tags() {
+    let p = Project::new();
+    let chunk = |i: usize, tags: &str| format!(r#"{{"id":"n{i}","title":"Note {i}","text":"about valves","tags":[{tags}]}}"#);
+    let mut chunks: Vec<String> = (0..60).map(|i| chunk(i, "")).collect();
+    chunks.extend([chunk(60, r#""red""#), chunk(61, r#""red","round""#), chunk(62, r#""round""#)]);
+    p.write(".cortex/chunks/doc-chunks.json", format!("{{\"chunks\":[{}]}}", chunks.join(",")));
+    let ids = |args: &[&str]| {
+        let reply = p.json(&[&["search", "valves", "-n", "5"], args].concat());
+        let mut ids: Vec<String> = results(&reply).iter().map(|r| r["chunk_id"].as_str().unwrap().to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids(&["--tag", "red"]), ["n60", "n61"]);
+    assert_eq!(ids(&["--tag", "red", "--tag", "round"]), ["n61"]);
+    assert_eq!(ids(&["--tag", "round", "--exact"]), ["n61", "n62"]);
+}
+
+/// `--exact` finds what the query says and nothing else.
+#[test]
+fn exact_queries_mean_what_they_say() {
+    let p = Project::with(&[
+        ("lock.rs", "/// Takes the write lock.\npub fn acquire() {}\n"),
+        ("other.rs", "/// Locks the door, then writes a note: write, lock.\npub fn leave() { acquire() }\n"),
+        ("door.py", "def open_door(key):\n    return key\n"),
+    ]);
+    let found = |query: &str| {
+        let mut found = p.found(&["--exact", "--", query]);
+        found.sort();
+        found
+    };
+    assert_eq!(found("write lock"), ["lock.rs", "other.rs"], "all words must occur");
+    assert_eq!(found("lock key"), Vec::<String>::new());
+    assert_eq!(found("\"the write lock\""), ["lock.rs"]);
+    assert_eq!(found("\"takes the\" OR key"), ["door.py", "lock.rs"]);
+    assert_eq!(found("lock -door"), ["lock.rs"]);
+    assert_eq!(found("+lock note"), ["other.rs"]);
+    assert_eq!(found("acquire"), ["lock.rs", "other.rs"]);
+    assert_eq!(found("name:acquire"), ["lock.rs"]);
+    assert_eq!(found("path:door"), ["door.py"]);
+    assert_eq!(found("signature:key"), ["door.py"]);
+    assert_eq!(found("comment:note"), ["other.rs"]);
+    assert_eq!(found("open_door"), ["door.py"]);
+    assert_eq!(found("OPEN_DOOR"), ["door.py"]);
+    assert_eq!(found("(note OR key) -leave"), ["door.py"]);
+}
+
+/// A mistake in an exact query is an error that says what would be right.
+#[test]
+fn a_mistake_in_an_exact_query_names_the_remedy() {
+    let p = Project::sample();
+    for (query, what) in [
+        ("\"no end", "not well-formed"),
+        ("(potatoes", "not well-formed"),
+        ("nosuch:potatoes", "there is no field `nosuch`"),
+        ("-potatoes", "what to find"),
+        ("potatoes OR", "not well-formed"),
+    ] {
+        let error = p.run(&["search", "--exact", "--", query]).error();
+        assert!(error.contains(what) && error.contains("field:word") && error.contains("name, path"), "{query}: {error}");
+        assert!(error.len() < 1000, "{query}: {error}");
+    }
+}
+
+/// A search sees the tree as it is: edits, new, deleted and renamed files. `--no-index` sees it as it was indexed.
+#[test]
+fn a_search_is_up_to_date_unless_told_otherwise() {
+    let p = Project::sample();
+    p.index();
+    p.write("docs/guide.md", "# Guide\n\nFry the aubergines.\n");
+    p.write("docs/new.md", "# New\n\nPeel the parsnips.\n");
+    p.remove("tools/colours.py");
+    p.rename("src/retry.rs", "src/again.rs");
+    let found = |query, more: &[&str]| p.found(&[&["--exact", query], more].concat());
+    for (query, was) in
+        [("potatoes", "docs/guide.md"), ("colour", "tools/colours.py"), ("attempts", "src/retry.rs"), ("localhost", "settings.toml")]
+    {
+        assert_eq!(found(query, &["--no-index"]), [was]);
+    }
+    assert!(found("aubergines", &["--no-index"]).is_empty() && found("parsnips", &["--no-index"]).is_empty());
+    let now: [(&str, &[&str]); 6] = [
+        ("potatoes", &[]),
+        ("aubergines", &["docs/guide.md"]),
+        ("parsnips", &["docs/new.md"]),
+        ("colour", &[]),
+        ("attempts", &["src/again.rs"]),
+        ("localhost", &["settings.toml"]),
+    ];
+    for (query, is) in now {
+        assert_eq!(found(query, &[]), is, "{query}");
+    }
+    let all = p.found(&["paint a wall after a failed attempt", "-n", "50"]);
+    assert!(!all.iter().any(|f| f == "tools/colours.py" || f == "src/retry.rs"), "{all:?}");
+}
+
+/// Any text is a query: none, only punctuation, or ten thousand characters give an answer or a clear error, quickly.
+#[test]
+fn any_text_is_a_query() {
+    let p = Project::sample();
+    for empty in ["", "   ", "\n"] {
+        let error = p.run(&["search", empty]).error();
+        assert!(error.contains("the query is empty"), "{error}");
+        let error = p.run(&["search", "--exact", empty]).error();
+        assert!(error.contains("the query is empty"), "{error}");
+    }
+    for punctuation in ["?!", "...", "{}[]()<>", "🦀", "'\"`", "%s %d"] {
+        assert!(p.run(&["search", "--", punctuation]).code < 2, "{punctuation}");
+    }
+    let mut words = String::from("potatoes ");
+    let mut n = 0;
+    while words.len() < 10_000 {
+        n += 1;
+        let _ = write!(words, "word{} ", n * 7919);
+    }
+    assert_eq!(p.found(&[&words])[0], "docs/guide.md", "the start of a long query counts");
+    for long in ["potato".repeat(1700), "potatoes ".repeat(1200), "{".repeat(10_000)] {
+        assert!(p.run(&["search", &long]).code < 2);
+    }
+    assert_eq!(p.found(&["--exact", &"potatoes OR ".repeat(800)[..9596]])[0], "docs/guide.md");
+}
+
+/// Ten thousand open brackets are a mistake like any other.
+#[test]
+fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
+    let p = Project::sample();
+    p.index();
+    for deep in ["(".repeat(10_000), format!("{}potatoes{}", "(".repeat(5_000), ")".repeat(5_000))] {
+        let out = p.run(&["search", "--exact", &deep]);
+        assert!((0..=2).contains(&out.code) && !out.stderr.contains("overflow"), "exit code {}: {}", out.code, out.stderr);
+        assert!(out.stderr.len() < 2_000, "the message does not repeat ten thousand characters");
+    }
+}

@@ -1,0 +1,168 @@
+//! What `cortex` prints: for terminals, for pipes, for help.
+
+use std::process::Stdio;
+
+use crate::project::{Project, run};
+
+const ESCAPE: char = '\u{1b}';
+
+/// In a pipe or a file the output is plain text, the summary of the first index included.
+#[test]
+fn no_escape_codes_unless_on_a_terminal() {
+    let p = Project::sample();
+    for args in [
+        &["search", "potatoes", "--explain"][..],
+        &["search", "--exact", "hovercraft"],
+        &["index", "--full", "--verbose"],
+        &["status"],
+        &["search"],
+        &["clean"],
+    ] {
+        let out = p.run(args);
+        assert!(!out.stdout.contains(ESCAPE) && !out.stderr.contains(ESCAPE), "{args:?}: {out:?}");
+    }
+}
+
+/// On a terminal results are coloured, unless `NO_COLOR` is set.
+#[test]
+#[cfg(target_os = "linux")]
+fn colours_on_a_terminal_unless_no_color() {
+    let p = Project::sample();
+    p.index();
+    let on_terminal = |no_color: bool| {
+        // `script` runs a command on a terminal of its own.
+        let mut c = p.command("script");
+        c.env("TERM", "xterm").args(["--quiet", "--return", "--command", concat!(env!("CARGO_BIN_EXE_cortex"), " search potatoes")]);
+        c.arg("/dev/null");
+        if no_color {
+            c.env("NO_COLOR", "1");
+        }
+        c
+    };
+    if on_terminal(false).output().is_err() {
+        eprintln!("SKIPPED: there is no `script` to make a terminal");
+        return;
+    }
+    let coloured = run(&mut on_terminal(false)).expect(0).stdout;
+    assert!(coloured.contains(ESCAPE) && coloured.contains("docs/guide.md"), "{coloured:?}");
+    let plain = run(&mut on_terminal(true)).expect(0).stdout;
+    assert!(!plain.contains(ESCAPE) && plain.contains("docs/guide.md"), "{plain:?}");
+}
+
+/// Nothing that stands in a repository may speak to the terminal: not the text, not a heading, not a file name.
+#[test]
+fn control_characters_of_the_repository_are_not_printed() {
+    let p = Project::with(&[
+        ("text.md", "# Plain\n\nzucchini \u{1b}]0;owned\u{7} \u{9b}31m\n"),
+        ("heading.md", "# Sly \u{1b}[31m heading\n\nzucchini\n"),
+        ("name\u{1b}[31m.md", "# Name\n\nzucchini\n"),
+        ("bin\u{1b}[31m.md", "zucchini\0\n"),
+        ("two\nlines.md", "# Lines\n\nzucchini\n"),
+    ]);
+    let search = p.run(&["search", "zucchini", "--explain"]).expect(0);
+    let index = p.run(&["index", "--verbose"]).expect(0);
+    let status = p.run(&["status", "--verbose"]).expect(0);
+    for out in [&search, &index, &status] {
+        let control = out.stdout.chars().chain(out.stderr.chars()).find(|c| c.is_control() && *c != '\n');
+        assert_eq!(control, None, "{out:?}");
+    }
+    assert_eq!(p.found(&["zucchini"]).len(), 4);
+    assert!(!search.stdout.contains("two\n"), "a result's place is one line: {}", search.stdout);
+}
+
+/// `--context` says how many lines are shown; they are the ones that hold the words asked for, with their numbers.
+#[test]
+fn context_sets_the_lines_shown() {
+    let p = Project::new();
+    let lines: String = (1..=40).map(|n| format!("line {n}{}\n", if n == 30 { " with the zucchini" } else { "" })).collect();
+    p.write("notes.txt", lines);
+    let shown = |n: &str| p.run(&["search", "zucchini", "--context", n]).expect(0).stdout;
+    assert_eq!(shown("0").trim_end(), "notes.txt:1-40");
+    let three = shown("3");
+    assert_eq!(three.lines().filter(|l| l.contains(" line ")).count(), 3, "{three}");
+    assert!(three.contains("    30 line 30 with the zucchini"), "{three}");
+}
+
+/// `cortex search … | head -1`: a reader that has enough is no error.
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let p = Project::sample();
+    p.index();
+    for args in [
+        &["search", "water"][..],
+        &["search", "water", "--json"],
+        &["completions", "bash"],
+        &["status", "--json"],
+        &["index", "--json"],
+        &["index", "--verbose"],
+        &["clean"],
+    ] {
+        // The reader is gone before the program starts.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let out = run(p.cortex(args).stdout(Stdio::from(writer)));
+        assert_eq!((out.code, out.stderr.as_str()), (0, ""), "{args:?}");
+    }
+}
+
+/// Every command explains itself, with an example.
+#[test]
+fn help_of_every_command_has_an_example() {
+    let p = Project::new();
+    let top = p.run(&["--help"]).expect(0).stdout;
+    assert!(top.contains("Example"), "{top}");
+    let commands: Vec<&str> = top
+        .lines()
+        .skip_while(|l| *l != "Commands:")
+        .skip(1)
+        .take_while(|l| !l.is_empty())
+        .filter(|l| l.starts_with("  ") && !l.starts_with("   "))
+        .filter_map(|l| l.split_whitespace().next())
+        .filter(|c| *c != "help")
+        .collect();
+    for expected in ["search", "index", "status", "clean", "completions"] {
+        assert!(commands.contains(&expected), "{commands:?}");
+    }
+    for command in commands {
+        let help = p.run(&[command, "--help"]).expect(0).stdout;
+        assert!(help.contains("Example") && help.contains(&format!("cortex {command}")), "{command}: {help}");
+    }
+    assert!(!p.path(".cortex").exists(), "help writes nothing");
+}
+
+/// `--version` names the program and the version of its package.
+#[test]
+fn version_is_the_packages() {
+    let out = Project::new().run(&["--version"]).expect(0);
+    assert_eq!(out.stdout, concat!("cortex ", env!("CARGO_PKG_VERSION"), "\n"));
+}
+
+/// A shell accepts the completion script.
+#[test]
+fn completions_are_a_script_of_the_shell() {
+    let p = Project::new();
+    let script = p.run(&["completions", "bash"]).expect(0).stdout;
+    assert!(script.contains("complete -F _cortex") && script.contains("--no-index"), "{script}");
+    p.write("cortex.bash", &script);
+    run(p.command("bash").args(["-n", "cortex.bash"])).expect(0);
+    for shell in ["zsh", "fish"] {
+        assert!(p.run(&["completions", shell]).expect(0).stdout.contains("cortex"));
+    }
+}
+
+/// `status` says what is indexed and whether that is still so.
+#[test]
+fn status_tells_what_is_indexed() {
+    let p = Project::sample();
+    assert!(p.run(&["status"]).expect(1).stdout.contains("none yet: run `cortex index`"));
+    p.write("lib/jquery.min.js", "x");
+    p.index();
+    let status = p.json(&["status"]);
+    assert_eq!((&status["generation"], &status["n_files"], &status["stale"]), (&1.into(), &4.into(), &false.into()), "{status:#}");
+    assert_eq!(status["languages"], serde_json::json!({"markdown": 1, "python": 1, "rust": 1, "toml": 1}));
+    assert_eq!(status["skipped"], serde_json::json!({"minified or generated": 1}));
+    p.remove("settings.toml");
+    assert_eq!(p.json(&["status"])["stale"], true);
+    let text = p.run(&["status"]).expect(0).stdout;
+    assert!(text.contains("files changed since"), "{text}");
+}

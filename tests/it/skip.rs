@@ -1,0 +1,126 @@
+//! What is not indexed, and how the user learns of it.
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+
+/// A file that is left out says so with its reason in `--verbose`, is counted in the summary, and is never found.
+#[test]
+fn skipped_files_are_told_with_their_reason() {
+    let p = Project::with(&[("kept.md", "# Kept\n\nmarzipan\n")]);
+    let key = |kind: &str| format!("-----BEGIN {kind}PRIVATE KEY-----\nmarzipan\n-----END {kind}PRIVATE KEY-----\n");
+    let cases: [(&str, Vec<u8>, &str); 14] = [
+        ("image.png", b"\x89PNG\0\0marzipan".to_vec(), "binary"),
+        ("large.txt", b"marzipan and more\n".repeat(60_000), "too large"),
+        ("lib.min.js", b"marzipan()".to_vec(), "minified or generated"),
+        ("bundle.js", b"var marzipan=1;".repeat(400), "minified or generated"),
+        ("app.js.map", b"{\"marzipan\":1}".to_vec(), "minified or generated"),
+        ("Cargo.lock", b"# marzipan\n".to_vec(), "lock file"),
+        ("web/package-lock.json", b"{\"marzipan\":1}".to_vec(), "lock file"),
+        ("go.sum", b"marzipan v1\n".to_vec(), "lock file"),
+        ("prod.env", b"KEY=marzipan\n".to_vec(), "may hold secrets"),
+        ("id_rsa", b"marzipan\n".to_vec(), "may hold secrets"),
+        ("server.pem", b"marzipan\n".to_vec(), "may hold secrets"),
+        ("credentials.json", b"{\"marzipan\":1}".to_vec(), "may hold secrets"),
+        ("keys/deploy.txt", key("OPENSSH ").into_bytes(), "may hold secrets"),
+        ("keys/other", format!("\n{}", key("")).into_bytes(), "may hold secrets"),
+    ];
+    for (path, content, _) in &cases {
+        p.write(path, content);
+    }
+    let out = p.run(&["index", "--verbose"]).expect(0).stdout;
+    for (path, _, reason) in &cases {
+        assert!(out.lines().any(|l| l.starts_with(&format!("skipped {path}: {reason}"))), "{path} {reason}: {out}");
+    }
+    assert!(out.contains("indexed 1 file in 1 chunk (skipped "), "{out}");
+    assert!(out.contains("3 lock file") && out.contains("6 may hold secrets") && !out.contains("kept.md"), "{out}");
+    let summary = p.json(&["index", "--full"]);
+    let counts = json!({"binary": 1, "lock file": 3, "may hold secrets": 6, "minified or generated": 3, "too large": 1});
+    assert_eq!(summary["skipped"], counts);
+    assert_eq!(summary["skipped_files"].as_array().map(Vec::len), Some(cases.len()));
+    assert_eq!(p.index()["skipped"], counts, "an index that is up to date tells it as well");
+    assert_eq!(p.json(&["status"])["skipped"], counts);
+    assert_eq!(p.found(&["marzipan", "-n", "50"]), ["kept.md"]);
+    assert_eq!(p.found(&["--exact", "marzipan", "-n", "50"]), ["kept.md"]);
+    assert!(!p.chunks().iter().any(|c| c["id"] != "kept.md#Kept"));
+}
+
+/// A program that speaks of private keys is no private key, and a long paragraph is no bundle.
+#[test]
+fn files_that_only_resemble_the_skipped_are_indexed() {
+    let p = Project::with(&[
+        ("check.rs", "/// Rejects -----BEGIN RSA PRIVATE KEY----- in a file.\npub fn find_keys() {}\n"),
+        ("environment.py", "def read_environment():\n    pass\n"),
+        ("lock.go", "package lock\n\nfunc Acquire() {}\n"),
+    ]);
+    p.write("essay.md", format!("# Essay\n\n{}\n", "One sentence follows another without a break. ".repeat(300)));
+    let summary = p.index();
+    assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({})), "{summary:#}");
+}
+
+/// What the user's ignore files name, and hidden files, are not indexed: `.gitignore` (in subdirectories too, and without a
+/// git repository), `.git/info/exclude`, `.cortexignore`. A rule that comes or goes takes effect at the next search.
+#[test]
+fn ignore_files_are_obeyed() {
+    for git in [false, true] {
+        let p = Project::new();
+        for path in ["kept.md", "build/out.md", "sub/private.md", "sub/kept.md", "drafts/idea.md", "local.md", ".hidden.md", ".env"] {
+            p.write(path, "# Page\n\nmarzipan\n");
+        }
+        for foreign in ["node_modules/left-pad/index.js", "venv/lib/site.py", "__pycache__/x.py"] {
+            p.write(foreign, "marzipan = 1\n");
+        }
+        p.write("venv/pyvenv.cfg", "home = /usr\n");
+        p.write(".gitignore", "/build/\n");
+        p.write("sub/.gitignore", "private.md\n");
+        p.write(".cortexignore", "drafts/\n");
+        let mut want = vec!["kept.md", "sub/kept.md"];
+        if git {
+            crate::project::run(p.command("git").args(["init", "--quiet"])).expect(0);
+            p.write(".git/info/exclude", "local.md\n");
+        } else {
+            want.insert(1, "local.md");
+        }
+        let found = || {
+            let mut found = p.found(&["--exact", "marzipan", "-n", "50"]);
+            found.sort();
+            found
+        };
+        assert_eq!(found(), want, "git: {git}");
+        p.write(".gitignore", "/build/\nsub/\n");
+        want.retain(|f| !f.starts_with("sub/"));
+        assert_eq!(found(), want, "git: {git}, a new rule");
+        p.remove(".gitignore");
+        p.remove(".cortexignore");
+        want.extend(["build/out.md", "drafts/idea.md", "sub/kept.md"]);
+        want.sort_unstable();
+        assert_eq!(found(), want, "git: {git}, without rules");
+    }
+}
+
+/// A file that becomes too large, binary or secret leaves the index, and returns when it is text again.
+#[test]
+fn a_file_that_becomes_skipped_leaves_the_results() {
+    let p = Project::with(&[("a.md", "# A\n\nmarzipan\n"), ("b.md", "# B\n\nnougat\n")]);
+    let found = || p.found(&["--exact", "marzipan"]);
+    assert_eq!(found(), ["a.md"]);
+    for content in [b"marzipan\0".to_vec(), b"marzipan\n".repeat(150_000), b"-----BEGIN PRIVATE KEY-----\nmarzipan".to_vec()] {
+        p.write("a.md", &content);
+        assert_eq!(found(), Vec::<String>::new());
+        p.write("a.md", "# A\n\nmarzipan again\n");
+        assert_eq!(found(), ["a.md"]);
+    }
+    p.rename("a.md", "a.env");
+    assert!(found().is_empty());
+    assert_eq!(p.json(&["index"])["skipped_files"][0][0], Value::from("a.env"));
+}
+
+/// The limit of size is a setting.
+#[test]
+fn the_size_limit_is_a_setting() {
+    let p = Project::with(&[("long.txt", &"marzipan\n".repeat(100)), ("short.txt", "marzipan\n")]);
+    p.write(".cortex/config.toml", "[index]\nmax_file_bytes = 500\n");
+    assert_eq!(p.found(&["--exact", "marzipan"]), ["short.txt"]);
+    p.remove(".cortex/config.toml");
+    assert_eq!(p.found(&["--exact", "marzipan"]).len(), 2);
+}
