@@ -9,3 +9,6 @@ mod vectors;
 
 pub use manager::{ChunkManager, Reload, ReloadError};
 pub use snapshot::{Metrics, Snapshot};
+
+#[cfg(test)]
+mod tests;

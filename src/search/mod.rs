@@ -26,3 +26,6 @@ pub use tokens::highlight;
 
 /// Position of a chunk in a corpus; stays the same while the chunk lives.
 type Slot = u32;
+
+#[cfg(test)]
+mod tests;

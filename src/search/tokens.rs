@@ -212,11 +212,13 @@ fn stem(stemmer: &Stemmer, word: &str) -> String {
     let mut s = stemmer.stem(word).to_string();
     if s.len() >= 6 && (s.ends_with("er") || s.ends_with("or")) {
         s.truncate(s.len() - 2);
-        let b = s.as_bytes();
-        let n = b.len();
-        if n > 4 && b[n - 1] == b[n - 2] && !matches!(b[n - 1], b'l' | b's') {
-            s.truncate(n - 1);
-        }
+    }
+    // `formatt`, `runn`
+    if let [.., _, _, _, a, b] = s.as_bytes()
+        && a == b
+        && b"bdfgmnprt".contains(b)
+    {
+        s.pop();
     }
     if s.len() > 4 && s.ends_with('e') {
         s.pop();

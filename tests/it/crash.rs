@@ -1,1 +1,283 @@
-//! x
+//! Killed at any moment, and several at once: a reader sees the old index or the new one, whole.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::project::{CHUNK_FILES, Project, Random, run};
+
+/// Files of a tree of one generation, and the word that all of them hold.
+const N_FILES: usize = 24;
+
+/// Writes every file anew: each says which generation of the tree it belongs to.
+fn plant(p: &Project, generation: usize) {
+    for i in 0..N_FILES {
+        let filler = "    // It takes some lines to fill a file.\n".repeat(i + generation % 7);
+        let text = match i % 3 {
+            0 => format!("/// milestone tree {generation} end\npub fn open_{i}() {{\n{filler}}}\n"),
+            1 => format!("# Part {i}\n\nmilestone tree {generation} end\n\n{filler}\n"),
+            _ => format!("[part{i}]\nnote = \"milestone tree {generation} end\"\n{}", filler.replace("//", "#")),
+        };
+        p.write(format!("part{i}.{}", ["rs", "md", "toml"][i % 3]), text);
+    }
+}
+
+/// The generation that a search finds. It must find all files, all of one generation, with a valid index.
+fn generation(p: &Project, args: &[&str]) -> usize {
+    let reply = p.json(&[&["search", "--exact", "milestone", "-n", "100"], args].concat());
+    let of = |r: &Value| {
+        let text = r["text"].as_str().unwrap();
+        let number = text.split("milestone tree ").nth(1).and_then(|t| t.split(' ').next());
+        number.and_then(|n| n.parse().ok()).unwrap_or_else(|| panic!("no generation in {r}"))
+    };
+    let results = reply["results"].as_array().unwrap();
+    let generations: BTreeSet<usize> = results.iter().map(of).collect();
+    assert_eq!((results.len(), generations.len()), (N_FILES, 1), "{generations:?}, {:?}", reply["warnings"]);
+    assert!(reply.get("warnings").is_none(), "{}", reply["warnings"]);
+    generations.into_iter().next().unwrap()
+}
+
+fn spawn(p: &Project, args: &[&str]) -> Child {
+    p.cortex(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+/// Ends the child at once (SIGKILL), unless it has ended.
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Waits until something holds; false when the child ended before that.
+fn wait_until(child: &mut Child, mut holds: impl FnMut() -> bool) -> bool {
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        if holds() {
+            return true;
+        }
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        assert!(Instant::now() < deadline, "nothing happens");
+        std::thread::yield_now();
+    }
+}
+
+fn chunk_path(p: &Project, name: &str) -> PathBuf {
+    p.path(".cortex/chunks").join(name)
+}
+
+fn assert_fresh(p: &Project) {
+    assert!(p.timeless() == p.fresh_copy().timeless(), "the repaired index differs from a fresh one");
+}
+
+/// `kill -9` at any moment of an index run: every chunk file is valid JSON, a search finds the complete old or the complete
+/// new tree, and the next run makes the index what a fresh one would be. With `STRESS=1`: a hundred kills.
+#[test]
+fn killed_at_any_moment_the_index_is_whole() {
+    let n_kills = if std::env::var_os("STRESS").is_some() { 100 } else { 10 };
+    let p = Project::new();
+    plant(&p, 0);
+    let start = Instant::now();
+    p.index();
+    let full_run = start.elapsed();
+    let mut random = Random(42);
+    let mut seen = BTreeSet::new();
+    for n in 1..=n_kills {
+        plant(&p, n);
+        let mut child = spawn(&p, &["index"]);
+        if n % 2 == 0 {
+            // Between the moment when the new set is complete and the end of its renames.
+            wait_until(&mut child, || chunk_path(&p, "manifest.json.next").exists());
+        } else {
+            let moment = Instant::now() + full_run.mul_f64(random.below(1000) as f64 / 1000.0);
+            wait_until(&mut child, || Instant::now() >= moment);
+        }
+        kill(child);
+        for name in CHUNK_FILES {
+            serde_json::from_str::<Value>(&p.chunk_file(name)).unwrap_or_else(|e| panic!("kill {n}: {name}: {e}"));
+        }
+        let found = generation(&p, &["--no-index"]);
+        assert!(found <= n && seen.iter().all(|s| *s <= found), "kill {n}: {found} after {seen:?}");
+        seen.insert(found);
+        if n % 3 == 0 {
+            p.index();
+            assert_eq!(generation(&p, &["--no-index"]), n);
+            seen.insert(n);
+        }
+    }
+    assert_eq!(generation(&p, &[]), n_kills, "a search repairs as well");
+    p.index();
+    assert_fresh(&p);
+}
+
+/// The chunk directory as it is when a run died after `n_renamed` of the five renames of its new set.
+fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: usize) {
+    for (i, (name, old)) in old.iter().enumerate() {
+        if i < n_renamed {
+            continue;
+        }
+        fs::rename(chunk_path(p, name), chunk_path(p, &format!("{name}.next"))).unwrap();
+        if let Some(old) = old {
+            fs::write(chunk_path(p, name), old).unwrap();
+        }
+    }
+}
+
+const ALL_FILES: [&str; 5] = [CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], "manifest.json"];
+
+/// Dead between any two renames of a new set, which is complete by then: a search finds the new tree (or, before the first
+/// rename, the old one), and the next run finishes the work.
+#[test]
+fn a_death_between_renames_leaves_the_new_index() {
+    for n_renamed in 0..=ALL_FILES.len() {
+        let p = Project::new();
+        plant(&p, 1);
+        p.index();
+        let old = ALL_FILES.map(|name| (name, Some(fs::read(chunk_path(&p, name)).unwrap())));
+        let sources = p.read(".cortex/cache/sources.json");
+        plant(&p, 2);
+        p.index();
+        die_between_renames(&p, &old, n_renamed);
+        p.write(".cortex/cache/sources.json", sources);
+        let found = generation(&p, &["--no-index"]);
+        assert!(found == 2 || (n_renamed == 0 && found == 1), "{n_renamed} renamed: {found}");
+        if n_renamed % 2 == 0 {
+            assert_eq!(generation(&p, &[]), 2, "{n_renamed} renamed");
+        }
+        p.index();
+        assert_eq!(generation(&p, &["--no-index"]), 2, "{n_renamed} renamed");
+        assert_fresh(&p);
+        let left: Vec<_> = fs::read_dir(p.path(".cortex/chunks")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        assert_eq!(left.len(), ALL_FILES.len(), "{n_renamed} renamed: {left:?}");
+    }
+}
+
+/// The same in the very first run: there is no old set, so a search finds the new one whole, or says that there is none.
+#[test]
+fn a_death_in_the_first_run_leaves_no_half_index() {
+    for n_renamed in 0..=ALL_FILES.len() {
+        let p = Project::new();
+        plant(&p, 1);
+        p.index();
+        die_between_renames(&p, &ALL_FILES.map(|name| (name, None)), n_renamed);
+        fs::remove_file(p.path(".cortex/cache/sources.json")).unwrap();
+        let out = p.run(&["search", "--exact", "milestone", "--no-index"]);
+        if out.code == 2 {
+            assert!(out.stderr.contains("has no index yet"), "{n_renamed} renamed: {}", out.stderr);
+        } else {
+            assert_eq!(generation(&p, &["--no-index"]), 1, "{n_renamed} renamed");
+        }
+        assert_eq!(generation(&p, &[]), 1, "{n_renamed} renamed: a search repairs");
+        p.index();
+        assert_fresh(&p);
+    }
+}
+
+/// Dead while the new files were being written: they are not complete, and the old set is served.
+#[test]
+fn a_death_while_writing_leaves_the_old_index() {
+    let p = Project::new();
+    plant(&p, 1);
+    p.index();
+    let half = |name: &str| {
+        let text = fs::read(chunk_path(&p, name)).unwrap();
+        text[..text.len() / 2].to_vec()
+    };
+    for n_written in 1..=ALL_FILES.len() {
+        for name in &ALL_FILES[..n_written] {
+            fs::write(chunk_path(&p, &format!("{name}.next")), half(name)).unwrap();
+        }
+        assert_eq!(generation(&p, &["--no-index"]), 1);
+        assert_eq!(generation(&p, &[]), 1);
+    }
+    plant(&p, 2);
+    assert_eq!(generation(&p, &[]), 2);
+    assert_fresh(&p);
+}
+
+/// Several runs at once take turns (or one says that another is busy), and the index is right.
+#[test]
+fn concurrent_index_runs_take_turns() {
+    let p = Project::new();
+    plant(&p, 0);
+    for n in 1..=3 {
+        plant(&p, n);
+        let children: Vec<Child> = (0..3).map(|i| spawn(&p, if i == 2 { &["search", "milestone"][..] } else { &["index"] })).collect();
+        for child in children {
+            let out = child.wait_with_output().unwrap();
+            let stderr = String::from_utf8_lossy(&out.stderr);
+            let busy = out.status.code() == Some(2) && stderr.contains("another cortex process");
+            assert!(out.status.success() || busy, "{stderr}");
+        }
+        assert_eq!(generation(&p, &["--no-index"]), n);
+        assert_eq!(p.index()["changed"], false);
+        assert_fresh(&p);
+    }
+}
+
+/// A search beside a running indexer finds one generation of the tree, whole, every time.
+#[test]
+fn searches_beside_an_indexer_see_one_generation() {
+    let p = Project::new();
+    plant(&p, 0);
+    p.index();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for n in 1..=12 {
+                plant(&p, n);
+                p.index();
+            }
+            done.store(true, Ordering::Release);
+        });
+        let (mut last, mut n_searches) = (0, 0);
+        while !done.load(Ordering::Acquire) || n_searches == 0 {
+            let found = generation(&p, &["--no-index"]);
+            assert!(found >= last, "{found} after {last}");
+            (last, n_searches) = (found, n_searches + 1);
+        }
+    });
+    assert_eq!(generation(&p, &["--no-index"]), 12);
+}
+
+/// A run that waited while `clean` removed the index makes a new one.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_index_that_waited_for_a_clean_succeeds() {
+    let p = Project::new();
+    plant(&p, 1);
+    p.index();
+    let path = p.path(".cortex/write.lock").canonicalize().unwrap();
+    let lock = fs::File::options().write(true).open(&path).unwrap();
+    lock.lock().unwrap();
+    let mut child = spawn(&p, &["index"]);
+    let opened = format!("/proc/{}/fd", child.id());
+    let waits = || fs::read_dir(&opened).is_ok_and(|mut fds| fds.any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|to| to == path)));
+    assert!(wait_until(&mut child, waits), "it does not wait for the lock");
+    // What `clean` does under the lock.
+    fs::remove_dir_all(p.path(".cortex/chunks")).unwrap();
+    fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
+    lock.unlock().unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    assert_eq!(generation(&p, &["--no-index"]), 1);
+}
+
+/// `clean` does not pull the index from under a running indexer: it waits, then names the reason. A search needs no lock.
+#[test]
+fn clean_says_that_another_process_is_busy() {
+    let p = Project::new();
+    plant(&p, 1);
+    p.index();
+    let lock = fs::File::options().write(true).open(p.path(".cortex/write.lock")).unwrap();
+    lock.lock().unwrap();
+    assert_eq!(generation(&p, &[]), 1, "an index that is up to date needs no lock");
+    let error = run(&mut p.cortex(&["clean"])).error();
+    assert!(error.contains("another cortex process"), "{error}");
+    assert_eq!(generation(&p, &["--no-index"]), 1);
+}

@@ -1,1 +1,254 @@
-//! x
+//! Chunk files that other programs wrote, and files of ours that were damaged.
+
+use serde_json::{Value, json};
+
+use crate::project::{CHUNK_FILES, Output, Project};
+
+const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
+const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";
+
+/// A project with one foreign chunk file.
+fn foreign(content: impl AsRef<[u8]>) -> Project {
+    let p = Project::with(&[("source.md", "# Source\n\nmarzipan\n")]);
+    p.write(DEFINITIONS, content);
+    p
+}
+
+fn search(p: &Project, query: &str) -> Output {
+    p.run(&["search", "--exact", query, "--json"])
+}
+
+/// The ids that an exact search finds.
+fn ids(p: &Project, query: &str) -> Vec<String> {
+    let reply: Value = serde_json::from_str(&search(p, query).stdout).unwrap();
+    let results = reply["results"].as_array().unwrap();
+    let spans = results.iter().flat_map(|r| std::iter::once(r).chain(r["others"].as_array().unwrap()));
+    let mut ids: Vec<String> = spans.map(|s| s["chunk_id"].as_str().unwrap().to_string()).collect();
+    ids.sort();
+    ids
+}
+
+/// Files of another writer are searched, and never rewritten unasked: `index` refuses and names the way out.
+#[test]
+fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
+    let text = r#"{ "chunks": [ {"id": "f1", "text": "nougat and honey", "metadata": {"file_path": "gone.py"}} ] }"#;
+    let p = foreign(text);
+    for _ in 0..2 {
+        assert_eq!(p.found(&["nougat"]), ["gone.py"]);
+        let error = p.run(&["index"]).error();
+        assert!(error.contains("written by another program") && error.contains("cortex index --full"), "{error}");
+        assert_eq!(p.read(DEFINITIONS), text);
+    }
+    let status = p.json(&["status"]);
+    assert_eq!((&status["foreign"], &status["n_chunks"]), (&json!(true), &json!(1)), "{status:#}");
+    assert!(!p.path(".cortex/chunks/manifest.json").exists());
+    p.run(&["index", "--full"]).expect(0);
+    assert_eq!(p.found(&["--exact", "marzipan"]), ["source.md"]);
+    assert!(p.found(&["--exact", "nougat"]).is_empty());
+    assert_eq!(p.json(&["status"])["foreign"], false);
+}
+
+/// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields, nothing but the
+/// required fields, times with any offset and fraction, a byte order mark.
+#[test]
+fn any_json_of_the_documented_shape_is_accepted() {
+    let chunk = json!({
+        "id": "full", "title": "All fields", "text": "nougat one", "chunk_type": "definitions", "tags": ["sweet"],
+        "metadata": {"file_path": "kitchen/a.rs", "start_line": 3, "end_line": 9, "names": [{"name": "nougat", "extra": 1}], "mood": {"x": [1]}},
+        "created_at": "2026-01-02T03:04:05.123456789+05:30", "updated_at": "2026-01-02T03:04:05-08:00", "colour": null
+    });
+    let odd = json!({
+        "id": "odd", "text": "nougat two", "chunk_type": "poem", "title": null, "tags": null, "embedding": null,
+        "metadata": {"file_path": 7, "start_line": "three", "names": "none", "language": null}
+    });
+    let file = json!({"version": 9, "_metadata": {"generator": "other", "unknown": true}, "chunks": [chunk, odd, {"id": "least", "text": "nougat three"}]});
+    let pretty = serde_json::to_string_pretty(&file).unwrap();
+    for content in [pretty.clone(), file.to_string(), format!("\u{feff}{pretty}"), pretty.replace('\n', "\r\n"), format!("\n\n{pretty}\n\n")] {
+        let p = foreign(content);
+        assert_eq!(search(&p, "nougat").expect(0).stderr, "");
+        assert_eq!(ids(&p, "nougat"), ["full", "least", "odd"]);
+        let first = &p.json(&["search", "--exact", "one"])["results"][0];
+        assert_eq!((&first["file_path"], &first["start_line"], &first["end_line"]), (&json!("kitchen/a.rs"), &json!(3), &json!(9)));
+        assert_eq!(p.found(&["nougat", "--tag", "sweet"]), ["kitchen/a.rs"]);
+        let out = p.run(&["search", "nougat"]).expect(0).stdout;
+        assert!(out.contains("kitchen/a.rs:3-9  All fields"), "{out}");
+    }
+    for nothing in [r#"{"chunks":[]}"#, r#"{"chunks":null}"#, "{}", r#"{"_metadata":null,"chunks":[]}"#] {
+        let p = foreign(nothing);
+        p.write(DOCUMENTS, r#"{"chunks":[{"id":"d","text":"honey"}]}"#);
+        assert_eq!(ids(&p, "honey"), ["d"], "{nothing}");
+    }
+}
+
+/// A file that is no chunk file is an error that names it, with line and column; it is never served in part.
+#[test]
+fn a_malformed_file_is_named_with_line_and_column() {
+    let good = r#"{"id":"a","text":"nougat"}"#;
+    for (content, place) in [
+        (String::new(), ":1:1:"),
+        ("not json".into(), ":1:2:"),
+        ("[]".into(), ":1:"),
+        ("{\"chunks\":{}}".into(), ":1:1"),
+        (format!("{{\"chunks\":[\n{good},\n  7\n]}}"), ":3:3:"),
+        (format!("{{\"chunks\":[\n{good},\n  {{\"id\":\n    7, \"text\":\"x\"}}\n]}}"), ":4:5:"),
+        (format!("{{\"chunks\":[\n{good},\n{{\"id\":\"b\",\"text\":\"x\",\"updated_at\":\"yesterday\"}}\n]}}"), ":3:"),
+        (format!("{{\"chunks\":[\n{good},\n{good}"), ":3:"),
+    ] {
+        let p = foreign(&content);
+        for args in [&["search", "nougat"][..], &["status"]] {
+            let error = p.run(args).error();
+            let wanted = format!("code-definitions.json{place}");
+            assert!(error.contains(&wanted), "{content:?}: {error}");
+            assert_eq!(error.matches("code-definitions.json").count(), 1, "an error is told once: {error}");
+            assert!(!error.contains('\u{1b}'), "no escape codes in a pipe: {error:?}");
+        }
+    }
+    let p = foreign(b"{\"chunks\":[\n{\"id\":\"a\",\"text\":\"caf\xe9\"}]}");
+    let error = p.run(&["search", "nougat"]).error();
+    assert!(error.contains("code-definitions.json:2:22:") && error.contains("UTF-8"), "{error}");
+}
+
+/// A chunk that cannot be used is named, with its file.
+#[test]
+fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
+    let header = |d: usize| format!(r#""_metadata":{{"embedder":"x","dimensions":{d}}},"#);
+    for (content, what) in [
+        (r#"{"chunks":[{"id":"ok","text":"x"},{"text":"y"}]}"#.into(), ["number 2", "no `id`"]),
+        (r#"{"chunks":[{"id":"","text":"y"}]}"#.into(), ["number 1", "no `id`"]),
+        (r#"{"chunks":[{"id":"mute"}]}"#.into(), ["chunk mute", "no `text`"]),
+        (r#"{"chunks":[{"id":"a","text":"x","embedding":[1,2,3]},{"id":"short","text":"y","embedding":[1,2]}]}"#.into(), ["chunk short", "2 numbers"]),
+        (format!(r#"{{{}"chunks":[{{"id":"long","text":"y","embedding":[1,2,3]}}]}}"#, header(2)), ["chunk long", "3 numbers"]),
+    ] {
+        let p = foreign(&content);
+        let error = p.run(&["search", "x"]).error();
+        assert!(error.contains("code-definitions.json: "), "{content}: {error}");
+        assert!(what.iter().all(|w| error.contains(w)), "{content}: {error}");
+        assert_eq!(p.read(DEFINITIONS), content);
+    }
+}
+
+/// Of chunks with one id the last is used, within a file and over all files, and a warning names the id.
+#[test]
+fn of_duplicate_ids_the_last_wins_and_is_named() {
+    let p = foreign(r#"{"chunks":[{"id":"twin","text":"nougat"},{"id":"other","text":"honey"},{"id":"twin","text":"marzipan"}]}"#);
+    p.write(DOCUMENTS, r#"{"chunks":[{"id":"other","text":"almonds"}]}"#);
+    for (word, want) in [("nougat", &[][..]), ("marzipan", &["twin"]), ("honey", &[]), ("almonds", &["other"])] {
+        assert_eq!(ids(&p, word), want, "{word}");
+    }
+    let out = p.run(&["search", "marzipan"]).expect(0);
+    for id in ["twin", "other"] {
+        let about = out.stderr.lines().filter(|l| l.starts_with("warning: ") && l.contains(id)).count();
+        assert_eq!(about, 1, "{}", out.stderr);
+    }
+    assert_eq!(p.json(&["search", "marzipan"])["warnings"].as_array().map(Vec::len), Some(2));
+}
+
+/// Inline vectors of another embedder are ignored with one warning a file; those of the active one are used.
+#[test]
+fn inline_vectors_are_used_only_from_the_active_embedder() {
+    let ours = Project::with(&[("a.md", "# A\n")]);
+    ours.index();
+    let metadata: Value = serde_json::from_str(&ours.chunk_file(CHUNK_FILES[3])).unwrap();
+    let (embedder, dimensions) = (metadata["_metadata"]["embedder"].clone(), metadata["_metadata"]["dimensions"].as_u64().unwrap());
+    let vector: Vec<f64> = (0..dimensions).map(|i| if i % 2 == 0 { 0.5 } else { -0.25 }).collect();
+    let meaning = |embedder: &Value| {
+        let chunk = |id: &str| json!({"id": id, "text": "nougat and honey", "title": "sweets"});
+        let mut with = chunk("with");
+        with["embedding"] = json!(vector);
+        let p = foreign(json!({"_metadata": {"embedder": embedder, "dimensions": dimensions}, "chunks": [with, chunk("without")]}).to_string());
+        let reply = p.json(&["search", "nougat", "--explain"]);
+        let value = |id: &str| {
+            let row = reply["results"].as_array().unwrap().iter().find(|r| r["chunk_id"] == id).unwrap();
+            let terms = row["explain"].as_array().unwrap();
+            terms.iter().find(|t| t["feature"] == "chunk_meaning").and_then(|t| t["value"].as_f64())
+        };
+        (value("with"), value("without"), reply["warnings"].as_array().cloned().unwrap_or_default())
+    };
+    let (with, without, warnings) = meaning(&embedder);
+    assert!(with != without && warnings.is_empty(), "{with:?} {without:?} {warnings:?}");
+    let (with, without, warnings) = meaning(&json!("someone-elses"));
+    assert_eq!(with, without);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    let warning = warnings[0].as_str().unwrap();
+    assert!(warning.contains("code-definitions.json") && warning.contains("someone-elses"), "{warning}");
+}
+
+/// A chunk file of ours that was cut in half is named with line and column, never served in part; the index is whole again
+/// after `cortex index`, or after a search that repairs by itself.
+#[test]
+fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
+    for name in CHUNK_FILES {
+        let p = Project::sample();
+        p.write("limits.py", "MAX_POTATOES = 12\n");
+        p.index();
+        let whole = p.timeless();
+        let text = p.chunk_file(name);
+        let cut = text.len() / 2;
+        p.write(format!(".cortex/chunks/{name}"), &text[..cut]);
+        let error = p.run(&["search", "potatoes", "--no-index"]).error();
+        let (line, column) = (text[..cut].lines().count(), text[..cut].lines().last().unwrap().len());
+        assert!(error.contains(&format!("{name}:{line}:{column}")) && error.contains("cortex index"), "{line}:{column}: {error}");
+        let out = p.run(&["search", "potatoes"]);
+        if out.code != 0 {
+            let error = out.error();
+            assert!(error.contains(&format!("{name}:{line}:{column}")) && error.contains("cortex index"), "{error}");
+        }
+        p.run(&["index"]).expect(0);
+        assert!(p.timeless() == whole, "{name}");
+        assert_eq!(p.run(&["search", "potatoes"]).expect(0).stderr, "");
+    }
+}
+
+/// A chunk file of ours that another program changed or removed is served as it is, with a warning, until the next index
+/// repairs it.
+#[test]
+fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
+    let p = Project::sample();
+    p.index();
+    let whole = p.timeless();
+    let changed = p.chunk_file("doc-chunks.json").replace("tomatoes", "cucumber");
+    p.write(DOCUMENTS, &changed);
+    let out = p.run(&["search", "--exact", "cucumber", "--no-index"]).expect(0);
+    assert!(out.stderr.contains("warning: ") && out.stderr.contains("manifest.json") && out.stderr.contains("cortex index"), "{}", out.stderr);
+    p.run(&["index"]).expect(0);
+    assert!(p.timeless() == whole);
+    p.remove(DOCUMENTS);
+    let out = p.run(&["search", "--exact", "attempts", "--no-index"]).expect(0);
+    assert!(out.stderr.contains("warning: "), "{}", out.stderr);
+    p.run(&["index"]).expect(0);
+    assert!(p.timeless() == whole);
+    for damaged in ["", "{\"generation\":", "null"] {
+        p.write(".cortex/chunks/manifest.json", damaged);
+        assert_eq!(p.found(&["--exact", "tomatoes"]), ["docs/guide.md"], "manifest {damaged:?}");
+        p.run(&["index"]).expect(0);
+        assert!(p.timeless() == whole, "manifest {damaged:?}");
+    }
+}
+
+/// The caches may hold anything: what cannot be understood is made anew, with the same answers.
+#[test]
+fn damaged_caches_are_made_anew() {
+    let p = Project::sample();
+    p.index();
+    let answers = || p.json(&["search", "tomatoes in the garden", "--explain"])["results"].clone();
+    let before = answers();
+    let vectors = std::fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path()).find(|f| f.to_string_lossy().contains("vectors"));
+    let vectors = vectors.expect("a cache of vectors");
+    let good = std::fs::read(&vectors).unwrap();
+    let mut flipped = good.clone();
+    flipped[100] ^= 0x40;
+    for damaged in [Vec::new(), b"garbage".to_vec(), good[..good.len() - 7].to_vec(), good[..20].to_vec(), flipped] {
+        std::fs::write(&vectors, &damaged).unwrap();
+        assert_eq!(answers(), before);
+        p.write("more.md", format!("# More\n\n{}\n", damaged.len()));
+        p.index();
+        p.remove("more.md");
+        p.index();
+        assert_eq!(answers(), before);
+    }
+    for damaged in ["", "{}", "[1]", "{\"files\":{}}"] {
+        p.write(".cortex/cache/sources.json", damaged);
+        assert_eq!(answers(), before, "sources {damaged:?}");
+        assert_eq!(p.index()["changed"], false, "sources {damaged:?}");
+    }
+}

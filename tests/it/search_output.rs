@@ -16,6 +16,7 @@ fn no_escape_codes_unless_on_a_terminal() {
         &["index", "--full", "--verbose"],
         &["status"],
         &["search"],
+        &["search", "potatoes", "--path", "nowhere"],
         &["clean"],
     ] {
         let out = p.run(args);

@@ -214,8 +214,8 @@ impl Tree<'_> {
             let _ = writeln!(text, "imports: {}", self.outline.imports.join(", "));
         }
         for s in self.outline.symbols.iter().filter(|s| !matches!(s.kind, SymbolKind::Field | SymbolKind::EnumMember)) {
-            let what = if s.signature.is_empty() { &s.name } else { &s.signature };
-            let _ = writeln!(text, "{}{} {what}  [{}-{}]", "  ".repeat(s.depth.into()), s.kind.as_str(), s.start_line, s.end_line);
+            let what = if s.signature.is_empty() { format!("{} {}", s.kind.as_str(), s.name) } else { s.signature.clone() };
+            let _ = writeln!(text, "{}{what}  [{}-{}]", "  ".repeat(s.depth.into()), s.start_line, s.end_line);
         }
         let mut draft = Draft::new(ChunkType::Symbols, "outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
         // `@` stands in no symbol path: no definition can have this key.

@@ -1,0 +1,233 @@
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
+
+use chrono::{DateTime, Utc};
+
+use super::*;
+use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::embed::{Embedder, StaticModel};
+use crate::search::{Filter, Query};
+use crate::store::{Cancel, Layout};
+
+struct Fixture {
+    _dir: tempfile::TempDir,
+    layout: Layout,
+    manager: ChunkManager,
+}
+
+fn fixture() -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::at(dir.path());
+    layout.create().unwrap();
+    let manager = ChunkManager::new(layout.clone(), StaticModel::bundled()).unwrap();
+    Fixture { _dir: dir, layout, manager }
+}
+
+fn chunk(id: &str, text: &str, at: &str) -> Chunk {
+    Chunk {
+        id: id.into(),
+        title: id.into(),
+        text: text.into(),
+        chunk_type: ChunkType::Definitions,
+        embedding: None,
+        tags: Vec::new(),
+        metadata: Metadata { file_path: Some(format!("src/{id}.rs")), start_line: Some(1), end_line: Some(2), ..Metadata::default() },
+        created_at: time("2026-01-01T00:00:00Z"),
+        updated_at: time(at),
+    }
+}
+
+fn time(s: &str) -> DateTime<Utc> {
+    s.parse().unwrap()
+}
+
+/// Writes chunks as another program would: any JSON, no manifest.
+fn write(path: &Path, chunks: &[Chunk]) {
+    let body: Vec<String> = chunks.iter().map(Chunk::to_json).collect();
+    // Aside and renamed, so that a reader never meets half a file.
+    std::fs::write(path.with_extension("tmp"), format!("{{ \"chunks\" : [\n {} ] }}", body.join(",\n "))).unwrap();
+    std::fs::rename(path.with_extension("tmp"), path).unwrap();
+}
+
+impl Fixture {
+    fn write(&self, chunks: &[Chunk]) {
+        write(&self.layout.chunk_file(ChunkType::Definitions), chunks);
+    }
+
+    fn reload(&self) -> Result<Reload, ReloadError> {
+        self.manager.reload(&Cancel::new(false))
+    }
+
+    fn found(&self, query: &str) -> Vec<String> {
+        search(&self.manager, query)
+    }
+}
+
+fn search(manager: &ChunkManager, query: &str) -> Vec<String> {
+    let vector = manager.embedder().embed_query(query).unwrap();
+    let results = manager.current().code.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
+    results.hits.iter().map(|h| h.chunk.id.to_string()).collect()
+}
+
+const T1: &str = "2026-01-01T10:00:00Z";
+const T2: &str = "2026-01-02T10:00:00Z";
+const T0: &str = "2025-01-01T10:00:00Z";
+
+#[test]
+fn loads_all_types_and_missing_files_are_empty_types() {
+    let f = fixture();
+    assert_eq!(f.reload().unwrap().n_added, 0, "no files: an empty set");
+    for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+        write(&f.layout.chunk_file(t), &[Chunk { chunk_type: t, ..chunk(&format!("c{i}"), "text", T1) }]);
+        assert_eq!(f.reload().unwrap().n_added, 1);
+    }
+    let snapshot = f.manager.current();
+    let set = snapshot.code.chunks();
+    assert_eq!(set.len(), 4);
+    assert_eq!(set.by_id("c2").unwrap().chunk_type, ChunkType::Data);
+    assert_eq!(set.by_file("src/c1.rs").map(|c| &*c.id).collect::<Vec<_>>(), ["c1"]);
+    assert!(snapshot.local, "a generation without a manifest is this process's own");
+}
+
+#[test]
+fn a_corrupt_file_is_an_error_with_its_place_and_the_old_data_stay() {
+    let f = fixture();
+    f.write(&[chunk("a", "about retries", T1)]);
+    f.reload().unwrap();
+    let path = f.layout.chunk_file(ChunkType::Definitions);
+    let whole = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+    let message = f.reload().unwrap_err().to_string();
+    assert!(message.contains("code-definitions.json:2:"), "{message}");
+    assert_eq!(f.found("retries"), ["a"]);
+    assert_eq!((f.manager.metrics().n_failed, f.manager.metrics().last_error), (1, Some(message)));
+    std::fs::write(&path, &whole).unwrap();
+    assert!(f.reload().is_ok(), "it heals when the file does");
+    assert_eq!(f.manager.metrics().last_error, None);
+}
+
+#[test]
+fn detects_added_updated_deleted_and_unchanged() {
+    let f = fixture();
+    f.write(&[chunk("same", "stays", T1), chunk("newer", "old text", T1), chunk("older", "x", T1), chunk("gone", "leaves", T1)]);
+    f.reload().unwrap();
+    f.write(&[chunk("same", "stays", T1), chunk("newer", "new text", T2), chunk("older", "x", T0), chunk("silent", "added", T0)]);
+    let r = f.reload().unwrap();
+    // `older` has an earlier stamp than the loaded one: different is different.
+    assert_eq!((r.n_added, r.n_updated, r.n_deleted), (1, 2, 1));
+    assert!(f.found("leaves").is_empty());
+    f.write(&[
+        chunk("same", "stays, but changed under its stamp", T1),
+        chunk("newer", "new text", T2),
+        chunk("older", "x", T0),
+        chunk("silent", "added", T0),
+    ]);
+    assert_eq!(f.reload().unwrap().n_updated, 1, "content counts, not only the stamp");
+    assert!(!f.reload().unwrap().published, "nothing changed, nothing published");
+}
+
+#[test]
+fn both_searchers_see_new_data_after_one_load() {
+    let f = fixture();
+    f.write(&[chunk("walrus", "a walrus swims in cold water", T1)]);
+    f.reload().unwrap();
+    assert_eq!(f.found("walrus"), ["walrus"], "by words");
+    assert_eq!(f.found("animals swimming in a freezing ocean"), ["walrus"], "by meaning");
+    assert_eq!(f.manager.metrics().n_files_parsed, 1, "one deserialization feeds both");
+    f.write(&[chunk("walrus", "a parser of comma separated tables", T2)]);
+    f.reload().unwrap();
+    assert!(f.found("cold water swims").is_empty());
+    assert_eq!(f.found("csv parsing"), ["walrus"]);
+    assert_eq!(f.manager.metrics().n_files_parsed, 2);
+}
+
+#[test]
+fn a_chunk_that_only_moved_is_served_with_its_new_lines() {
+    let f = fixture();
+    f.write(&[chunk("a", "about retries", T1)]);
+    f.reload().unwrap();
+    let mut moved = chunk("a", "about retries", T2);
+    (moved.metadata.start_line, moved.metadata.end_line) = (Some(11), Some(12));
+    f.write(&[moved]);
+    assert_eq!(f.reload().unwrap().n_updated, 1);
+    assert_eq!(f.found("retries"), ["a"]);
+    assert_eq!(f.manager.current().code.chunks().by_id("a").unwrap().metadata.start_line, Some(11));
+}
+
+#[test]
+fn a_cancelled_load_publishes_nothing() {
+    let f = fixture();
+    f.write(&[chunk("a", "text", T1)]);
+    assert!(f.manager.reload(&Cancel::new(true)).is_err());
+    assert!(f.manager.current().code.chunks().is_empty());
+}
+
+/// Readers on all sides while reloads publish: each sees one generation, whole.
+#[test]
+fn readers_beside_reloads_see_one_generation() {
+    const N: usize = 40;
+    let f = fixture();
+    let generation = |g: usize| {
+        (0..20)
+            .map(|i| chunk(&format!("c{i}"), &format!("marker generation{g}x"), &format!("2026-01-01T10:00:{g:02}Z")))
+            .collect::<Vec<_>>()
+    };
+    f.write(&generation(0));
+    f.reload().unwrap();
+    let done = AtomicBool::new(false);
+    let start = Barrier::new(4);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                start.wait();
+                let mut last = 0;
+                while !done.load(Ordering::Relaxed) {
+                    let snapshot = f.manager.current();
+                    let results = snapshot.code.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
+                    let texts: std::collections::HashSet<&str> = results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
+                    assert_eq!((results.hits.len(), texts.len()), (20, 1), "all chunks, of one generation");
+                    assert!(snapshot.generation >= last, "generations never fall");
+                    last = snapshot.generation;
+                }
+            });
+        }
+        start.wait();
+        for g in 1..N {
+            f.write(&generation(g));
+            f.reload().unwrap();
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(f.found(&format!("generation{}x", N - 1)).len(), 10);
+}
+
+#[test]
+fn inline_vectors_are_used_only_from_the_active_embedder() {
+    let model = StaticModel::bundled();
+    let whale: Vec<String> = model.embed_query("whale").unwrap().iter().map(ToString::to_string).collect();
+    let file = |embedder: &str| {
+        let header = format!("{{\"embedder\":\"{embedder}\",\"dimensions\":{}}}", model.dimensions());
+        format!("{{\"_metadata\":{header},\"chunks\":[{{\"id\":\"a\",\"text\":\"zzz\",\"embedding\":[{}]}}]}}", whale.join(","))
+    };
+    let f = fixture();
+    let path = f.layout.chunk_file(ChunkType::Definitions);
+    std::fs::write(&path, file(model.id())).unwrap();
+    f.reload().unwrap();
+    assert_eq!(f.found("whale"), ["a"], "the given vector says whale");
+    std::fs::write(&path, file("another model")).unwrap();
+    f.reload().unwrap();
+    assert!(f.found("whale").is_empty(), "a vector of another model is not compared");
+    let warnings = &f.manager.current().warnings;
+    assert!(warnings.len() == 1 && warnings[0].contains("another model"), "{warnings:?}");
+}
+
+#[test]
+fn concurrent_loads_are_independent() {
+    let f = Arc::new(fixture());
+    f.write(&[chunk("a", "text", T1)]);
+    let load = || crate::store::load(&f.layout, ("none", 0), &crate::store::LoadedFiles::default(), &Cancel::new(false)).unwrap().set;
+    let (a, b) = rayon::join(load, load);
+    assert_eq!(a.all(), b.all());
+    assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));
+}

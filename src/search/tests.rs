@@ -1,0 +1,213 @@
+use std::sync::Arc;
+
+use chrono::DateTime;
+use proptest::prelude::*;
+
+use super::*;
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized};
+
+/// A vector made of the words, so that the vector side of ranking takes part.
+struct ByHash;
+
+const DIMENSIONS: usize = 32;
+
+fn vector(text: &str) -> Vec<f32> {
+    let mut v = vec![0f32; DIMENSIONS];
+    for word in text.split_whitespace() {
+        v[xxhash_rust::xxh3::xxh3_64(word.as_bytes()) as usize % DIMENSIONS] += 1.0;
+    }
+    let norm = v.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-9);
+    v.iter().map(|x| x / norm).collect()
+}
+
+impl VectorSource for ByHash {
+    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32> {
+        let q = Quantized::new(&vector(&chunk.text));
+        out.copy_from_slice(&q.components);
+        Some(q.scale)
+    }
+}
+
+fn chunk(n: usize, text: &str, version: i64) -> Chunk {
+    let types = ChunkType::ALL;
+    Chunk {
+        id: format!("c{n}").into(),
+        title: format!("title {n}"),
+        text: text.to_string(),
+        chunk_type: types[n % 4],
+        embedding: None,
+        tags: if n.is_multiple_of(3) { vec!["third".into()] } else { Vec::new() },
+        metadata: Metadata {
+            file_path: (n % 7 != 6).then(|| format!("dir{}/file{}.rs", n % 3, n / 3)),
+            language: Some(if n.is_multiple_of(2) { "rust" } else { "python" }.into()),
+            start_line: Some(1),
+            end_line: Some(9),
+            names: vec![Name { name: text.split(' ').next().unwrap_or("x").to_string(), kind: "function".into(), ..Name::default() }],
+            ..Metadata::default()
+        },
+        created_at: DateTime::UNIX_EPOCH,
+        updated_at: DateTime::from_timestamp(version, 0).unwrap(),
+    }
+}
+
+fn set_of(chunks: &[Chunk]) -> Arc<ChunkSet> {
+    Arc::new(ChunkSet::new(chunks.iter().cloned().map(Arc::new).collect::<Vec<_>>()).0)
+}
+
+fn fresh(chunks: &[Chunk]) -> Corpus {
+    let set = set_of(chunks);
+    let delta = ChunkDelta::everything(&set);
+    CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &ByHash).unwrap()
+}
+
+type Row = (String, u64, String, Vec<String>);
+
+/// What a user sees: paths, exact scores, chunks.
+fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
+    let found = corpus.search(&Query::new(query), &vector(query), filter, limit).unwrap();
+    let ids = |v: &[Arc<Chunk>]| v.iter().map(|c| c.id.to_string()).collect();
+    found.hits.iter().map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others))).collect()
+}
+
+const WORDS: [&str; 14] = [
+    "chunk",
+    "chunks",
+    "loadChunks",
+    "reload",
+    "loader",
+    "vector",
+    "write",
+    "lock",
+    "test",
+    "parser",
+    "parse",
+    "cache",
+    "file_table",
+    "the",
+];
+
+fn text() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(WORDS.to_vec()), 1..12).prop_map(|w| w.join(" "))
+}
+
+#[derive(Debug, Clone)]
+enum Op {
+    Put(usize, String),
+    Touch(usize),
+    Delete(usize),
+    Publish,
+}
+
+fn op() -> impl Strategy<Value = Op> {
+    prop_oneof![
+        6 => (0..24usize, text()).prop_map(|(n, t)| Op::Put(n, t)),
+        1 => (0..24usize).prop_map(Op::Touch),
+        2 => (0..24usize).prop_map(Op::Delete),
+        2 => Just(Op::Publish),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Invariant 10: after any sequence of updates, ids, order and scores are those of a fresh build.
+    #[test]
+    fn updated_equals_fresh(ops in prop::collection::vec(op(), 1..60), query in text()) {
+        let mut builder = CorpusBuilder::new(DIMENSIONS).unwrap();
+        let mut chunks: Vec<Chunk> = Vec::new();
+        let mut served = set_of(&chunks);
+        let mut corpus = builder.update(served.clone(), &ChunkDelta::default(), &ByHash).unwrap();
+        for (version, op) in ops.into_iter().chain([Op::Publish]).enumerate() {
+            let version = version as i64;
+            match op {
+                Op::Put(n, text) => {
+                    let new = chunk(n, &text, version);
+                    match chunks.iter_mut().find(|c| c.id == new.id) {
+                        Some(old) => *old = new,
+                        None => chunks.push(new),
+                    }
+                }
+                Op::Touch(n) => {
+                    if let Some(c) = chunks.iter_mut().find(|c| *c.id == format!("c{n}")) {
+                        c.metadata.start_line = Some(version as u32);
+                    }
+                }
+                Op::Delete(n) => chunks.retain(|c| *c.id != format!("c{n}")),
+                Op::Publish => {
+                    let next = set_of(&chunks);
+                    let delta = ChunkDelta::between(&served, &next);
+                    corpus = builder.update(next.clone(), &delta, &ByHash).unwrap();
+                    served = next;
+                }
+            }
+        }
+        let other = fresh(&chunks);
+        let rust_only = Filter { languages: vec!["rust".into()], ..Filter::default() };
+        for filter in [Filter::default(), rust_only] {
+            prop_assert_eq!(results(&corpus, &query, &filter, 50), results(&other, &query, &filter, 50));
+        }
+        let exact = |c: &Corpus| {
+            let found = c.search_exact("chunk OR lock", &Filter::default(), 50).unwrap();
+            (found.total, found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>())
+        };
+        prop_assert_eq!(exact(&corpus), exact(&other));
+    }
+
+    /// The order does not depend on how much is asked for.
+    #[test]
+    fn a_smaller_limit_gives_a_prefix(texts in prop::collection::vec(text(), 1..30), query in text(), limit in 1..10usize) {
+        let chunks: Vec<Chunk> = texts.iter().enumerate().map(|(i, t)| chunk(i, t, 0)).collect();
+        let corpus = fresh(&chunks);
+        let all = results(&corpus, &query, &Filter::default(), 100);
+        let some = results(&corpus, &query, &Filter::default(), limit);
+        prop_assert_eq!(&all[..some.len()], &some[..]);
+    }
+}
+
+#[test]
+fn the_explanation_adds_up_to_the_score() {
+    let chunks: Vec<Chunk> = (0..9).map(|i| chunk(i, &format!("reload{i} the vector cache"), 0)).collect();
+    let corpus = fresh(&chunks);
+    let found = corpus.search(&Query::new("reload4 vector"), &vector("reload4 vector"), &Filter::default(), 5).unwrap();
+    assert!(!found.hits.is_empty());
+    for hit in found.hits {
+        let sum: f64 = hit.terms.iter().map(Term::contribution).sum();
+        assert_eq!(sum.to_bits(), hit.score.to_bits());
+        assert!(hit.terms.iter().all(|t| t.value.is_finite()), "{:?}", hit.terms);
+    }
+}
+
+#[test]
+fn a_filter_is_applied_before_the_cut() {
+    // Three hundred better Python matches must not push the one Rust match out of the pool.
+    let mut chunks: Vec<Chunk> = (0..300).map(|i| chunk(2 * i + 1, "cache cache cache", 0)).collect();
+    chunks.push(chunk(1000, "the cache and many other words of little interest here", 0));
+    let rust = Filter { languages: vec!["rust".into()], ..Filter::default() };
+    let found = fresh(&chunks).search(&Query::new("cache"), &[], &rust, 3).unwrap();
+    assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c1000"]);
+}
+
+#[test]
+fn exact_queries_take_phrases_fields_and_exclusion() {
+    let chunks: Vec<Chunk> =
+        ["fn loadChunks writes the lock", "chunks load slowly", "load no chunks"].iter().enumerate().map(|(i, t)| chunk(i, t, 0)).collect();
+    let corpus = fresh(&chunks);
+    let ids = |q: &str| {
+        let mut ids: Vec<String> =
+            corpus.search_exact(q, &Filter::default(), 9).unwrap().hits.iter().map(|h| h.chunk.id.to_string()).collect();
+        ids.sort();
+        ids
+    };
+    assert_eq!(ids("load chunks"), ["c0", "c1", "c2"], "all words, in any order");
+    assert_eq!(ids("\"load chunks\""), ["c0"], "a phrase sees the words of an identifier");
+    assert_eq!(ids("loadChunks"), ["c0"]);
+    assert_eq!(ids("load -lock"), ["c1", "c2"]);
+    assert_eq!(ids("lock OR slowly"), ["c0", "c1"]);
+    assert_eq!(ids("load slowly"), ["c1"]);
+    assert_eq!(ids("name:fn"), ["c0"]);
+    assert!(ids("loading").is_empty(), "exact is not stemmed");
+    for (bad, says) in [("(a", "not well-formed"), ("colour:red", "no field `colour`"), ("-a", "what to find")] {
+        let message = corpus.search_exact(bad, &Filter::default(), 9).err().unwrap().to_string();
+        assert!(message.contains(says) && message.contains("field:word"), "{bad}: {message}");
+    }
+}
