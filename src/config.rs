@@ -140,7 +140,7 @@ fn parse(file: &Path, text: &str) -> Result<toml::Table, ConfigError> {
             Some(inner) => inner.keys().map(|k| format!("{section}.{k}")).collect(),
             None => vec![section.clone()],
         };
-        for key in keys.iter().filter(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
+        if let Some(key) = keys.iter().find(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
             let last = key.rsplit('.').next().unwrap_or(key);
             let line = text.lines().position(|l| l.trim_start().starts_with(last)).map_or(1, |i| i + 1);
             return Err(ConfigError::new(format!("{}:{line}", file.display()), unknown(key, KEYS.iter().map(|k| k.0.to_string()))));

@@ -27,7 +27,7 @@ impl ChunkSet {
         let chunks = chunks.into_iter();
         let mut set = Self {
             chunks: Vec::with_capacity(chunks.size_hint().0),
-            by_id: FxHashMap::with_capacity_and_hasher(chunks.size_hint().0, Default::default()),
+            by_id: FxHashMap::with_capacity_and_hasher(chunks.size_hint().0, rustc_hash::FxBuildHasher),
             by_file: FxHashMap::default(),
         };
         let mut duplicates = Vec::new();

@@ -117,6 +117,7 @@ struct GivenVectors {
 }
 
 impl Embedder for GivenVectors {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's other embedders own their id")]
     fn id(&self) -> &str {
         "given"
     }

@@ -62,7 +62,7 @@ pub(super) fn one_line(s: &Summary) -> String {
         notes.push(format!("skipped {}", skipped.join(", ")));
     }
     if !notes.is_empty() {
-        line.push_str(&format!(" ({})", notes.join("; ")));
+        line = format!("{line} ({})", notes.join("; "));
     }
     format!("{line}, {}", duration(s.ms))
 }

@@ -76,9 +76,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         warnings: snapshot.warnings.clone(),
     };
     if args.json {
-        json(&status)?
+        json(&status)?;
     } else {
-        print(&status, args.verbose)?
+        print(&status, args.verbose)?;
     }
     Ok(if status.n_chunks == 0 { Outcome::NothingFound } else { Outcome::Done })
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::{EmbedError, Embedder, Passage};
 
@@ -49,8 +49,8 @@ impl StaticModel {
         let (rows, dimensions) = (number(4)?, number(8)?);
         let (scale, rest) = bytes.get(12..)?.split_at_checked(4 * rows)?;
         let (table, vocabulary) = rest.split_at_checked(rows * dimensions)?;
-        let mut words = Vocabulary::with_capacity_and_hasher(rows, Default::default());
-        let mut pieces = Vocabulary::with_capacity_and_hasher(rows, Default::default());
+        let mut words = Vocabulary::with_capacity_and_hasher(rows, FxBuildHasher);
+        let mut pieces = Vocabulary::with_capacity_and_hasher(rows, FxBuildHasher);
         for (i, token) in vocabulary.split(|b| *b == b'\n').enumerate() {
             let i = u32::try_from(i).ok()?;
             match token.strip_prefix(b"##") {
@@ -145,7 +145,9 @@ impl Embedder for StaticModel {
 fn normalise(vector: &mut [f32]) {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if norm > 0.0 {
-        vector.iter_mut().for_each(|x| *x /= norm);
+        for x in vector {
+            *x /= norm;
+        }
     }
 }
 
@@ -206,8 +208,8 @@ mod tests {
             for (a, b) in vector.iter().zip(&head) {
                 assert!((a - b).abs() < 1e-4, "{t:?}: {a} is not {b}");
             }
-            let norm = text["norm"].as_f64().unwrap() as f32;
-            assert!((dot(&vector, &vector).sqrt() - norm).abs() < 1e-4, "norm of {t:?}");
+            let norm = text["norm"].as_f64().unwrap();
+            assert!((f64::from(dot(&vector, &vector)).sqrt() - norm).abs() < 1e-4, "norm of {t:?}");
         }
     }
 

@@ -1,3 +1,5 @@
+#![expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "small numbers of a test")]
+
 use std::sync::Arc;
 
 use chrono::DateTime;
@@ -12,7 +14,7 @@ struct ByHash;
 const DIMENSIONS: usize = 32;
 
 fn vector(text: &str) -> Vec<f32> {
-    let mut v = vec![0f32; DIMENSIONS];
+    let mut v = [0f32; DIMENSIONS];
     for word in text.split_whitespace() {
         v[xxhash_rust::xxh3::xxh3_64(word.as_bytes()) as usize % DIMENSIONS] += 1.0;
     }

@@ -285,18 +285,18 @@ struct Terms {
     /// The terms of the text at hand, one after the other.
     buffer: String,
     /// End in the buffer, position, range in the text.
-    terms: Vec<(usize, usize, Range<usize>)>,
+    ends: Vec<(usize, usize, Range<usize>)>,
 }
 
 impl Terms {
     fn fill(&mut self, text: &str, keep: impl Fn(&str, &Range<usize>) -> bool) {
         self.buffer.clear();
-        self.terms.clear();
-        let (buffer, terms) = (&mut self.buffer, &mut self.terms);
+        self.ends.clear();
+        let (buffer, ends) = (&mut self.buffer, &mut self.ends);
         self.analyzer.terms(text, |term, position, range| {
             if keep(term, &range) {
                 buffer.push_str(term);
-                terms.push((buffer.len(), position, range));
+                ends.push((buffer.len(), position, range));
             }
         });
     }
@@ -334,7 +334,7 @@ struct Stream<'a> {
 
 impl TokenStream for Stream<'_> {
     fn advance(&mut self) -> bool {
-        let Some((end, position, range)) = self.terms.terms.get(self.next) else { return false };
+        let Some((end, position, range)) = self.terms.ends.get(self.next) else { return false };
         self.token.text.clear();
         self.token.text.push_str(&self.terms.buffer[self.start..*end]);
         self.token.position = *position;

@@ -137,8 +137,10 @@ fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
 #[derive(Clone)]
 pub(super) struct Analyzer {
     stemmer: Stemmer,
-    /// Stem by word; `None` when it is the word itself.
-    stems: FxHashMap<Box<str>, Option<Box<str>>>,
+    /// Where a word's stem stands in `stems`.
+    known: FxHashMap<Box<str>, usize>,
+    /// `None` when the stem is the word itself.
+    stems: Vec<Option<Box<str>>>,
 }
 
 /// The memory that remembered stems may take.
@@ -146,7 +148,7 @@ const MAX_STEMS: usize = 200_000;
 
 impl Default for Analyzer {
     fn default() -> Self {
-        Self { stemmer: Stemmer::new(Algorithm::English), stems: FxHashMap::default() }
+        Self { stemmer: Stemmer::new(Algorithm::English), known: FxHashMap::default(), stems: Vec::new() }
     }
 }
 
@@ -178,14 +180,20 @@ impl Analyzer {
 
     /// The stem of a lower-case word when it is another word.
     pub(super) fn stem(&mut self, word: &str) -> Option<&str> {
-        if !self.stems.contains_key(word) {
-            if self.stems.len() >= MAX_STEMS {
-                self.stems.clear();
+        let at = match self.known.get(word) {
+            Some(at) => *at,
+            None => {
+                if self.stems.len() >= MAX_STEMS {
+                    self.known.clear();
+                    self.stems.clear();
+                }
+                let stem = stem(self.stemmer, word);
+                self.known.insert(word.into(), self.stems.len());
+                self.stems.push((stem != word).then(|| stem.into_boxed_str()));
+                self.stems.len() - 1
             }
-            let stem = stem(&self.stemmer, word);
-            self.stems.insert(word.into(), (stem != word).then(|| stem.into_boxed_str()));
-        }
-        self.stems.get(word)?.as_deref()
+        };
+        self.stems[at].as_deref()
     }
 
     /// What words are compared by: the stem, which may be the word itself.
@@ -205,7 +213,7 @@ fn push_lower(out: &mut String, part: &str) {
 }
 
 /// Porter2, then the suffixes of agents off, so that *formatter*, *formatting* and *format* meet.
-fn stem(stemmer: &Stemmer, word: &str) -> String {
+fn stem(stemmer: Stemmer, word: &str) -> String {
     if !word.is_ascii() || word.len() < 3 {
         return word.to_string();
     }

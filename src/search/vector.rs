@@ -127,7 +127,7 @@ mod tests {
         fn cosines_are_those_of_the_given_vectors(vectors in prop::collection::vec(prop::collection::vec(-1f32..1.0, 64), 1..20)) {
             let unit = |v: &[f32]| { let n = v.iter().map(|x| x * x).sum::<f32>().sqrt().max(1e-9); v.iter().map(|x| x / n).collect::<Vec<_>>() };
             let mut t = VectorTable::new(64);
-            for (i, v) in vectors.iter().enumerate() { put(&mut t, i as Slot, v); }
+            for (i, v) in vectors.iter().enumerate() { put(&mut t, Slot::try_from(i).unwrap(), v); }
             let query = unit(&vectors[0]);
             for (v, got) in vectors.iter().zip(t.cosines(&query)) {
                 let want: f32 = unit(v).iter().zip(&query).map(|(a, b)| a * b).sum();

@@ -1,7 +1,7 @@
 //! Chunk files → one consistent set of chunks.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -183,12 +183,12 @@ fn read_all(
         }
         let previous = previous.files.get(&t).filter(|_| previous.embedder == embedder.0);
         let path = layout.chunk_file(t);
-        let file = read_file(path.clone(), t, embedder, previous);
+        let file = read_file(&path, t, embedder, previous);
         let wanted = next.and_then(|m| m.files.get(Layout::chunk_file_name(t)));
         if let Some(wanted) = wanted
             && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry == *wanted))
         {
-            return Ok(read_file(next_path(&path), t, embedder, previous)?.map(|f| (t, f)));
+            return Ok(read_file(&next_path(&path), t, embedder, previous)?.map(|f| (t, f)));
         }
         Ok(file?.map(|f| (t, f)))
     };
@@ -197,13 +197,13 @@ fn read_all(
 }
 
 fn read_file(
-    path: PathBuf,
+    path: &Path,
     file_type: ChunkType,
     (embedder, dimensions): (&str, usize),
     previous: Option<&Arc<LoadedFile>>,
 ) -> Result<Option<Arc<LoadedFile>>, ChunkFileError> {
-    let unreadable = |source| ChunkFileError::Read { path: path.clone(), source };
-    let stamp = match fs::metadata(&path) {
+    let unreadable = |source| ChunkFileError::Read { path: path.to_path_buf(), source };
+    let stamp = match fs::metadata(path) {
         Ok(m) => stamp(&m),
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(e) => return Err(unreadable(e)),
@@ -214,13 +214,13 @@ fn read_file(
     {
         return Ok(Some(previous.clone()));
     }
-    let bytes = fs::read(&path).map_err(unreadable)?;
+    let bytes = fs::read(path).map_err(unreadable)?;
     let entry = FileEntry::of(&bytes);
     if let Some(previous) = previous.filter(|p| p.entry == entry) {
         let chunks = previous.chunks.clone();
         return Ok(Some(Arc::new(LoadedFile { stamp, entry, chunks, warning: previous.warning.clone() })));
     }
-    let mut parsed = parse_chunk_file(&path, &bytes, file_type)?;
+    let mut parsed = parse_chunk_file(path, &bytes, file_type)?;
     drop(bytes);
     let header = parsed.header.unwrap_or_default();
     let mut warning = None;

@@ -1,6 +1,6 @@
 //! Text of a document → its sections under their heading path, with the places where a long one may be cut.
 //!
-//! Markdown by `pulldown-cmark`; reStructuredText, AsciiDoc and plain text by their heading lines.
+//! Markdown by `pulldown-cmark`; `reStructuredText`, `AsciiDoc` and plain text by their heading lines.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
@@ -78,7 +78,7 @@ fn markdown(text: &str) -> Vec<Mark> {
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if nesting == 0 => {
-                heading = Some((line_of(range.start), level as usize, String::new()))
+                heading = Some((line_of(range.start), level as usize, String::new()));
             }
             Event::End(TagEnd::Heading(_)) => {
                 if let Some((line, level, title)) = heading.take() {

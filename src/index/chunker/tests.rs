@@ -22,7 +22,7 @@ fn uncovered(text: &str, chunks: &[Chunk]) -> BTreeSet<u32> {
     open
 }
 
-const SOURCE: &str = r#"//! What this file is for.
+const SOURCE: &str = r"//! What this file is for.
 
 use std::fmt;
 
@@ -54,7 +54,7 @@ impl Set {
         self.items.len()
     }
 }
-"#;
+";
 
 #[test]
 fn a_source_file_gives_outline_definitions_and_data() {
