@@ -58,6 +58,14 @@ impl Field {
         }
     }
 
+    /// Signatures, comments and parents repeat words of the body: phrases are found there.
+    fn recorded(self) -> IndexRecordOption {
+        match self {
+            Self::Name | Self::Path | Self::Body => IndexRecordOption::WithFreqsAndPositions,
+            Self::Signature | Self::Comment | Self::Parent => IndexRecordOption::WithFreqs,
+        }
+    }
+
     /// What of a chunk stands in this field.
     fn text(self, chunk: &Chunk) -> String {
         let m = &chunk.metadata;
@@ -125,9 +133,11 @@ impl TextIndex {
     /// An empty index in memory.
     pub(super) fn in_memory() -> Result<Self, TextError> {
         let mut schema = Schema::builder();
-        let indexing = TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(IndexRecordOption::WithFreqsAndPositions);
-        let options = TextOptions::default().set_indexing_options(indexing);
-        let text = Field::ALL.map(|f| schema.add_text_field(f.as_str(), options.clone()));
+        let text = Field::ALL.map(|f| {
+            let indexing =
+                TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(f.recorded()).set_fieldnorms(f == Field::Body);
+            schema.add_text_field(f.as_str(), TextOptions::default().set_indexing_options(indexing))
+        });
         let slot = schema.add_u64_field("slot", INDEXED | FAST);
         let index = Index::create_in_ram(schema.build());
         index.tokenizers().register(TOKENIZER, IndexTokenizer::default());
@@ -262,6 +272,9 @@ fn explain(e: &QueryParserError, query: &str) -> String {
     match e {
         QueryParserError::SyntaxError(_) => format!("the query `{query}` is not well-formed"),
         QueryParserError::FieldDoesNotExist(field) => format!("there is no field `{field}`"),
+        QueryParserError::FieldDoesNotHavePositionsIndexed(field) => {
+            format!("`{field}` takes single words; phrases are for body, name and path")
+        }
         QueryParserError::AllButQueryForbidden => "a query must also say what to find, not only what to leave out".into(),
         other => format!("the query `{query}` is not understood: {other}"),
     }

@@ -120,11 +120,14 @@ fn table() -> Vec<Language> {
     let mut add = |name, extensions, filenames, kind| t.push(Language { name, extensions, filenames, kind });
     macro_rules! grammar {
         ($name:literal, $exts:expr, $files:expr, $lang:expr, $sep:literal, $export:expr, $wrappers:expr) => {
+            grammar!($name, [$name], $exts, $files, $lang, $sep, $export, $wrappers)
+        };
+        ($name:literal, [$($query:literal),+], $exts:expr, $files:expr, $lang:expr, $sep:literal, $export:expr, $wrappers:expr) => {
             add(
                 $name,
                 $exts,
                 $files,
-                Kind::Code(Box::new(code($lang, include_str!(concat!("queries/", $name, ".scm")), $sep, $export, $wrappers))),
+                Kind::Code(Box::new(code($lang, concat!($(include_str!(concat!("queries/", $query, ".scm"))),+), $sep, $export, $wrappers))),
             )
         };
     }
@@ -160,7 +163,7 @@ fn table() -> Vec<Language> {
     grammar!("go", &["go"], &[], L::Go, ".", Uppercase, &["type_declaration", "const_declaration", "var_declaration"]);
     grammar!("haskell", &["hs", "lhs", "hsc"], &[], L::Haskell, ".", Listed, &[]);
     grammar!("java", &["java"], &[], L::Java, ".", Keyword("public"), &[]);
-    grammar!("javascript", &["js", "mjs", "cjs", "jsx"], &[], L::JavaScript, ".", Keyword("export"), ES);
+    grammar!("javascript", ["javascript", "ecmascript"], &["js", "mjs", "cjs", "jsx"], &[], L::JavaScript, ".", Keyword("export"), ES);
     grammar!("kotlin", &["kt", "kts"], &[], L::Kotlin, ".", PRIVATE, &[]);
     grammar!("lua", &["lua"], &[], L::Lua, ".", Unless(&["local"]), &["variable_declaration"]);
     grammar!("php", &["php", "phtml", "inc.php"], &[], L::Php, "::", PRIVATE, &["const_declaration"]);
@@ -185,8 +188,8 @@ fn table() -> Vec<Language> {
     grammar!("rust", &["rs"], &[], L::Rust, "::", Keyword("pub"), &[]);
     grammar!("scala", &["scala", "sc", "sbt"], &[], L::Scala, ".", PRIVATE, &[]);
     grammar!("swift", &["swift"], &[], L::Swift, ".", PRIVATE, &[]);
-    grammar!("typescript", &["ts", "mts", "cts"], &[], L::TypeScript, ".", Keyword("export"), ES);
-    grammar!("tsx", &["tsx"], &[], L::Tsx, ".", Keyword("export"), ES);
+    grammar!("typescript", ["typescript", "ecmascript"], &["ts", "mts", "cts"], &[], L::TypeScript, ".", Keyword("export"), ES);
+    grammar!("tsx", ["typescript", "ecmascript"], &["tsx"], &[], L::Tsx, ".", Keyword("export"), ES);
     grammar!("zig", &["zig", "zon"], &[], L::Zig, ".", Keyword("pub"), &[]);
 
     add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], Kind::Document(Markup::Markdown));

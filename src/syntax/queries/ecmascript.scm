@@ -1,26 +1,8 @@
-; As javascript.scm, with the node kinds of this grammar; TSX and TypeScript have the same rules.
+; What JavaScript, TypeScript and TSX share.
 (function_declaration name: (_) @name) @definition.function
 (generator_function_declaration name: (_) @name) @definition.function
 (class_declaration name: (_) @name) @definition.class
 (method_definition name: (_) @name) @definition.method
-(public_field_definition name: (_) @name value: [(arrow_function) (function_expression)]) @definition.method
-(public_field_definition name: (_) @name) @definition.field
-
-(function_signature name: (_) @name) @prototype.function
-(abstract_class_declaration name: (_) @name) @definition.class
-(abstract_method_signature name: (_) @name) @prototype.method
-(class_body (method_signature name: (_) @name) @prototype.method)
-(interface_declaration name: (_) @name) @definition.interface
-(interface_body [(method_signature name: (_) @name) (property_signature name: (_) @name type: (type_annotation (function_type)))] @prototype.method)
-(interface_body (property_signature name: (_) @name) @definition.field)
-(type_alias_declaration name: (_) @name) @definition.type
-(type_alias_declaration value: (object_type (method_signature name: (_) @name) @prototype.method))
-(type_alias_declaration value: (object_type (property_signature name: (_) @name) @definition.field))
-(enum_declaration name: (_) @name) @definition.enum
-(enum_body name: (_) @name @definition.enum_member)
-(enum_assignment name: (_) @name) @definition.enum_member
-(internal_module name: (_) @name) @definition.module
-(module name: (_) @name) @definition.module
 
 (variable_declarator
   name: (identifier) @name
@@ -91,7 +73,6 @@
 [(arrow_function) (function_expression) (generator_function) (class_static_block)] @scope
 
 (import_statement source: (_) @import)
-(import_require_clause source: (_) @import)
 (export_statement source: (_) @import)
 (call_expression
   function: [(identifier) (import)] @_require
