@@ -13,7 +13,7 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("index.max_file_bytes", "1048576", "Larger files are skipped."),
     ("index.exclude", "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
     ("search.limit", "10", "How many results `cortex search` prints."),
-    ("search.context", "6", "How many lines of each result it shows."),
+    ("search.context", "6", "How many lines of each result it shows; 0 for none."),
 ];
 
 /// Resolved settings.
@@ -141,12 +141,29 @@ fn parse(file: &Path, text: &str) -> Result<toml::Table, ConfigError> {
             None => vec![section.clone()],
         };
         if let Some(key) = keys.iter().find(|k| !KEYS.iter().any(|(known, ..)| known == k)) {
-            let last = key.rsplit('.').next().unwrap_or(key);
-            let line = text.lines().position(|l| l.trim_start().starts_with(last)).map_or(1, |i| i + 1);
-            return Err(ConfigError::new(format!("{}:{line}", file.display()), unknown(key, KEYS.iter().map(|k| k.0.to_string()))));
+            return Err(ConfigError::new(
+                format!("{}:{}", file.display(), line_of(text, key)),
+                unknown(key, KEYS.iter().map(|k| k.0.to_string())),
+            ));
         }
     }
     Ok(table)
+}
+
+/// The line on which a key is set: `limit = …` under `[search]`, `search.limit = …`, or the section itself.
+fn line_of(text: &str, key: &str) -> usize {
+    let mut section = String::new();
+    for (i, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(name) = line.strip_prefix('[').and_then(|l| l.split(']').next()) {
+            section = format!("{}.", name.trim());
+        }
+        let name = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
+        if format!("{section}{name}") == key || name == key || section.trim_end_matches('.') == key {
+            return i + 1;
+        }
+    }
+    1
 }
 
 fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Outcome;
-use super::render::{count, duration};
+use super::render::{count, duration, printable};
 use super::wire::Project;
 use crate::index::{Mode, Summary};
 
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else if !args.quiet {
         if args.verbose {
             for (path, reason) in &summary.skipped_files {
-                super::render::line(&format!("skipped {path}: {reason}"))?;
+                super::render::line(&format!("skipped {}: {}", printable(path), printable(reason)))?;
             }
         }
         super::render::line(&one_line(&summary))?;

@@ -39,12 +39,18 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
+/// Text from a repository as it may be printed: nothing in it speaks to the terminal or breaks the line.
+pub(super) fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
 /// `path:start-end` of a chunk.
 pub(super) fn place(chunk: &Chunk, path: &str) -> String {
+    let path = printable(path);
     match (chunk.metadata.start_line, chunk.metadata.end_line) {
         (Some(a), Some(b)) if a != b => format!("{path}:{a}-{b}"),
         (Some(a), _) => format!("{path}:{a}"),
-        _ => path.to_string(),
+        _ => path,
     }
 }
 
@@ -54,7 +60,7 @@ pub(super) fn snippet(chunk: &Chunk, query: &str, n_lines: usize) -> Vec<String>
     let marks: Vec<_> = lines.iter().map(|l| highlight(l, query)).collect();
     let n = n_lines.min(lines.len());
     // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
-    let score = |start: usize| marks[start..start + n].iter().map(Vec::len).sum::<usize>() * 2 + usize::from(start == 0) * 3;
+    let score = |start: usize| marks[start..start + n].iter().map(Vec::len).sum::<usize>() * 2 + usize::from(start == 0);
     let start = (0..=lines.len() - n).max_by_key(|s| (score(*s), std::cmp::Reverse(*s))).unwrap_or(0);
     let first = chunk.metadata.start_line.unwrap_or(1) as usize;
     let room = width().saturating_sub(8);

@@ -152,10 +152,10 @@ fn refresh(project: &Project) -> Result<()> {
 }
 
 fn print_hit(hit: &Hit, query: &str, context: usize, explain: bool) -> Result<()> {
-    let what = if hit.chunk.title == *hit.path { "" } else { &hit.chunk.title };
+    let what = if hit.chunk.title == *hit.path { String::new() } else { render::printable(&hit.chunk.title) };
     let place = place(&hit.chunk, &hit.path);
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
-    let what = console::truncate_str(what, room, "…");
+    let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
     if context > 0 {
         for l in render::snippet(&hit.chunk, query, context) {
@@ -177,7 +177,7 @@ fn print_hit(hit: &Hit, query: &str, context: usize, explain: bool) -> Result<()
 }
 
 fn also(chunk: &Chunk) -> String {
-    let symbol = chunk.metadata.symbol.as_deref().unwrap_or("");
+    let symbol = render::printable(chunk.metadata.symbol.as_deref().unwrap_or(""));
     format!("{} {symbol}", place(chunk, "").trim_start_matches(':')).trim_end().to_string()
 }
 

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::Outcome;
-use super::render::{count, json, line};
+use super::render::{count, json, line, printable};
 use super::wire::Project;
 use crate::chunk::ChunkType;
 use crate::store::SourceTable;
@@ -106,7 +106,7 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     }
     if verbose {
         for (path, reason) in &s.skipped_files {
-            line(&format!("  {path}: {reason}"))?;
+            line(&format!("  {}: {}", printable(path), printable(reason)))?;
         }
     }
     for warning in &s.warnings {

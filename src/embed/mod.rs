@@ -1,4 +1,4 @@
-//! Text → vectors: the [`Embedder`] trait, the bundled static model, and [`passage`], the one place that says what of a
+//! Text → vectors: the [`Embedder`] trait, the bundled static model, and [`passage()`], the one place that says what of a
 //! chunk is embedded.
 
 mod passage;

@@ -13,7 +13,7 @@ use super::plan::{Action, Plan, sha256};
 use super::report::{Progress, Summary};
 use crate::chunk::{Chunk, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
-use crate::source::{self, Skip, SourceFile, WalkOptions};
+use crate::source::{self, LineLimit, Skip, SourceFile, WalkOptions};
 use crate::store::{
     self, ChunkLines, ChunkWriter, FileEntry, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter,
     WriteLock,
@@ -42,7 +42,7 @@ pub enum Mode {
 pub enum IndexError {
     #[error(transparent)]
     Lock(#[from] LockError),
-    #[error("the index cannot be written: {0}")]
+    #[error("the index cannot be written")]
     Write(#[source] io::Error),
     #[error(transparent)]
     Embed(#[from] EmbedError),
@@ -108,6 +108,8 @@ impl Indexer<'_> {
         let start = Instant::now();
         self.layout.create()?;
         let lock = WriteLock::acquire(self.layout, LOCK_DEADLINE)?;
+        // Again: whoever had the lock may have been a clean-up.
+        self.layout.create()?;
         store::recover(self.layout, &lock)?;
         if mode == Mode::Incremental && self.is_foreign() {
             return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
@@ -264,8 +266,13 @@ impl Indexer<'_> {
         // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let prose = matches!(syntax::detect(&file.path, "").kind, syntax::Kind::Document(_) | syntax::Kind::Notebook);
-        if let Some(skip) = source::check_content(&bytes, prose) {
+        let lines = match syntax::detect(&file.path, "").kind {
+            syntax::Kind::Document(_) => LineLimit::Prose,
+            // Outputs, pictures among them, stand in it as long lines, and are left out later.
+            syntax::Kind::Notebook => LineLimit::None,
+            _ => LineLimit::Code,
+        };
+        if let Some(skip) = source::check_content(&bytes, lines) {
             entry.skipped = Some(skip.as_str().to_string());
             return Parsed { entry, chunks: Vec::new() };
         }

@@ -122,7 +122,6 @@ impl ChunkManager {
             Err(e) => {
                 metrics.n_failed += 1;
                 metrics.last_error = Some(e.to_string());
-                tracing::warn!("reload failed, the last good generation is served on: {e}");
             }
         }
         result.map(|(reload, _)| reload)

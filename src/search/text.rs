@@ -256,6 +256,7 @@ impl TextReader {
 
     /// Every chunk that matches an exact query, in no particular order.
     pub(super) fn matching(&self, query: &str) -> Result<Vec<Slot>, ExactError> {
+        check_size(query)?;
         let tokenizers = TokenizerManager::new();
         tokenizers.register(TOKENIZER, ExactTokenizer::default());
         let default = [Field::Body, Field::Name, Field::Path].map(|f| self.fields.text[f as usize]).to_vec();
@@ -268,7 +269,28 @@ impl TextReader {
     }
 }
 
+/// The grammar of tantivy's queries calls itself for each bracket.
+const MAX_NESTING: usize = 32;
+const MAX_QUERY_BYTES: usize = 16_384;
+
+fn check_size(query: &str) -> Result<(), ExactError> {
+    let error = |message: &str| Err(ExactError { message: message.into() });
+    if query.len() > MAX_QUERY_BYTES {
+        return error("the query is longer than 16 384 bytes");
+    }
+    let nesting = query.bytes().scan(0usize, |depth, b| {
+        match b {
+            b'(' | b'[' | b'{' => *depth += 1,
+            b')' | b']' | b'}' => *depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        Some(*depth)
+    });
+    if nesting.max().unwrap_or(0) > MAX_NESTING { error("the query has more than 32 brackets within each other") } else { Ok(()) }
+}
+
 fn explain(e: &QueryParserError, query: &str) -> String {
+    let query: String = query.chars().take(80).collect();
     match e {
         QueryParserError::SyntaxError(_) => format!("the query `{query}` is not well-formed"),
         QueryParserError::FieldDoesNotExist(field) => format!("there is no field `{field}`"),

@@ -5,5 +5,5 @@
 mod skip;
 mod walk;
 
-pub use skip::{Skip, check_content};
+pub use skip::{LineLimit, Skip, check_content};
 pub use walk::{SourceFile, SourceTree, WalkOptions, walk};

@@ -122,24 +122,39 @@ pub(super) fn by_name(file_name: &str) -> Option<Skip> {
 
 /// How far into a file a NUL byte is looked for, as git does.
 const BINARY_PROBE: usize = 8000;
-/// A program text whose lines are longer on average, or with a single line longer than [`LONGEST_LINE`], is minified.
-const AVERAGE_LINE: usize = 400;
-const LONGEST_LINE: usize = 50_000;
+/// How long the lines of a file may be before it counts as minified.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LineLimit {
+    /// Program text: 400 bytes on average, 50 000 for one.
+    Code,
+    /// A document, where a paragraph may be one line: 50 000 bytes.
+    Prose,
+    /// Any.
+    None,
+}
 
-/// A reason in the file's content. `prose`: a document, where a paragraph may be one long line.
+impl LineLimit {
+    /// Bytes of an average line, of the longest one.
+    fn bytes(self) -> (usize, usize) {
+        match self {
+            Self::Code => (400, 50_000),
+            Self::Prose => (50_000, 50_000),
+            Self::None => (usize::MAX, usize::MAX),
+        }
+    }
+}
+
+/// A reason in the file's content.
 #[must_use]
-pub fn check_content(bytes: &[u8], prose: bool) -> Option<Skip> {
+pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
     let probe = &bytes[..bytes.len().min(BINARY_PROBE)];
     if memchr::memchr(0, probe).is_some() {
         return Some(Skip::Binary);
     }
-    if memchr::memmem::find(probe, b"-----BEGIN")
-        .is_some_and(|i| memchr::memmem::find(&probe[i..], b"PRIVATE KEY-----").is_some_and(|n| n < 40))
-    {
-        // A program may quote such a marker; a key file starts with it.
-        if bytes.trim_ascii_start().starts_with(b"-----BEGIN") {
-            return Some(Skip::Secret);
-        }
+    // A program may quote the marker of a private key; a key file starts with it.
+    let text = probe.trim_ascii_start();
+    if text.starts_with(b"-----BEGIN") && memchr::memmem::find(text, b"PRIVATE KEY-----").is_some_and(|i| i < 40) {
+        return Some(Skip::Secret);
     }
     let (mut longest, mut start, mut n_lines) = (0, 0, 1);
     for end in memchr::memchr_iter(b'\n', bytes).chain([bytes.len()]) {
@@ -147,8 +162,9 @@ pub fn check_content(bytes: &[u8], prose: bool) -> Option<Skip> {
         start = end + 1;
         n_lines += 1;
     }
-    let average_limit = if prose { LONGEST_LINE } else { AVERAGE_LINE };
-    let minified = longest > LONGEST_LINE || (bytes.len() > 2 * AVERAGE_LINE && bytes.len() / n_lines > average_limit);
+    let (average_limit, longest_limit) = limit.bytes();
+    // One long line in a small file is no bundle.
+    let minified = longest > longest_limit || (bytes.len() > 800 && bytes.len() / n_lines > average_limit);
     minified.then_some(Skip::Minified)
 }
 
@@ -175,12 +191,12 @@ mod tests {
 
     #[test]
     fn content_tells_binaries_keys_and_minified_text() {
-        assert_eq!(check_content(b"a\0b", false), Some(Skip::Binary));
-        assert_eq!(check_content(b"-----BEGIN OPENSSH PRIVATE KEY-----\nx", false), Some(Skip::Secret));
-        assert_eq!(check_content(b"const MARK: &str = \"-----BEGIN RSA PRIVATE KEY-----\";", false), None);
-        assert_eq!(check_content("x".repeat(1 << 20).as_bytes(), true), Some(Skip::Minified));
-        assert_eq!(check_content("var a=1;".repeat(500).as_bytes(), false), Some(Skip::Minified));
-        assert_eq!(check_content("A long paragraph. ".repeat(500).as_bytes(), true), None);
-        assert_eq!(check_content(b"", false), None);
+        assert_eq!(check_content(b"a\0b", LineLimit::Code), Some(Skip::Binary));
+        assert_eq!(check_content(b"-----BEGIN OPENSSH PRIVATE KEY-----\nx", LineLimit::Code), Some(Skip::Secret));
+        assert_eq!(check_content(b"const MARK: &str = \"-----BEGIN RSA PRIVATE KEY-----\";", LineLimit::Code), None);
+        assert_eq!(check_content("x".repeat(1 << 20).as_bytes(), LineLimit::Prose), Some(Skip::Minified));
+        assert_eq!(check_content("var a=1;".repeat(500).as_bytes(), LineLimit::Code), Some(Skip::Minified));
+        assert_eq!(check_content("A long paragraph. ".repeat(500).as_bytes(), LineLimit::Prose), None);
+        assert_eq!(check_content(b"", LineLimit::Code), None);
     }
 }

@@ -82,7 +82,7 @@ enum Visit {
 }
 
 fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOptions) -> Visit {
-    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().replace('\\', "/");
+    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
     let entry = match entry {
         Ok(entry) => entry,
         Err(e) => return unreadable(root, &e, relative),

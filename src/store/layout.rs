@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
+use super::writer::{at, replace_file};
 use crate::chunk::ChunkType;
 
 /// Name of the folder that holds everything that Cortex writes.
@@ -140,13 +141,11 @@ impl Layout {
     /// # Errors
     /// When a directory or the `.gitignore` cannot be written.
     pub fn create(&self) -> io::Result<()> {
-        let fresh = !self.dot_cortex().exists();
-        fs::create_dir_all(self.chunks_dir())?;
-        fs::create_dir_all(self.cache_dir())?;
-        if fresh {
-            fs::write(self.dot_cortex().join(".gitignore"), GITIGNORE)?;
+        for dir in [self.chunks_dir(), self.cache_dir()] {
+            fs::create_dir_all(&dir).map_err(|e| at(&dir, &e))?;
         }
-        Ok(())
+        let gitignore = self.dot_cortex().join(".gitignore");
+        if gitignore.exists() { Ok(()) } else { replace_file(&gitignore, GITIGNORE.as_bytes()) }
     }
 
     /// Removes what Cortex derived (chunks, caches), and nothing that is the user's.
@@ -156,7 +155,7 @@ impl Layout {
     pub fn clean(&self) -> io::Result<()> {
         for dir in [self.chunks_dir(), self.cache_dir()] {
             match fs::remove_dir_all(&dir) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(io::Error::new(e.kind(), format!("{}: {e}", dir.display()))),
+                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&dir, &e)),
                 _ => {}
             }
         }

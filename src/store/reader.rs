@@ -147,9 +147,8 @@ fn load_once(layout: &Layout, embedder: (&str, usize), previous: &LoadedFiles, c
     let read_manifest = |path: PathBuf| Manifest::read(&path).map_err(|source| LoadError::Manifest { path, source });
     let manifest = read_manifest(layout.manifest())?;
     let files = read_all(layout, embedder, previous, cancel, None)?;
-    let Some(manifest) = manifest else { return Ok(Attempt::Consistent(files, None)) };
-    if matches(&manifest, &files) {
-        return Ok(Attempt::Consistent(files, Some(manifest)));
+    if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
+        return Ok(Attempt::Consistent(files, manifest));
     }
     // A writer that died between its renames left a complete set: `.next` files finish what was renamed so far.
     if let Some(next) = read_manifest(next_path(&layout.manifest()))? {
@@ -158,7 +157,10 @@ fn load_once(layout: &Layout, embedder: (&str, usize), previous: &LoadedFiles, c
             return Ok(Attempt::Consistent(rolled, Some(next)));
         }
     }
-    Ok(Attempt::Torn(files, manifest))
+    Ok(match manifest {
+        Some(manifest) => Attempt::Torn(files, manifest),
+        None => Attempt::Consistent(files, None),
+    })
 }
 
 fn matches(manifest: &Manifest, files: &[(ChunkType, Arc<LoadedFile>)]) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! Owns the language table and every grammar. Knows nothing of chunks, files on disk or search.
 //! The difficult part is in the per-language queries (`queries/*.scm`), which are data: a new language is
-//! one row in [`language`] and one query file.
+//! one row in `language.rs` and one query file.
 
 mod language;
 mod markup;

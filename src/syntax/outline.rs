@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
 
-use tree_sitter::{Node, Parser, QueryCursor, StreamingIterator, Tree};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
 
 use self::definition::{
     accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost, is_called, is_exported, last_line, leading,
@@ -124,16 +126,50 @@ thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
+/// The time that one file may take. Parsers and queries that look for sense in garbage may need quadratic time; a megabyte of
+/// any real program takes a tenth of this.
+struct Budget {
+    start: Instant,
+}
+
+impl Budget {
+    const LIMIT: Duration = Duration::from_secs(4);
+
+    fn is_spent(&self) -> bool {
+        self.start.elapsed() >= Self::LIMIT
+    }
+
+    fn go_on(&self) -> ControlFlow<()> {
+        if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// The tree of a text; `None` when the parser fails or takes too long.
+fn parse(parser: &mut Parser, text: &str, budget: &Budget) -> Option<Tree> {
+    let mut in_time = |_: &ParseState| budget.go_on();
+    let options = ParseOptions::new().progress_callback(&mut in_time);
+    let tree = parser.parse_with_options(&mut |i, _| text.as_bytes().get(i..).unwrap_or_default(), None, Some(options));
+    if tree.is_none() {
+        // A parse that was given up would be resumed by the next one.
+        parser.reset();
+    }
+    tree
+}
+
 /// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
 #[must_use]
 pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
+    let budget = Budget { start: Instant::now() };
     let plain = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        parser.parse(plain.as_deref().unwrap_or(text), None)
+        parse(parser, plain.as_deref().unwrap_or(text), &budget)
     })?;
     let root = tree.root_node();
-    let mut matched = run_query(grammar, &tree, text);
+    let mut matched = run_query(grammar, &tree, text, &budget);
+    if budget.is_spent() {
+        return None;
+    }
     let imports = std::mem::take(&mut matched.imports);
     let symbols = nest(grammar, &matched, text);
     // A file that is wrong as a whole may still be right in its parts, say C with an `#if` around half a statement.
@@ -166,14 +202,16 @@ struct Matched<'t, 's> {
     imports: Vec<String>,
 }
 
-fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str) -> Matched<'t, 's> {
+fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &Budget) -> Matched<'t, 's> {
     let query = grammar.query();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();
     let mut out = Matched::default();
     let (mut docs, mut scopes) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
-    let mut matches = cursor.matches(query, tree.root_node(), text.as_bytes());
+    let mut in_time = |_: &QueryCursorState| budget.go_on();
+    let options = QueryCursorOptions::new().progress_callback(&mut in_time);
+    let mut matches = cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
     while let Some(m) = matches.next() {
         let (mut name, mut definition, mut receiver, mut clause, mut declarator) = (None, None, None, false, false);
         for capture in m.captures() {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
@@ -83,9 +84,9 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     assert_eq!(hit(&p, "nougat")["file_path"], "closed.md");
 }
 
-/// Symbolic links that lead in circles, nowhere, or out of the project are not followed.
+/// Symbolic links that lead in circles, nowhere, or out of the project are not followed, and a pipe is not waited for.
 #[test]
-fn symbolic_links_are_not_followed() {
+fn links_and_pipes_are_not_followed() {
     let p = Project::sample();
     fs::write(p.home().join("outside.md"), "# Outside\n\nmarzipan\n").unwrap();
     symlink(".", p.path("here")).unwrap();
@@ -95,6 +96,7 @@ fn symbolic_links_are_not_followed() {
     symlink("nowhere", p.path("dangling.rs")).unwrap();
     symlink(p.home(), p.path("home")).unwrap();
     symlink("docs/guide.md", p.path("alias.md")).unwrap();
+    assert!(p.command("mkfifo").arg("pipe.rs").status().unwrap().success());
     assert_eq!(p.index()["n_files"], 4);
     assert_eq!(hit(&p, "potatoes")["file_path"], "docs/guide.md");
     p.run(&["search", "--exact", "marzipan"]).expect(1);
@@ -109,8 +111,21 @@ fn symbolic_links_are_not_followed() {
 fn odd_file_names_work() {
     let p = Project::new();
     let names = [
-        "with space.md", "Grüße/日本語 🦀.md", "a#b.md", "a%23b.md", "line\nbreak.md", "tab\t.md", "quote\"s'.md", "back\\slash.md", "[x]{y}*?.md",
-        "-n", "--json.md", "trailing .md", "~1.md", "a.md#A", "con:colon.md",
+        "with space.md",
+        "Grüße/日本語 🦀.md",
+        "a#b.md",
+        "a%23b.md",
+        "line\nbreak.md",
+        "tab\t.md",
+        "quote\"s'.md",
+        "back\\slash.md",
+        "[x]{y}*?.md",
+        "-n",
+        "--json.md",
+        "trailing .md",
+        "~1.md",
+        "a.md#A",
+        "con:colon.md",
     ];
     for (i, name) in names.iter().enumerate() {
         p.write(name, format!("# A\n\nmarzipan number{i}x\n"));
@@ -127,7 +142,9 @@ fn odd_file_names_work() {
     p.write("with space.md", "# A\n\nnougat\n");
     p.index();
     assert!(p.timeless() == p.fresh_copy().timeless());
-    names.iter().for_each(|name| p.remove(name));
+    for name in names {
+        p.remove(name);
+    }
     p.run(&["search", "--exact", "marzipan"]).expect(1);
     #[cfg(target_os = "linux")]
     {
@@ -144,7 +161,8 @@ fn sections_with_equal_names_are_all_found() {
     let p = Project::new();
     let filler = "Words to fill a section so that it stands for itself. ".repeat(20);
     let section = |heading: &str, word: &str| format!("# {heading}\n\n{word}. {filler}\n\n");
-    let text = [("Note", "nougat"), ("Note", "honey"), ("Note~2", "almonds"), ("", "sugar"), ("@outline", "flour")].map(|(h, w)| section(h, w));
+    let text =
+        [("Note", "nougat"), ("Note", "honey"), ("Note~2", "almonds"), ("", "sugar"), ("@outline", "flour")].map(|(h, w)| section(h, w));
     p.write("notes.md", text.concat());
     for word in ["nougat", "honey", "almonds", "sugar", "flour"] {
         assert_eq!(hit(&p, word)["file_path"], "notes.md", "{word}");
@@ -306,4 +324,27 @@ fn a_full_disk_leaves_the_old_index() {
     let error = run(&mut limited(&first, 0, &["search", "potatoes"])).error();
     assert!(error.contains("/.cortex/"), "{error}");
     assert_eq!(first.found(&["potatoes"])[0], "docs/guide.md");
+    assert!(first.read(".cortex/.gitignore").contains("/chunks/"), "what could not be written is written when there is room");
+}
+
+/// Text that is no program, under the name of one, does not hold up the index: parsers that look for sense in it are given
+/// up, and the file is found by its lines.
+#[test]
+fn garbage_does_not_hold_up_the_index() {
+    let p = Project::sample();
+    p.write("garbage.lua", "marzipan b c\n".repeat(25_000));
+    p.write("garbage.ex", format!("marzipan\n{}", format!("{}\n", "[".repeat(79)).repeat(4_000)));
+    let mut child = p.cortex(&["index", "--quiet"]).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("700 KB of garbage take longer than 20 s");
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let mut found = p.found(&["--exact", "marzipan"]);
+    found.sort();
+    assert_eq!(found, ["garbage.ex", "garbage.lua"]);
 }

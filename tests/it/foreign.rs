@@ -63,7 +63,9 @@ fn any_json_of_the_documented_shape_is_accepted() {
     });
     let file = json!({"version": 9, "_metadata": {"generator": "other", "unknown": true}, "chunks": [chunk, odd, {"id": "least", "text": "nougat three"}]});
     let pretty = serde_json::to_string_pretty(&file).unwrap();
-    for content in [pretty.clone(), file.to_string(), format!("\u{feff}{pretty}"), pretty.replace('\n', "\r\n"), format!("\n\n{pretty}\n\n")] {
+    for content in
+        [pretty.clone(), file.to_string(), format!("\u{feff}{pretty}"), pretty.replace('\n', "\r\n"), format!("\n\n{pretty}\n\n")]
+    {
         let p = foreign(content);
         assert_eq!(search(&p, "nougat").expect(0).stderr, "");
         assert_eq!(ids(&p, "nougat"), ["full", "least", "odd"]);
@@ -116,7 +118,10 @@ fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
         (r#"{"chunks":[{"id":"ok","text":"x"},{"text":"y"}]}"#.into(), ["number 2", "no `id`"]),
         (r#"{"chunks":[{"id":"","text":"y"}]}"#.into(), ["number 1", "no `id`"]),
         (r#"{"chunks":[{"id":"mute"}]}"#.into(), ["chunk mute", "no `text`"]),
-        (r#"{"chunks":[{"id":"a","text":"x","embedding":[1,2,3]},{"id":"short","text":"y","embedding":[1,2]}]}"#.into(), ["chunk short", "2 numbers"]),
+        (
+            r#"{"chunks":[{"id":"a","text":"x","embedding":[1,2,3]},{"id":"short","text":"y","embedding":[1,2]}]}"#.into(),
+            ["chunk short", "2 numbers"],
+        ),
         (format!(r#"{{{}"chunks":[{{"id":"long","text":"y","embedding":[1,2,3]}}]}}"#, header(2)), ["chunk long", "3 numbers"]),
     ] {
         let p = foreign(&content);
@@ -155,7 +160,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
         let chunk = |id: &str| json!({"id": id, "text": "nougat and honey", "title": "sweets"});
         let mut with = chunk("with");
         with["embedding"] = json!(vector);
-        let p = foreign(json!({"_metadata": {"embedder": embedder, "dimensions": dimensions}, "chunks": [with, chunk("without")]}).to_string());
+        let p =
+            foreign(json!({"_metadata": {"embedder": embedder, "dimensions": dimensions}, "chunks": [with, chunk("without")]}).to_string());
         let reply = p.json(&["search", "nougat", "--explain"]);
         let value = |id: &str| {
             let row = reply["results"].as_array().unwrap().iter().find(|r| r["chunk_id"] == id).unwrap();
@@ -209,7 +215,11 @@ fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
     let changed = p.chunk_file("doc-chunks.json").replace("tomatoes", "cucumber");
     p.write(DOCUMENTS, &changed);
     let out = p.run(&["search", "--exact", "cucumber", "--no-index"]).expect(0);
-    assert!(out.stderr.contains("warning: ") && out.stderr.contains("manifest.json") && out.stderr.contains("cortex index"), "{}", out.stderr);
+    assert!(
+        out.stderr.contains("warning: ") && out.stderr.contains("manifest.json") && out.stderr.contains("cortex index"),
+        "{}",
+        out.stderr
+    );
     p.run(&["index"]).expect(0);
     assert!(p.timeless() == whole);
     p.remove(DOCUMENTS);
@@ -232,7 +242,8 @@ fn damaged_caches_are_made_anew() {
     p.index();
     let answers = || p.json(&["search", "tomatoes in the garden", "--explain"])["results"].clone();
     let before = answers();
-    let vectors = std::fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path()).find(|f| f.to_string_lossy().contains("vectors"));
+    let vectors =
+        std::fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path()).find(|f| f.to_string_lossy().contains("vectors"));
     let vectors = vectors.expect("a cache of vectors");
     let good = std::fs::read(&vectors).unwrap();
     let mut flipped = good.clone();

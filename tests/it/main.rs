@@ -2,6 +2,9 @@
 //!
 //! `STRESS=1` makes the crash tests longer.
 
+#![allow(clippy::unwrap_used, reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves")]
+
+mod architecture;
 mod bad_input;
 mod crash;
 mod foreign;

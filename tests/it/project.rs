@@ -54,7 +54,9 @@ impl Project {
     /// A project of these files: path, text.
     pub fn with(files: &[(&str, &str)]) -> Self {
         let p = Self::new();
-        files.iter().for_each(|(path, text)| p.write(path, text));
+        for (path, text) in files {
+            p.write(path, text);
+        }
         p
     }
 
@@ -199,10 +201,6 @@ impl Project {
     /// Sets the permission bits of a file or directory.
     pub fn chmod(&self, path: &str, mode: u32) {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();
-    }
-
-    pub fn modified(&self, path: impl AsRef<Path>) -> SystemTime {
-        fs::metadata(self.path(path)).unwrap().modified().unwrap()
     }
 
     pub fn set_modified(&self, path: impl AsRef<Path>, time: SystemTime) {

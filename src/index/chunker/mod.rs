@@ -8,7 +8,7 @@ mod document;
 mod notebook;
 mod pieces;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::chunk::{Chunk, ChunkType, Metadata, Name};
 use crate::syntax::{self, Kind, Language};
@@ -79,13 +79,22 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 
 /// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.
 fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
-    let mut seen: HashMap<String, u32> = HashMap::new();
-    let id_path = path.replace('#', "%23");
+    let mut n_of_key: HashMap<String, u32> = HashMap::new();
+    let mut taken: HashSet<String> = HashSet::new();
+    let id_path = path.replace('%', "%25").replace('#', "%23");
     let make = |d: Draft| {
-        let n = seen.entry(d.key.clone()).and_modify(|n| *n += 1).or_insert(1);
-        let ordinal = if *n > 1 { format!("~{n}") } else { String::new() };
+        let n = n_of_key.entry(d.key.clone()).or_default();
+        // A heading may itself be called `Note~2`.
+        let id = loop {
+            *n += 1;
+            let ordinal = if *n > 1 { format!("~{n}") } else { String::new() };
+            let id = format!("{id_path}#{}{ordinal}", d.key);
+            if taken.insert(id.clone()) {
+                break id;
+            }
+        };
         Chunk {
-            id: format!("{id_path}#{}{ordinal}", d.key).into(),
+            id: id.into(),
             title: d.title,
             text: d.text,
             chunk_type: d.chunk_type,
