@@ -1,6 +1,7 @@
 //! Text and JSON on stdout, to the width of the terminal.
 
 use std::io::Write;
+use std::ops::Range;
 
 use anyhow::Result;
 use console::{Style, Term, style};
@@ -74,33 +75,29 @@ pub(super) fn snippet(chunk: &Chunk, query: &str, n_lines: usize) -> Vec<String>
 }
 
 /// A line cut to `room` columns, tabs as two spaces, marked ranges in bold.
-fn marked(line: &str, marks: &[std::ops::Range<usize>], room: usize) -> String {
+fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
     let bold = Style::new().bold().yellow();
-    let mut out = String::new();
+    let (mut out, mut run, mut run_is_marked) = (String::new(), String::new(), false);
+    let mut flush = |run: &mut String, is_marked: bool| {
+        out.push_str(&if is_marked { bold.apply_to(&*run).to_string() } else { run.clone() });
+        run.clear();
+    };
     let mut used = 0;
-    let mut marks = marks.iter().peekable();
     let mut chars = line.char_indices().peekable();
     while let Some((i, c)) = chars.next() {
-        while marks.peek().is_some_and(|m| m.end <= i) {
-            marks.next();
+        let shown = if c == '\t' { "  ".to_string() } else { printable(c.encode_utf8(&mut [0; 4])) };
+        let is_marked = marks.iter().any(|m| m.contains(&i));
+        if is_marked != run_is_marked {
+            flush(&mut run, run_is_marked);
+            run_is_marked = is_marked;
         }
-        let shown = match c {
-            '\t' => "  ".to_string(),
-            // Nothing in a file may speak to the terminal.
-            c if c.is_control() => "·".to_string(),
-            c => c.to_string(),
-        };
-        let columns = console::measure_text_width(&shown);
-        if used + columns > room.saturating_sub(usize::from(chars.peek().is_some())) {
-            out.push('…');
+        used += console::measure_text_width(&shown);
+        if used > room.saturating_sub(usize::from(chars.peek().is_some())) {
+            run.push('…');
             break;
         }
-        used += columns;
-        if marks.peek().is_some_and(|m| m.contains(&i)) {
-            out.push_str(&bold.apply_to(shown).to_string());
-        } else {
-            out.push_str(&shown);
-        }
+        run.push_str(&shown);
     }
+    flush(&mut run, run_is_marked);
     out
 }

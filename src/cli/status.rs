@@ -10,7 +10,7 @@ use super::Outcome;
 use super::render::{count, json, line, printable};
 use super::wire::Project;
 use crate::chunk::ChunkType;
-use crate::store::SourceTable;
+use crate::store::{LoadedSet, SourceTable};
 
 /// Show what is indexed, how old it is and what was skipped.
 #[derive(clap::Args)]
@@ -47,9 +47,7 @@ struct Status {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
-    let manager = project.load()?;
-    let snapshot = manager.current();
-    let chunks = snapshot.code.chunks();
+    let LoadedSet { set: chunks, generation, warnings, .. } = project.read_chunks()?;
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
     for path in chunks.files() {
@@ -63,8 +61,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let status = Status {
         root: project.layout.root().to_path_buf(),
-        generation: snapshot.generation,
-        foreign: snapshot.local && !chunks.is_empty(),
+        generation: generation.unwrap_or(0),
+        foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at).filter(|t| !t.is_empty()),
         stale: project.indexer().is_stale(),
         n_files: chunks.files().count(),
@@ -73,7 +71,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         languages,
         skipped,
         skipped_files,
-        warnings: snapshot.warnings.clone(),
+        warnings,
     };
     if args.json {
         json(&status)?;

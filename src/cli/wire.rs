@@ -10,7 +10,7 @@ use crate::embed::{Embedder, StaticModel};
 use crate::index::{Indexer, Mode, Progress, Summary};
 use crate::live::ChunkManager;
 use crate::source::WalkOptions;
-use crate::store::{Cancel, Layout};
+use crate::store::{self, Cancel, Layout, LoadedFiles, LoadedSet};
 
 /// A project: where it is and how it is set up.
 pub(super) struct Project {
@@ -57,7 +57,13 @@ impl Project {
         summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))
     }
 
-    /// Loads the index of the project as it is on disk.
+    /// Reads the chunk files, without an index over them.
+    pub(super) fn read_chunks(&self) -> Result<LoadedSet> {
+        let embedder = (self.embedder.id(), self.embedder.dimensions());
+        Ok(store::load(&self.layout, embedder, &LoadedFiles::default(), &Cancel::new(false))?)
+    }
+
+    /// Loads the index of the project as it is on disk, to be searched.
     pub(super) fn load(&self) -> Result<ChunkManager> {
         let manager = ChunkManager::new(self.layout.clone(), self.embedder.clone())?;
         manager.reload(&Cancel::new(false))?;

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, Utc};
@@ -104,7 +105,7 @@ impl Indexer<'_> {
     /// # Errors
     /// When another process keeps the lock, the disk is full or refuses, the embedder fails, or the chunk files are
     /// another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
-    pub fn run(&self, mode: Mode, progress: &dyn Fn(Progress)) -> Result<Summary, IndexError> {
+    pub fn run(&self, mode: Mode, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
         let start = Instant::now();
         self.layout.create()?;
         let lock = WriteLock::acquire(self.layout, LOCK_DEADLINE)?;
@@ -199,7 +200,7 @@ impl Indexer<'_> {
         current: Option<&Manifest>,
         table: &mut SourceTable,
         summary: &mut Summary,
-        progress: &dyn Fn(Progress),
+        progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let mut merge = Merge {
@@ -214,12 +215,15 @@ impl Indexer<'_> {
             done: std::collections::HashSet::new(),
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
+        let done = AtomicUsize::new(0);
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
             let parsed: Vec<(String, Action, Option<Parsed>)> = batch
                 .into_par_iter()
                 .map(|(path, action)| {
-                    let parsed = if let Action::Parse(file) = &action { Some(self.parse(file)) } else { None };
+                    let Action::Parse(file) = &action else { return (path, action, None) };
+                    let parsed = Some(self.parse(file));
+                    progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
                 .collect();
@@ -243,7 +247,6 @@ impl Indexer<'_> {
                     }
                 }
             }
-            progress(Progress { done: summary.n_parsed, total });
         }
         summary.n_embedded = embed.writer.finish()?;
         let manifest = merge.new.publish(current)?;

@@ -200,22 +200,24 @@ fn a_death_while_writing_leaves_the_old_index() {
     assert_fresh(&p);
 }
 
-/// Several runs at once take turns (or one says that another is busy), and the index is right.
+/// Several runs at once take turns (or one says that another is busy), and the index is right: in a directory that has no
+/// index yet, and in one that has.
 #[test]
 fn concurrent_index_runs_take_turns() {
-    let p = Project::new();
-    plant(&p, 0);
-    for n in 1..=3 {
-        plant(&p, n);
-        let children: Vec<Child> = (0..3).map(|i| spawn(&p, if i == 2 { &["search", "milestone"][..] } else { &["index"] })).collect();
-        for child in children {
-            let out = child.wait_with_output().unwrap();
-            let stderr = String::from_utf8_lossy(&out.stderr);
-            let busy = out.status.code() == Some(2) && stderr.contains("another cortex process");
-            assert!(out.status.success() || busy, "{stderr}");
+    for _ in 0..4 {
+        let p = Project::new();
+        for n in 1..=2 {
+            plant(&p, n);
+            let commands: [&[&str]; 4] = [&["index"], &["index"], &["search", "milestone"], &["index"]];
+            for child in commands.map(|args| spawn(&p, args)) {
+                let out = child.wait_with_output().unwrap();
+                let stderr = String::from_utf8_lossy(&out.stderr);
+                let busy = out.status.code() == Some(2) && stderr.contains("another cortex process");
+                assert!(out.status.success() || busy, "{stderr}");
+            }
+            assert_eq!(generation(&p, &["--no-index"]), n);
+            assert_eq!(p.index()["changed"], false);
         }
-        assert_eq!(generation(&p, &["--no-index"]), n);
-        assert_eq!(p.index()["changed"], false);
         assert_fresh(&p);
     }
 }

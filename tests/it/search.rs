@@ -170,6 +170,27 @@ fn filters_apply_before_the_best_are_taken() {
     assert_eq!(notes(&["--lang", "cobol"]), Vec::<String>::new());
 }
 
+/// A path filter takes what people type: a folder in any spelling, a glob, or `.` for everything.
+#[test]
+fn the_path_filter_takes_any_spelling() {
+    let p = Project::with(&[("src/a.md", "# A\n\nmarzipan\n"), ("src/in/b.md", "# B\n\nmarzipan\n"), ("src2/c.txt", "marzipan\n")]);
+    let found = |globs: &[&str]| {
+        let args: Vec<&str> = globs.iter().flat_map(|g| ["--in", g]).collect();
+        let mut found = p.found(&[&["--exact", "marzipan"], &args[..]].concat());
+        found.sort();
+        found
+    };
+    for glob in ["src", "src/", "./src", "./src/", "src/**", "*.md", "**/*.md"] {
+        assert_eq!(found(&[glob]), ["src/a.md", "src/in/b.md"], "{glob}");
+    }
+    for glob in [".", "./", "*", "**", "src*"] {
+        assert_eq!(found(&[glob]).len(), 3, "{glob}");
+    }
+    assert_eq!(found(&["src/*.md"]), ["src/a.md"]);
+    assert_eq!(found(&["in", "*.txt"]), ["src/in/b.md", "src2/c.txt"]);
+    assert!(found(&["nowhere"]).is_empty());
+}
+
 /// `--type` gives only chunks of that type.
 #[test]
 fn the_type_filter_gives_only_that_type() {
