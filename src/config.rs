@@ -117,6 +117,7 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
         let p = pattern.trim_start_matches("./").trim_end_matches('/');
+        let p = if matches!(p, "" | ".") { "**" } else { p };
         let mut forms = vec![p.to_string(), format!("{p}/**")];
         if !p.contains('/') {
             forms.extend([format!("**/{p}"), format!("**/{p}/**")]);

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::Outcome;
 use super::render::{count, duration, printable};
-use super::wire::Project;
+use super::wire::{LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
 /// Index a project, or bring its index up to date. Unchanged files are not read again.
@@ -32,7 +32,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
-    let summary = project.index(mode, args.quiet || args.json)?;
+    let summary = project.index(mode, args.quiet || args.json, LONG_WAIT)?;
     if args.json {
         super::render::json(&summary)?;
     } else if !args.quiet {

@@ -1,5 +1,6 @@
 //! `cortex search`: ranked results for a question.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -9,7 +10,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::render::{self, line, place};
-use super::wire::Project;
+use super::wire::{LONG_WAIT, Project, SHORT_WAIT};
 use crate::chunk::{Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
@@ -124,19 +125,29 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             print_hit(hit, &text, context, args.explain)?;
         }
         if results.hits.is_empty() {
-            eprintln!("nothing found in {} chunks", snapshot.code.chunks().len());
+            eprintln!("nothing found in {} chunks{}", snapshot.code.chunks().len(), unknown_languages(&snapshot, &filter.languages));
         }
     }
     Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 
+/// A hint for languages that nothing here is written in.
+fn unknown_languages(snapshot: &Snapshot, wanted: &[String]) -> String {
+    let there: BTreeSet<&str> = snapshot.code.chunks().all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
+    let unknown: Vec<&str> = wanted.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
+    if unknown.is_empty() {
+        return String::new();
+    }
+    format!("; nothing here is written in {} (there are {})", unknown.join(", "), Vec::from_iter(there).join(", "))
+}
+
 /// Brings the index up to date before it is searched. If that cannot be done, an index that is there is still searched.
 fn refresh(project: &Project) -> Result<()> {
-    if !project.indexer().is_stale() {
+    if !project.indexer(SHORT_WAIT).is_stale() {
         return Ok(());
     }
     let first = !project.layout.manifest().exists();
-    match project.index(Mode::Incremental, false) {
+    match project.index(Mode::Incremental, false, if first { LONG_WAIT } else { SHORT_WAIT }) {
         Ok(summary) => {
             if first {
                 eprintln!("{}", super::index::one_line(&summary));

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::render::{count, json, line, printable};
-use super::wire::Project;
+use super::wire::{Project, SHORT_WAIT};
 use crate::chunk::ChunkType;
 use crate::store::{LoadedSet, SourceTable};
 
@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         generation: generation.unwrap_or(0),
         foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at).filter(|t| !t.is_empty()),
-        stale: project.indexer().is_stale(),
+        stale: project.indexer(SHORT_WAIT).is_stale(),
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),

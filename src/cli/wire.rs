@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 
@@ -11,6 +12,11 @@ use crate::index::{Indexer, Mode, Progress, Summary};
 use crate::live::ChunkManager;
 use crate::source::WalkOptions;
 use crate::store::{self, Cancel, Layout, LoadedFiles, LoadedSet};
+
+/// How long an index run waits for another one.
+pub(super) const LONG_WAIT: Duration = Duration::from_secs(60);
+/// How long a search waits before it takes the index as it is.
+pub(super) const SHORT_WAIT: Duration = Duration::from_secs(3);
 
 /// A project: where it is and how it is set up.
 pub(super) struct Project {
@@ -37,12 +43,13 @@ impl Project {
         Ok(Self { layout, config, walk, embedder: StaticModel::bundled() })
     }
 
-    pub(super) fn indexer(&self) -> Indexer<'_> {
-        Indexer { layout: &self.layout, walk: &self.walk, embedder: &*self.embedder }
+    /// An indexer that waits so long for another process that indexes.
+    pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer<'_> {
+        Indexer { lock_wait, layout: &self.layout, walk: &self.walk, embedder: &*self.embedder }
     }
 
     /// Runs the indexer, with a progress bar on a terminal.
-    pub(super) fn index(&self, mode: Mode, quiet: bool) -> Result<Summary> {
+    pub(super) fn index(&self, mode: Mode, quiet: bool, lock_wait: Duration) -> Result<Summary> {
         let bar = if quiet { indicatif::ProgressBar::hidden() } else { indicatif::ProgressBar::new(0) };
         bar.set_style(
             indicatif::ProgressStyle::with_template("indexing {wide_bar} {pos}/{len} files {elapsed}")
@@ -52,7 +59,7 @@ impl Project {
             bar.set_length(p.total as u64);
             bar.set_position(p.done as u64);
         };
-        let summary = self.indexer().run(mode, &report);
+        let summary = self.indexer(lock_wait).run(mode, &report);
         bar.finish_and_clear();
         summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))
     }

@@ -24,8 +24,6 @@ use crate::syntax;
 /// Source that is parsed at once; bounds the memory of a run.
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
-/// How long a run waits for another one.
-const LOCK_DEADLINE: Duration = Duration::from_secs(60);
 /// Raised when the same source would give other chunks.
 const CHUNKER_VERSION: u32 = 1;
 
@@ -62,6 +60,8 @@ pub struct Indexer<'a> {
     pub layout: &'a Layout,
     pub walk: &'a WalkOptions,
     pub embedder: &'a dyn Embedder,
+    /// How long a run waits for another one.
+    pub lock_wait: Duration,
 }
 
 impl Indexer<'_> {
@@ -72,6 +72,9 @@ impl Indexer<'_> {
         if self.is_foreign() {
             return false;
         }
+        if !self.is_whole() {
+            return true;
+        }
         match self.valid_table() {
             Some(table) => !Plan::new(self.layout.root(), &table, source::walk(self.layout.root(), self.walk), false).is_empty(),
             None => true,
@@ -81,6 +84,15 @@ impl Indexer<'_> {
     /// Chunk files without a manifest: another program's.
     fn is_foreign(&self) -> bool {
         !self.layout.manifest().exists() && ChunkType::ALL.iter().any(|t| self.layout.chunk_file(*t).exists())
+    }
+
+    /// Whether the chunk files have the sizes that their manifest states.
+    fn is_whole(&self) -> bool {
+        let Ok(Some(manifest)) = Manifest::read(&self.layout.manifest()) else { return false };
+        ChunkType::ALL.iter().all(|t| {
+            let bytes = std::fs::metadata(self.layout.chunk_file(*t)).ok().map(|m| m.len());
+            bytes == manifest.files.get(Layout::chunk_file_name(*t)).map(|f| f.bytes)
+        })
     }
 
     /// The table of the last run, if the chunk files are still that run's.
@@ -107,9 +119,7 @@ impl Indexer<'_> {
     /// another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
     pub fn run(&self, mode: Mode, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
         let start = Instant::now();
-        self.layout.create()?;
-        let lock = WriteLock::acquire(self.layout, LOCK_DEADLINE)?;
-        // Again: whoever had the lock may have been a clean-up.
+        let lock = WriteLock::acquire(self.layout, self.lock_wait)?;
         self.layout.create()?;
         store::recover(self.layout, &lock)?;
         if mode == Mode::Incremental && self.is_foreign() {

@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::{fs, io, thread};
 
 use super::Layout;
 
@@ -20,7 +20,7 @@ pub struct WriteLock {
 pub enum LockError {
     #[error("another cortex process is writing this index and did not finish within {waited_s} s: try again, or end that process")]
     Busy { waited_s: u64 },
-    #[error("{path}: the lock file cannot be used: {source}")]
+    #[error("{}: the lock cannot be taken", path.display())]
     Unusable { path: PathBuf, source: io::Error },
 }
 
@@ -32,6 +32,7 @@ impl WriteLock {
     pub fn acquire(layout: &Layout, deadline: Duration) -> Result<Self, LockError> {
         let path = layout.write_lock();
         let unusable = |source| LockError::Unusable { path: path.clone(), source };
+        fs::create_dir_all(layout.dot_cortex()).map_err(|source| LockError::Unusable { path: layout.dot_cortex(), source })?;
         let file = OpenOptions::new().create(true).truncate(false).write(true).open(&path).map_err(unusable)?;
         let start = Instant::now();
         loop {

@@ -21,6 +21,16 @@ pub struct ChunkWriter<'a> {
     files: Vec<Output>,
 }
 
+/// What was begun and not published is taken away: on a full disk it would be in the way.
+impl Drop for ChunkWriter<'_> {
+    fn drop(&mut self) {
+        for file in &self.files {
+            // Nothing can be done about a file that stays; the next writer overwrites it.
+            let _ = fs::remove_file(next_path(&self.layout.chunk_file(file.chunk_type)));
+        }
+    }
+}
+
 struct Output {
     chunk_type: ChunkType,
     out: BufWriter<File>,
@@ -71,26 +81,25 @@ impl<'a> ChunkWriter<'a> {
     ///
     /// # Errors
     /// When a file cannot be written or renamed.
-    pub fn publish(self, current: Option<&Manifest>) -> io::Result<Manifest> {
+    pub fn publish(mut self, current: Option<&Manifest>) -> io::Result<Manifest> {
         let mut manifest = Manifest { generation: current.map_or(0, |m| m.generation) + 1, files: std::collections::BTreeMap::new() };
-        for mut file in self.files {
+        for file in &mut self.files {
             let path = next_path(&self.layout.chunk_file(file.chunk_type));
             if file.n_chunks > 0 {
                 file.put("\n")?;
             }
             file.put(CLOSE)?;
-            let synced = file.out.into_inner().map_err(io::IntoInnerError::into_error).and_then(|f| f.sync_all());
-            synced.map_err(|e| at(&path, &e))?;
-            manifest.files.insert(Layout::chunk_file_name(file.chunk_type).to_string(), FileEntry::new(file.bytes, file.hash.digest128()));
+            file.out.flush().and_then(|()| file.out.get_ref().sync_all()).map_err(|e| at(&path, &e))?;
+            let entry = FileEntry::new(file.bytes, file.hash.digest128());
+            manifest.files.insert(Layout::chunk_file_name(file.chunk_type).to_string(), entry);
         }
         if let Some(current) = current.filter(|c| c.files == manifest.files) {
-            for t in ChunkType::ALL {
-                fs::remove_file(next_path(&self.layout.chunk_file(t)))?;
-            }
             return Ok(current.clone());
         }
         write_synced(&next_path(&self.layout.manifest()), &serde_json::to_vec(&manifest)?)?;
         sync_dir(&self.layout.chunks_dir())?;
+        // The new generation is complete: from here on its files are not taken away.
+        self.files.clear();
         rename_all(self.layout)?;
         Ok(manifest)
     }

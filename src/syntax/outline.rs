@@ -144,10 +144,47 @@ impl Budget {
     }
 }
 
-/// The tree of a text; `None` when the parser fails or takes too long.
-fn parse(parser: &mut Parser, text: &str, budget: &Budget) -> Option<Tree> {
-    let mut in_time = |_: &ParseState| budget.go_on();
-    let options = ParseOptions::new().progress_callback(&mut in_time);
+/// Of a larger file the head is parsed first. In text that is no program a parser may take all memory, in one step that
+/// cannot be interrupted.
+const LARGE_FILE_BYTES: usize = 32 << 10;
+const HEAD_BYTES: usize = 4 << 10;
+/// The parser reports every hundred steps. Real programs of nineteen languages take at most 22 reports a kilobyte.
+const MAX_REPORTS_PER_KB: usize = 50;
+
+/// The first lines of a text.
+fn head(text: &str) -> &str {
+    let end = memchr::memrchr(b'\n', &text.as_bytes()[..HEAD_BYTES.min(text.len())]);
+    &text[..end.unwrap_or(0)]
+}
+
+/// Whether the head of a file is no program: it takes too many steps, or most tokens stand directly in errors. (A program
+/// that is cut off has an error around whole statements.)
+fn is_garbage(parser: &mut Parser, head: &str) -> bool {
+    let mut n_reports = 0;
+    let mut in_steps = |_: &ParseState| {
+        n_reports += 1;
+        if n_reports * 1024 > MAX_REPORTS_PER_KB * head.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let Some(tree) = parse(parser, head, &mut in_steps) else { return true };
+    let (mut n_tokens, mut n_wrong) = (0usize, 0usize);
+    let mut cursor = tree.walk();
+    loop {
+        if !cursor.goto_first_child() {
+            n_tokens += 1;
+            n_wrong += usize::from(cursor.node().parent().is_some_and(|p| p.is_error()));
+            while !cursor.goto_next_sibling() {
+                if !cursor.goto_parent() {
+                    return n_wrong * 2 > n_tokens;
+                }
+            }
+        }
+    }
+}
+
+/// The tree of a text; `None` when the parser fails or is told to stop.
+fn parse(parser: &mut Parser, text: &str, go_on: &mut dyn FnMut(&ParseState) -> ControlFlow<()>) -> Option<Tree> {
+    let mut go_on = |s: &ParseState| go_on(s);
+    let options = ParseOptions::new().progress_callback(&mut go_on);
     let tree = parser.parse_with_options(&mut |i, _| text.as_bytes().get(i..).unwrap_or_default(), None, Some(options));
     if tree.is_none() {
         // A parse that was given up would be resumed by the next one.
@@ -163,7 +200,10 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     let plain = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        parse(parser, plain.as_deref().unwrap_or(text), &budget)
+        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, head(text)) {
+            return None;
+        }
+        parse(parser, plain.as_deref().unwrap_or(text), &mut |_| budget.go_on())
     })?;
     let root = tree.root_node();
     let mut matched = run_query(grammar, &tree, text, &budget);

@@ -348,3 +348,17 @@ fn garbage_does_not_hold_up_the_index() {
     found.sort();
     assert_eq!(found, ["garbage.ex", "garbage.lua"]);
 }
+
+/// Nor does it take the machine's memory: three gigabytes are enough for a file of a third of a megabyte. (The limit protects
+/// the machine that runs the test.)
+#[test]
+#[cfg(target_os = "linux")]
+fn garbage_does_not_eat_the_memory() {
+    let p = Project::sample();
+    p.write("garbage.cs", format!("// marzipan\n{}", format!("{}\n", "a<b<c<d<".repeat(9)).repeat(4_000)));
+    let mut c = p.command("sh");
+    c.args(["-c", "ulimit -v 3000000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cortex"), "index", "--quiet"]);
+    let out = run(&mut c);
+    assert_eq!(out.code, 0, "{}", out.stderr);
+    assert_eq!(p.found(&["--exact", "marzipan"]), ["garbage.cs"]);
+}

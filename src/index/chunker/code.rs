@@ -178,10 +178,6 @@ impl Tree<'_> {
         draft.names = names.iter().map(name).collect();
         draft.symbol = symbol;
         draft.parent = parent;
-        // Blank lines at the end are no part of what is shown.
-        while draft.end_line > draft.start_line && self.lines.is_blank(draft.end_line, draft.end_line) {
-            draft.end_line -= 1;
-        }
         draft
     }
 

@@ -72,7 +72,11 @@ pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &Lines) -> Vec<
 }
 
 /// Fills in the text of a draft's lines. A single line that is too long becomes several chunks of the same line.
-pub(super) fn with_text(draft: Draft, lines: &Lines) -> Vec<Draft> {
+pub(super) fn with_text(mut draft: Draft, lines: &Lines) -> Vec<Draft> {
+    // Blank lines at the end are no part of what is shown.
+    while draft.end_line > draft.start_line && lines.is_blank(draft.end_line, draft.end_line) {
+        draft.end_line -= 1;
+    }
     let text = lines.slice(draft.start_line, draft.end_line);
     if text.trim().is_empty() {
         return Vec::new();
