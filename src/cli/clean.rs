@@ -27,7 +27,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let _lock = WriteLock::acquire(layout, Duration::from_secs(10))?;
+    let foreign = layout.is_foreign();
     layout.clean()?;
-    line(&format!("removed chunks and caches from {}", layout.dot_cortex().display()))?;
+    let what = if foreign { "the caches (the chunk files are another program's and stay)" } else { "chunks and caches" };
+    line(&format!("removed {what} from {}", layout.dot_cortex().display()))?;
     Ok(Outcome::Done)
 }

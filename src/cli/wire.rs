@@ -34,7 +34,9 @@ impl Project {
             None => std::env::current_dir().context("the current directory cannot be had")?,
         };
         let layout = Layout::discover(&start, config::home().as_deref())?;
-        let config = Config::load(&layout.config_file(), std::env::vars())?;
+        // Variables that are not UTF-8 are none of ours.
+        let env = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let config = Config::load(&layout.config_file(), env)?;
         let walk = WalkOptions {
             max_file_bytes: config.max_file_bytes,
             exclude: config.exclude.clone(),

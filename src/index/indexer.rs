@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
-use super::chunker::chunk_file;
+use super::chunker::{chunk_file, chunk_lines};
 use super::plan::{Action, Plan, sha256};
 use super::report::{Progress, Summary};
 use crate::chunk::{Chunk, ChunkType, Quantized};
@@ -69,29 +69,35 @@ impl Indexer<'_> {
     /// stamp cannot be trusted. An index of another program is never stale.
     #[must_use]
     pub fn is_stale(&self) -> bool {
-        if self.is_foreign() {
+        if self.layout.is_foreign() {
             return false;
         }
         if !self.is_whole() {
             return true;
         }
-        match self.valid_table() {
-            Some(table) => !Plan::new(self.layout.root(), &table, source::walk(self.layout.root(), self.walk), false).is_empty(),
-            None => true,
+        let Some(mut table) = self.valid_table() else { return true };
+        let plan = Plan::new(self.layout.root(), &table, source::walk(self.layout.root(), self.walk), false);
+        if !plan.is_empty() {
+            return true;
         }
+        let stamps = plan.into_kept();
+        if stamps != table.files
+            && let Ok(_lock) = WriteLock::acquire(self.layout, Duration::ZERO)
+            && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
+        {
+            // Touched files were read and found unchanged: not again the next time. Failing to note it costs only time.
+            table.files = stamps;
+            let _ = table.write(self.layout);
+        }
+        false
     }
 
-    /// Chunk files without a manifest: another program's.
-    fn is_foreign(&self) -> bool {
-        !self.layout.manifest().exists() && ChunkType::ALL.iter().any(|t| self.layout.chunk_file(*t).exists())
-    }
-
-    /// Whether the chunk files have the sizes that their manifest states.
+    /// Whether no chunk file is missing or cut. (One that another program wrote over is served, with a warning.)
     fn is_whole(&self) -> bool {
         let Ok(Some(manifest)) = Manifest::read(&self.layout.manifest()) else { return false };
         ChunkType::ALL.iter().all(|t| {
             let bytes = std::fs::metadata(self.layout.chunk_file(*t)).ok().map(|m| m.len());
-            bytes == manifest.files.get(Layout::chunk_file_name(*t)).map(|f| f.bytes)
+            bytes >= manifest.files.get(Layout::chunk_file_name(*t)).map(|f| f.bytes)
         })
     }
 
@@ -105,7 +111,8 @@ impl Indexer<'_> {
     /// Everything beside the files themselves that decides what the index holds.
     fn rules(&self) -> String {
         format!(
-            "chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}",
+            "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}",
+            env!("CARGO_PKG_VERSION"),
             self.walk.max_file_bytes,
             self.walk.exclude_patterns,
             self.embedder.id()
@@ -122,7 +129,7 @@ impl Indexer<'_> {
         let lock = WriteLock::acquire(self.layout, self.lock_wait)?;
         self.layout.create()?;
         store::recover(self.layout, &lock)?;
-        if mode == Mode::Incremental && self.is_foreign() {
+        if mode == Mode::Incremental && self.layout.is_foreign() {
             return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
         }
         let previous = self.previous(mode);
@@ -141,13 +148,12 @@ impl Indexer<'_> {
             skipped,
             files: std::collections::BTreeMap::new(),
         };
-        let manifest = match previous.manifest {
+        let manifest = match &previous.manifest {
             Some(manifest) if plan.is_empty() && !previous.reparse => {
-                table.files =
-                    plan.actions.into_iter().filter_map(|(p, a)| if let Action::Keep(e) = a { Some((p, e)) } else { None }).collect();
-                manifest
+                table.files = plan.into_kept();
+                manifest.clone()
             }
-            current => self.write(&lock, &previous.table, plan, current.as_ref(), &mut table, &mut summary, progress)?,
+            _ => self.write(&lock, &previous, plan, &mut table, &mut summary, progress)?,
         };
         summary.generation = manifest.generation;
         for (path, reason) in table.all_skipped() {
@@ -179,12 +185,12 @@ impl Indexer<'_> {
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
             let manifest = manifest.map(|m| Manifest { files: std::collections::BTreeMap::new(), ..m });
-            return Previous { manifest, table: SourceTable::default(), reparse: true };
+            return Previous { manifest, table: SourceTable::default(), reparse: true, intact };
         }
         match self.valid_table() {
-            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full },
+            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact },
             // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
-            None => Previous { manifest, table: self.table_from_chunks(), reparse: true },
+            None => Previous { manifest, table: self.table_from_chunks(), reparse: true, intact },
         }
     }
 
@@ -201,20 +207,19 @@ impl Indexer<'_> {
         table
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one run, used once")]
     fn write(
         &self,
         lock: &WriteLock,
-        old_table: &SourceTable,
+        previous: &Previous,
         plan: Plan,
-        current: Option<&Manifest>,
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
+        let open = |t| if previous.intact { ChunkLines::open(self.layout, t) } else { Ok(ChunkLines::default()) };
         let mut merge = Merge {
-            old: ChunkType::ALL.into_iter().map(|t| ChunkLines::open(self.layout, t)).collect::<io::Result<_>>()?,
+            old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
             new: ChunkWriter::create(self.layout, lock, &header)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
@@ -239,7 +244,7 @@ impl Indexer<'_> {
                 .collect();
             embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
             for (path, action, parsed) in parsed {
-                let old_n = old_table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
+                let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
                 match (action, parsed) {
                     (Action::Keep(entry), _) => {
                         merge.copy(old_n)?;
@@ -259,8 +264,8 @@ impl Indexer<'_> {
             }
         }
         summary.n_embedded = embed.writer.finish()?;
-        let manifest = merge.new.publish(current)?;
-        summary.changed = Some(&manifest) != current;
+        let manifest = merge.new.publish(previous.manifest.as_ref())?;
+        summary.changed = Some(&manifest) != previous.manifest.as_ref();
         Ok(manifest)
     }
 
@@ -289,7 +294,8 @@ impl Indexer<'_> {
             entry.skipped = Some(skip.as_str().to_string());
             return Parsed { entry, chunks: Vec::new() };
         }
-        let chunks = chunk_file(&file.path, text);
+        // A parser that panics on a file is no reason to lose it, or the others.
+        let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
@@ -325,6 +331,8 @@ struct Previous {
     table: SourceTable,
     /// Nothing is kept unparsed.
     reparse: bool,
+    /// The chunk files are those of the manifest, line for line.
+    intact: bool,
 }
 
 struct Parsed {

@@ -59,6 +59,14 @@ impl Plan {
         Self { actions }
     }
 
+    /// The entries of all files that are kept.
+    pub(super) fn into_kept(self) -> BTreeMap<String, SourceEntry> {
+        self.actions
+            .into_iter()
+            .filter_map(|(path, action)| if let Action::Keep(entry) = action { Some((path, entry)) } else { None })
+            .collect()
+    }
+
     /// Nothing changes but, perhaps, time stamps.
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))

@@ -183,8 +183,10 @@ impl CorpusBuilder {
     fn refresh_files(&mut self, set: &ChunkSet, homes: BTreeSet<Arc<str>>) {
         for path in homes {
             let own = set.by_id(&path).filter(|c| c.metadata.file_path.is_none());
-            let chunks: Vec<(Slot, Arc<Chunk>)> =
+            let mut chunks: Vec<(Slot, Arc<Chunk>)> =
                 set.by_file(&path).chain(own).filter_map(|c| Some((*self.slots.get(&c.id)?, c.clone()))).collect();
+            // The order in which a writer happens to list them must not show.
+            chunks.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
             let file = File::new(path.clone(), chunks.iter().map(|(s, c)| (*s, &**c)), &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
             let at = *self.file_at.entry(path).or_insert(next);

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::Slot;
 use super::query::last_component;
-use super::tokens::{Analyzer, runs};
+use super::tokens::{Analyzer, lower, runs};
 use crate::chunk::{Chunk, ChunkType};
 
 /// A term or a name, hashed: equal text, equal key.
@@ -61,10 +61,11 @@ impl File {
     pub(super) fn new<'c>(path: Arc<str>, chunks: impl Iterator<Item = (Slot, &'c Chunk)>, analyzer: &mut Analyzer) -> Self {
         let mut file = Self { is_test: is_test_path(&path), depth: path.matches('/').count(), ..Self::default() };
         let (mut n_documents, mut n_code, mut n_data) = (0, 0, 0);
+        let mut outlines = Vec::new();
         for (slot, chunk) in chunks {
             file.slots.push(slot);
             match chunk.chunk_type {
-                ChunkType::Symbols => file.outline = Some(slot),
+                ChunkType::Symbols => outlines.push(slot),
                 ChunkType::Definitions => n_code += 1,
                 ChunkType::Data => n_data += 1,
                 ChunkType::Documentation => n_documents += 1,
@@ -85,8 +86,12 @@ impl File {
                 }
             }
         }
+        // One symbols chunk beside others is the outline; several, or it alone, are text like any other.
+        if let ([outline], true) = (&*outlines, file.slots.len() > 1) {
+            file.outline = Some(*outline);
+        }
         file.is_document = n_documents > n_code + n_data;
-        file.is_config = n_data > 0 && n_code + n_documents == 0 && file.outline.is_none();
+        file.is_config = n_data > 0 && n_code + n_documents + outlines.len() == 0;
         let without_extension = path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
         let mut parts = without_extension.rsplit('/');
         let own = parts.next().unwrap_or_default();
@@ -111,7 +116,7 @@ fn extend(set: &mut Vec<Key>, more: impl IntoIterator<Item = Key>) {
 fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
     let mut out = Vec::new();
     for run in runs(text) {
-        let parts: Vec<String> = run.parts.iter().map(|p| text[p.clone()].to_lowercase()).collect();
+        let parts: Vec<String> = run.parts.iter().map(|p| lower(&text[p.clone()])).collect();
         out.extend(parts.iter().map(|p| key(&analyzer.canonical(p))));
     }
     out

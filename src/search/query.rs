@@ -1,6 +1,6 @@
 //! A query as it was typed → what the searchers look for.
 
-use super::tokens::{Analyzer, STEM_MARK, runs};
+use super::tokens::{Analyzer, STEM_MARK, lower, runs};
 
 /// Longest query that is looked at; what is beyond is cut off.
 const MAX_QUERY_CHARS: usize = 2_000;
@@ -52,7 +52,7 @@ impl Query {
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let all: Vec<(String, Vec<String>)> =
-            runs(&text).map(|r| (text[r.range].to_string(), r.parts.into_iter().map(|p| text[p].to_lowercase()).collect())).collect();
+            runs(&text).map(|r| (text[r.range].to_string(), r.parts.into_iter().map(|p| lower(&text[p])).collect())).collect();
         let mut kept: Vec<_> = all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
         if kept.is_empty() {
             kept = all.iter().collect();

@@ -246,7 +246,7 @@ impl<'a> Ranking<'a> {
             "definition" => definition,
             "symbol_definition" => definition * flag(self.query.is_symbol),
             "type_name" => flag(type_name),
-            "test" => flag(file.is_test && !self.query.about_tests),
+            "test" => flag(file.is_test && !file.is_document && !self.query.about_tests),
             "document" => flag(file.is_document),
             "config" => flag(file.is_config),
             "depth" => (file.depth - self.min_depth.min(file.depth)) as f64,

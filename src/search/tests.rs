@@ -97,6 +97,7 @@ enum Op {
     Put(usize, String),
     Touch(usize),
     Delete(usize),
+    Reverse,
     Publish,
 }
 
@@ -105,6 +106,7 @@ fn op() -> impl Strategy<Value = Op> {
         6 => (0..24usize, text()).prop_map(|(n, t)| Op::Put(n, t)),
         1 => (0..24usize).prop_map(Op::Touch),
         2 => (0..24usize).prop_map(Op::Delete),
+        1 => Just(Op::Reverse),
         2 => Just(Op::Publish),
     ]
 }
@@ -135,6 +137,7 @@ proptest! {
                     }
                 }
                 Op::Delete(n) => chunks.retain(|c| *c.id != format!("c{n}")),
+                Op::Reverse => chunks.reverse(),
                 Op::Publish => {
                     let next = set_of(&chunks);
                     let delta = ChunkDelta::between(&served, &next);

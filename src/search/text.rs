@@ -71,8 +71,9 @@ impl Field {
         let m = &chunk.metadata;
         match self {
             Self::Name => {
-                let names = m.names.iter().map(|n| n.name.as_str());
-                std::iter::once(chunk.title.as_str()).filter(|_| m.names.is_empty()).chain(names).collect::<Vec<_>>().join("\n")
+                // A title that is the symbol path says nothing beside names and parent.
+                let title = Some(&*chunk.title).filter(|t| m.names.is_empty() || m.symbol.as_deref() != Some(t));
+                title.into_iter().chain(m.names.iter().map(|n| n.name.as_str())).collect::<Vec<_>>().join("\n")
             }
             Self::Path => m.file_path.clone().unwrap_or_default(),
             Self::Signature => m.signature.clone().unwrap_or_default(),

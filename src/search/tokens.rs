@@ -202,6 +202,13 @@ impl Analyzer {
     }
 }
 
+/// As the index has it: letter by letter (a final sigma is a sigma).
+pub(super) fn lower(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    push_lower(&mut out, text);
+    out
+}
+
 fn push_lower(out: &mut String, part: &str) {
     if part.is_ascii() {
         out.push_str(part);
@@ -244,7 +251,7 @@ pub fn highlight(text: &str, query: &str) -> Vec<Range<usize>> {
     let mut wanted = std::collections::HashSet::new();
     for run in runs(query) {
         for part in run.parts {
-            let word = query[part].to_lowercase();
+            let word = lower(&query[part]);
             if !super::query::is_stop_word(&word) {
                 wanted.insert(analyzer.canonical(&word));
             }
@@ -253,7 +260,7 @@ pub fn highlight(text: &str, query: &str) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     for run in runs(text) {
         for part in run.parts {
-            if wanted.contains(&analyzer.canonical(&text[part.clone()].to_lowercase())) {
+            if wanted.contains(&analyzer.canonical(&lower(&text[part.clone()]))) {
                 out.push(part);
             }
         }

@@ -47,8 +47,14 @@ const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 /// links not followed. What cannot be read is listed as skipped.
 #[must_use]
 pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
+    // Ignore files above the root count only inside a repository that begins above it: one in the home directory (dotfiles)
+    // says nothing about the projects below.
+    let inside_repository = !root.join(".git").exists() && root.ancestors().any(|d| d.join(".git").exists());
     let walker = WalkBuilder::new(root)
         .hidden(true)
+        .parents(inside_repository)
+        .ignore(false)
+        .git_global(false)
         .follow_links(false)
         .require_git(false)
         .add_custom_ignore_filename(".cortexignore")

@@ -33,6 +33,18 @@ pub struct Header {
 }
 
 impl Header {
+    /// What can be understood of another writer's header.
+    fn lenient(json: &serde_json::Value) -> Self {
+        let text = |key: &str| json[key].as_str().unwrap_or_default().to_string();
+        let number = |key: &str| json[key].as_u64().unwrap_or_default();
+        Self {
+            format_version: u32::try_from(number("format_version")).unwrap_or_default(),
+            generator: text("generator"),
+            embedder: text("embedder"),
+            dimensions: usize::try_from(number("dimensions")).unwrap_or_default(),
+        }
+    }
+
     /// The header of a file that this program writes.
     #[must_use]
     pub fn ours(embedder: &str, dimensions: usize) -> Self {
@@ -119,7 +131,7 @@ enum Trouble {
 #[derive(Deserialize)]
 struct AnyFile<'a> {
     #[serde(rename = "_metadata", default)]
-    metadata: Option<Header>,
+    metadata: Option<serde_json::Value>,
     #[serde(borrow)]
     chunks: Option<Vec<&'a RawValue>>,
 }
@@ -147,7 +159,7 @@ fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(ParsedFile { header: file.metadata, chunks })
+    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks })
 }
 
 /// The error without serde's own "at line … column …", which counts from the chunk's start.

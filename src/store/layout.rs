@@ -148,18 +148,33 @@ impl Layout {
         if gitignore.exists() { Ok(()) } else { replace_file(&gitignore, GITIGNORE.as_bytes()) }
     }
 
-    /// Removes what Cortex derived (chunks, caches), and nothing that is the user's.
+    /// Whether the chunk files are another program's: they are there, and no manifest is or was about to be.
+    #[must_use]
+    pub fn is_foreign(&self) -> bool {
+        let manifest = self.manifest();
+        !manifest.exists() && !next_path(&manifest).exists() && ChunkType::ALL.iter().any(|t| self.chunk_file(*t).exists())
+    }
+
+    /// Removes what Cortex derived (chunks, caches), and nothing that is the user's or another program's.
     ///
     /// # Errors
     /// When something cannot be removed.
     pub fn clean(&self) -> io::Result<()> {
-        for dir in [self.chunks_dir(), self.cache_dir()] {
-            match fs::remove_dir_all(&dir) {
-                Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&dir, &e)),
-                _ => {}
+        let gone = |path: &Path, result: io::Result<()>| match result {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(at(path, &e)),
+            _ => Ok(()),
+        };
+        if !self.is_foreign() {
+            // The manifest last: files without it would look like another program's.
+            let chunk_files = ChunkType::ALL.iter().map(|t| self.chunk_file(*t));
+            let files: Vec<PathBuf> = chunk_files.chain([self.manifest()]).flat_map(|p| [next_path(&p), p]).collect();
+            for path in &files {
+                gone(path, fs::remove_file(path))?;
             }
+            // Stays when it holds something else.
+            let _ = fs::remove_dir(self.chunks_dir());
         }
-        Ok(())
+        gone(&self.cache_dir(), fs::remove_dir_all(self.cache_dir()))
     }
 }
 

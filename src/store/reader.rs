@@ -48,7 +48,7 @@ pub struct LoadedFiles {
 struct LoadedFile {
     stamp: Option<Stamp>,
     entry: FileEntry,
-    chunks: Vec<Arc<Chunk>>,
+    chunks: Arc<Vec<Arc<Chunk>>>,
     warning: Option<String>,
 }
 
@@ -118,8 +118,8 @@ fn assemble(
     let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
     let (generation, torn) = manifest.map_or((None, None), |(g, w)| (Some(g), w));
     warnings.extend(torn);
-    let n_parsed = files.iter().filter(|(t, f)| !previous.files.get(t).is_some_and(|p| Arc::ptr_eq(p, f))).count();
-    let (set, duplicates) = ChunkSet::new(Chunks { files: &files }.iter());
+    let n_parsed = files.iter().filter(|(t, f)| !previous.files.get(t).is_some_and(|p| Arc::ptr_eq(&p.chunks, &f.chunks))).count();
+    let (set, duplicates) = ChunkSet::new(files.iter().flat_map(|(_, f)| f.chunks.iter().cloned()).collect::<Vec<_>>());
     warnings.extend(duplicates.iter().map(|d| format!("the id {} occurs more than once; the last chunk with it is used", d.id)));
     LoadedSet {
         set,
@@ -127,18 +127,6 @@ fn assemble(
         warnings,
         n_parsed,
         files: LoadedFiles { files: files.into_iter().collect(), embedder: embedder.to_string() },
-    }
-}
-
-/// All chunks of all files, with a known length (so that the set's maps are made in their final size).
-struct Chunks<'a> {
-    files: &'a [(ChunkType, Arc<LoadedFile>)],
-}
-
-impl Chunks<'_> {
-    fn iter(&self) -> impl Iterator<Item = Arc<Chunk>> {
-        let all: Vec<Arc<Chunk>> = self.files.iter().flat_map(|(_, f)| f.chunks.iter().cloned()).collect();
-        all.into_iter()
     }
 }
 
@@ -157,10 +145,12 @@ fn load_once(layout: &Layout, embedder: (&str, usize), previous: &LoadedFiles, c
             return Ok(Attempt::Consistent(rolled, Some(next)));
         }
     }
-    Ok(match manifest {
-        Some(manifest) => Attempt::Torn(files, manifest),
-        None => Attempt::Consistent(files, None),
-    })
+    match manifest {
+        Some(manifest) => Ok(Attempt::Torn(files, manifest)),
+        // A first manifest that came while the files were read: they may be older than it.
+        None if layout.manifest().exists() => load_once(layout, embedder, previous, cancel),
+        None => Ok(Attempt::Consistent(files, None)),
+    }
 }
 
 fn matches(manifest: &Manifest, files: &[(ChunkType, Arc<LoadedFile>)]) -> bool {
@@ -238,7 +228,7 @@ fn read_file(
             warning = Some(format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()));
         }
     }
-    Ok(Some(Arc::new(LoadedFile { stamp, entry, chunks: parsed.chunks, warning })))
+    Ok(Some(Arc::new(LoadedFile { stamp, entry, chunks: Arc::new(parsed.chunks), warning })))
 }
 
 /// `None` when the file was written so recently that it could change without a new time stamp.

@@ -131,7 +131,7 @@ fn rename_all(layout: &Layout) -> io::Result<()> {
 }
 
 /// The chunk lines of a file of ours, one after the other, without reading it whole.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct ChunkLines {
     lines: Option<BufReader<File>>,
     buffer: String,

@@ -166,7 +166,7 @@ fn table() -> Vec<Language> {
     grammar!("javascript", ["javascript", "ecmascript"], &["js", "mjs", "cjs", "jsx"], &[], L::JavaScript, ".", Keyword("export"), ES);
     grammar!("kotlin", &["kt", "kts"], &[], L::Kotlin, ".", PRIVATE, &[]);
     grammar!("lua", &["lua"], &[], L::Lua, ".", Unless(&["local"]), &["variable_declaration"]);
-    grammar!("php", &["php", "phtml", "inc.php"], &[], L::Php, "::", PRIVATE, &["const_declaration"]);
+    grammar!("php", &["php", "phtml"], &[], L::Php, "::", PRIVATE, &["const_declaration"]);
     grammar!(
         "python",
         &["py", "pyi", "pyx", "pxd"],

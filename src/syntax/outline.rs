@@ -149,7 +149,7 @@ impl Budget {
 const LARGE_FILE_BYTES: usize = 32 << 10;
 const HEAD_BYTES: usize = 4 << 10;
 /// The parser reports every hundred steps. Real programs of nineteen languages take at most 22 reports a kilobyte.
-const MAX_REPORTS_PER_KB: usize = 50;
+const MAX_REPORTS_PER_KB: usize = 64;
 
 /// The first lines of a text.
 fn head(text: &str) -> &str {
@@ -157,28 +157,14 @@ fn head(text: &str) -> &str {
     &text[..end.unwrap_or(0)]
 }
 
-/// Whether the head of a file is no program: it takes too many steps, or most tokens stand directly in errors. (A program
-/// that is cut off has an error around whole statements.)
+/// Whether the parser takes too many steps for the head of a file: it is no program.
 fn is_garbage(parser: &mut Parser, head: &str) -> bool {
     let mut n_reports = 0;
     let mut in_steps = |_: &ParseState| {
         n_reports += 1;
         if n_reports * 1024 > MAX_REPORTS_PER_KB * head.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let Some(tree) = parse(parser, head, &mut in_steps) else { return true };
-    let (mut n_tokens, mut n_wrong) = (0usize, 0usize);
-    let mut cursor = tree.walk();
-    loop {
-        if !cursor.goto_first_child() {
-            n_tokens += 1;
-            n_wrong += usize::from(cursor.node().parent().is_some_and(|p| p.is_error()));
-            while !cursor.goto_next_sibling() {
-                if !cursor.goto_parent() {
-                    return n_wrong * 2 > n_tokens;
-                }
-            }
-        }
-    }
+    parse(parser, head, &mut in_steps).is_none()
 }
 
 /// The tree of a text; `None` when the parser fails or is told to stop.
@@ -200,7 +186,7 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     let plain = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, head(text)) {
+        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, head(plain.as_deref().unwrap_or(text))) {
             return None;
         }
         parse(parser, plain.as_deref().unwrap_or(text), &mut |_| budget.go_on())

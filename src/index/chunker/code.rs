@@ -213,9 +213,8 @@ impl Tree<'_> {
             let what = if s.signature.is_empty() { format!("{} {}", s.kind.as_str(), s.name) } else { s.signature.clone() };
             let _ = writeln!(text, "{}{what}  [{}-{}]", "  ".repeat(s.depth.into()), s.start_line, s.end_line);
         }
-        let mut draft = Draft::new(ChunkType::Symbols, "outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
         // `@` stands in no symbol path: no definition can have this key.
-        draft.key = "@outline".into();
+        let mut draft = Draft::new(ChunkType::Symbols, "@outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
         draft.imports.clone_from(&self.outline.imports);
         draft
     }

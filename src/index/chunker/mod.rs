@@ -77,6 +77,12 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
     finish(path, language, drafts)
 }
 
+/// The chunks of a file that no parser understands: its lines.
+#[must_use]
+pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
+    finish(path, syntax::detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &Lines::new(text)))
+}
+
 /// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.
 fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
     let mut n_of_key: HashMap<String, u32> = HashMap::new();

@@ -132,7 +132,9 @@ fn hidden_until(mut scan: Scan, before: Before) -> Option<usize> {
 
 /// Reads the macros that follow one another; their end, and the word after them.
 fn skip_macros<'t>(scan: &mut Scan<'t>) -> Option<(usize, &'t [u8])> {
-    loop {
+    // More in a row are no attributes but a table; each would be read again from its own line.
+    const MAX_MACROS: usize = 8;
+    for _ in 0..MAX_MACROS {
         scan.arguments();
         let end = scan.at;
         scan.space();
@@ -144,6 +146,7 @@ fn skip_macros<'t>(scan: &mut Scan<'t>) -> Option<(usize, &'t [u8])> {
             return Some((end, word));
         }
     }
+    None
 }
 
 #[cfg(test)]
