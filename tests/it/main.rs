@@ -11,6 +11,7 @@ mod foreign;
 mod incremental;
 mod index;
 mod project;
+mod regressions;
 mod search;
 mod search_output;
 mod skip;

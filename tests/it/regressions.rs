@@ -1,0 +1,104 @@
+//! One test a bug that was found after the fact, named after what the user saw.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use crate::project::{Project, run};
+
+const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
+const SYMBOLS: &str = ".cortex/chunks/code-symbols.json";
+
+/// A `.gitignore` of `*` in the home directory (dotfiles) emptied every index below it.
+#[test]
+fn an_ignore_file_above_the_repository_does_not_count() {
+    let p = Project::sample();
+    std::fs::create_dir(p.path(".git")).unwrap();
+    std::fs::write(p.root().parent().unwrap().join(".gitignore"), "*\n").unwrap();
+    assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
+}
+
+/// Any variable that is not UTF-8 ended every command with a panic.
+#[test]
+fn an_environment_that_is_not_utf8_is_no_error() {
+    let p = Project::sample();
+    let out = run(p.cortex(&["search", "potatoes"]).env("FOO", OsStr::from_bytes(b"\xff")));
+    assert_eq!(out.code, 0, "{}", out.stderr);
+}
+
+/// `clean` removed chunk files that another program had written.
+#[test]
+fn clean_leaves_the_chunks_of_other_programs() {
+    let p = Project::new();
+    let text = r#"{"chunks": [{"id": "a", "text": "nougat"}]}"#;
+    p.write(DEFINITIONS, text);
+    p.found(&["nougat"]);
+    assert!(p.run(&["clean"]).expect(0).stdout.contains("another program"));
+    assert_eq!(p.read(DEFINITIONS), text);
+}
+
+/// `index --full`, the remedy that the error names, failed on a chunk file that is not UTF-8.
+#[test]
+fn a_full_index_repairs_a_file_that_is_not_utf8() {
+    let p = Project::sample();
+    p.index();
+    p.write(SYMBOLS, b"{\"_metadata\":\xff\n");
+    p.run(&["index", "--full"]).expect(0);
+    assert_eq!(p.timeless(), p.fresh_copy().timeless());
+}
+
+/// A chunk file cut short was served short until somebody ran `cortex index`.
+#[test]
+fn a_search_repairs_a_chunk_file_that_was_cut() {
+    let p = Project::sample();
+    p.index();
+    let whole = p.read(DEFINITIONS);
+    p.write(DEFINITIONS, &whole[..whole.len() / 2]);
+    p.run(&["search", "potatoes"]).expect(0);
+    assert_eq!(p.timeless(), p.fresh_copy().timeless());
+}
+
+/// Of several symbols chunks of one file only the others were searched; a title hid behind names; a null embedder in the
+/// header made the file unreadable.
+#[test]
+fn chunks_of_other_programs_are_searched_whole() {
+    let p = Project::new();
+    p.write(
+        SYMBOLS,
+        r#"{"_metadata": {"embedder": null, "format_version": "1.0"}, "chunks": [
+            {"id": "a1", "text": "opens the valve", "metadata": {"file_path": "a.rs"}},
+            {"id": "a2", "text": "closes the hatch", "title": "Backpressure policy", "metadata": {"file_path": "a.rs", "names": [{"name": "omega"}]}}
+        ]}"#,
+    );
+    let lead = |query: &str| p.json(&["search", query])["results"][0]["chunk_id"].as_str().map(String::from);
+    assert_eq!(lead("hatch").as_deref(), Some("a2"));
+    assert_eq!(lead("valve").as_deref(), Some("a1"));
+    assert_eq!(lead("backpressure").as_deref(), Some("a2"));
+    assert_eq!(p.found(&["--exact", "name:backpressure"]), ["a.rs"]);
+}
+
+/// Greek capitals end in another sigma than small letters do, and were not found by themselves.
+#[test]
+fn a_word_is_found_by_itself_in_any_script() {
+    let p = Project::with(&[("a.md", "# Οδοί\n\nΟΔΟΣ\n")]);
+    assert_eq!(p.found(&["ΟΔΟΣ"]), ["a.md"]);
+}
+
+/// A header of one macro on each line took half a minute.
+#[test]
+fn a_table_of_macros_is_indexed_at_once() {
+    let p = Project::with(&[("ops.h", &"OP_ADD_ONE\n".repeat(60_000))]);
+    assert_eq!(p.found(&["OP_ADD_ONE"]), ["ops.h"]);
+}
+
+/// A touched file was read again by every search.
+#[test]
+fn a_touched_file_is_read_once() {
+    let p = Project::sample();
+    p.index();
+    p.age("docs/guide.md");
+    p.found(&["potatoes"]);
+    let table = p.read(".cortex/cache/sources.json");
+    let stamp = std::fs::metadata(p.path("docs/guide.md")).unwrap().modified().unwrap();
+    let ns = stamp.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
+    assert!(table.contains(&ns.to_string()), "the new stamp is noted");
+}
