@@ -8,7 +8,7 @@ use console::{Style, Term, style};
 use serde::Serialize;
 
 use crate::chunk::Chunk;
-use crate::search::highlight;
+use crate::search::Highlighter;
 
 /// Width when the output is no terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -55,10 +55,10 @@ pub(super) fn place(chunk: &Chunk, path: &str) -> String {
     }
 }
 
-/// The `n_lines` lines of a chunk that hold most of the query's words, numbered, with the words marked.
-pub(super) fn snippet(chunk: &Chunk, query: &str, n_lines: usize) -> Vec<String> {
+/// The `n_lines` lines of a chunk that hold most of the words asked for, numbered, with the words marked.
+pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) -> Vec<String> {
     let lines: Vec<&str> = chunk.text.lines().collect();
-    let marks: Vec<_> = lines.iter().map(|l| highlight(l, query)).collect();
+    let marks: Vec<_> = lines.iter().map(|l| words.ranges(l)).collect();
     let n = n_lines.min(lines.len());
     // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
     let score = |start: usize| marks[start..start + n].iter().map(Vec::len).sum::<usize>() * 2 + usize::from(start == 0);

@@ -15,7 +15,7 @@ use crate::chunk::{Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
 use crate::live::Snapshot;
-use crate::search::{Filter, Hit, Query, Results};
+use crate::search::{Filter, Highlighter, Hit, Query, Results};
 
 /// Search the project of the current directory. Indexes it first if that is needed.
 #[derive(clap::Args)]
@@ -121,8 +121,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         for warning in &snapshot.warnings {
             eprintln!("warning: {warning}");
         }
+        let mut words = Highlighter::new(&text);
         for hit in &results.hits {
-            print_hit(hit, &text, context, args.explain)?;
+            print_hit(hit, &mut words, context, args.explain)?;
         }
         if results.hits.is_empty() {
             eprintln!("nothing found in {} chunks{}", snapshot.code.chunks().len(), unknown_languages(&snapshot, &filter.languages));
@@ -162,14 +163,14 @@ fn refresh(project: &Project) -> Result<()> {
     }
 }
 
-fn print_hit(hit: &Hit, query: &str, context: usize, explain: bool) -> Result<()> {
+fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {
     let what = if hit.chunk.title == *hit.path { String::new() } else { render::printable(&hit.chunk.title) };
     let place = place(&hit.chunk, &hit.path);
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
     if context > 0 {
-        for l in render::snippet(&hit.chunk, query, context) {
+        for l in render::snippet(&hit.chunk, words, context) {
             line(&l)?;
         }
     }

@@ -55,21 +55,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         *languages.entry(language.unwrap_or_else(|| "unknown".into())).or_default() += 1;
     }
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
-    let mut skipped: BTreeMap<String, usize> = BTreeMap::new();
-    for reason in skipped_files.values() {
-        *skipped.entry(reason.split(':').next().unwrap_or(reason).to_string()).or_default() += 1;
-    }
     let status = Status {
         root: project.layout.root().to_path_buf(),
         generation: generation.unwrap_or(0),
         foreign: generation.is_none() && !chunks.is_empty(),
-        indexed_at: Some(table.indexed_at).filter(|t| !t.is_empty()),
+        indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.indexer(SHORT_WAIT).is_stale(),
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
         languages,
-        skipped,
+        skipped: table.n_skipped(),
         skipped_files,
         warnings,
     };

@@ -156,10 +156,8 @@ impl Indexer<'_> {
             _ => self.write(&lock, &previous, plan, &mut table, &mut summary, progress)?,
         };
         summary.generation = manifest.generation;
-        for (path, reason) in table.all_skipped() {
-            *summary.skipped.entry(kind_of(reason).to_string()).or_default() += 1;
-            summary.skipped_files.push((path.to_string(), reason.to_string()));
-        }
+        summary.skipped = table.n_skipped();
+        summary.skipped_files = table.all_skipped().map(|(path, reason)| (path.to_string(), reason.to_string())).collect();
         for entry in table.files.values() {
             summary.n_files += usize::from(entry.n_chunks.iter().any(|n| *n > 0));
             for (t, n) in ChunkType::ALL.iter().zip(entry.n_chunks) {
@@ -338,11 +336,6 @@ struct Previous {
 struct Parsed {
     entry: SourceEntry,
     chunks: Vec<Chunk>,
-}
-
-/// The reason without its detail.
-fn kind_of(reason: &str) -> &str {
-    reason.split(':').next().unwrap_or(reason)
 }
 
 /// Cuts the plan into batches of bounded size, in order.

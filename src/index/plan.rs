@@ -2,16 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
 use crate::source::{SourceFile, SourceTree};
-use crate::store::{SourceEntry, SourceTable};
-
-/// A file changed this shortly before it was indexed may have changed again without a new time stamp.
-const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
+use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What becomes of one file of the old or the new tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,11 +34,9 @@ impl Plan {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
                 Some(known) if !full && known.bytes == file.bytes => {
-                    let same_stamp = known.modified_ns == file.modified_ns;
-                    let trusted = file.modified_ns < trusted_before && !known.sha256.is_empty();
-                    if same_stamp && (trusted || unchanged(root, &file, known)) {
-                        Action::Keep(known.clone())
-                    } else if unchanged(root, &file, known) {
+                    let stamp_tells =
+                        known.modified_ns == file.modified_ns && file.modified_ns < trusted_before && !known.sha256.is_empty();
+                    if stamp_tells || unchanged(root, &file, known) {
                         Action::Keep(SourceEntry { modified_ns: file.modified_ns, ..known.clone() })
                     } else {
                         Action::Parse(file)

@@ -22,7 +22,7 @@ pub use filter::Filter;
 pub use query::Query;
 pub use rank::{Hit, Results, Term, WEIGHTS};
 pub use text::{ExactError, TextError};
-pub use tokens::highlight;
+pub use tokens::Highlighter;
 
 /// Position of a chunk in a corpus; stays the same while the chunk lives.
 type Slot = u32;

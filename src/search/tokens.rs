@@ -4,6 +4,7 @@
 //! (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at the same position. So one
 //! field serves exact words, phrases and stemmed search. Chinese and Japanese characters are terms of their own.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use frostem::{Algorithm, Stemmer};
@@ -244,28 +245,28 @@ fn stem(stemmer: Stemmer, word: &str) -> String {
     s
 }
 
-/// Byte ranges of `text` that a reader should see marked for `query`: words that share a stem with one of its words.
-#[must_use]
-pub fn highlight(text: &str, query: &str) -> Vec<Range<usize>> {
-    let mut analyzer = Analyzer::default();
-    let mut wanted = std::collections::HashSet::new();
-    for run in runs(query) {
-        for part in run.parts {
-            let word = lower(&query[part]);
-            if !super::query::is_stop_word(&word) {
-                wanted.insert(analyzer.canonical(&word));
-            }
-        }
+/// Finds the words of a query, in any of their forms, in the text of results.
+pub struct Highlighter {
+    analyzer: Analyzer,
+    /// Canonical words.
+    wanted: HashSet<String>,
+}
+
+impl Highlighter {
+    /// For the words of `query`, stop words left out.
+    #[must_use]
+    pub fn new(query: &str) -> Self {
+        let mut analyzer = Analyzer::default();
+        let words = runs(query).flat_map(|r| r.parts).map(|part| lower(&query[part])).filter(|w| !super::query::is_stop_word(w));
+        let wanted = words.map(|w| analyzer.canonical(&w)).collect();
+        Self { analyzer, wanted }
     }
-    let mut out = Vec::new();
-    for run in runs(text) {
-        for part in run.parts {
-            if wanted.contains(&analyzer.canonical(&lower(&text[part.clone()]))) {
-                out.push(part);
-            }
-        }
+
+    /// Byte ranges of `text` that a reader should see marked, in order.
+    pub fn ranges(&mut self, text: &str) -> Vec<Range<usize>> {
+        let parts = runs(text).flat_map(|r| r.parts);
+        parts.filter(|part| self.wanted.contains(&self.analyzer.canonical(&lower(&text[part.clone()])))).collect()
     }
-    out
 }
 
 #[cfg(test)]
@@ -326,7 +327,7 @@ mod tests {
     #[test]
     fn highlights_other_forms_of_the_words() {
         let text = "fn loadChunks() { loader.compare() }";
-        let marked: Vec<&str> = highlight(text, "how are chunks loaded").into_iter().map(|r| &text[r]).collect();
+        let marked: Vec<&str> = Highlighter::new("how are chunks loaded").ranges(text).into_iter().map(|r| &text[r]).collect();
         assert_eq!(marked, ["load", "Chunks", "loader"]);
     }
 }

@@ -17,6 +17,6 @@ pub use layout::{Layout, RootError};
 pub use lock::{LockError, WriteLock};
 pub use manifest::{FileEntry, Manifest};
 pub use reader::{Cancel, LoadError, LoadedFiles, LoadedSet, load};
-pub use sources::{SourceEntry, SourceTable};
+pub use sources::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 pub use vectors::{VectorCache, VectorKey, VectorWriter};
 pub use writer::{ChunkLines, ChunkWriter, recover};

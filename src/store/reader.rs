@@ -11,14 +11,12 @@ use rayon::prelude::*;
 
 use super::chunk_file::{ChunkFileError, parse_chunk_file};
 use super::layout::next_path;
-use super::{FileEntry, Layout, Manifest, WriteLock};
+use super::{FileEntry, Layout, Manifest, TIMESTAMP_TICK, WriteLock};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
-/// A file whose time stamp is this fresh may change again without a new one.
-const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
 
 /// Set from another thread to end a load early.
 pub type Cancel = AtomicBool;

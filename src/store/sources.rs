@@ -3,12 +3,16 @@
 //! Derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
 use super::writer::replace_file;
 use super::{Layout, Manifest};
+
+/// A file whose time stamp is this fresh may change again without a new one.
+pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
 
 /// What the indexer knew of every file of the tree when it wrote a generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +54,16 @@ impl SourceTable {
     pub fn all_skipped(&self) -> impl Iterator<Item = (&str, &str)> {
         let read = self.files.iter().filter_map(|(p, e)| Some((p.as_str(), e.skipped.as_deref()?)));
         self.skipped.iter().map(|(p, r)| (p.as_str(), r.as_str())).chain(read)
+    }
+
+    /// How many files were skipped for each reason, details left out.
+    #[must_use]
+    pub fn n_skipped(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for (_, reason) in self.all_skipped() {
+            *counts.entry(reason.split(':').next().unwrap_or(reason).to_string()).or_default() += 1;
+        }
+        counts
     }
 
     /// Reads the table; `None` when there is none or it cannot be understood.
