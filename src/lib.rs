@@ -2,6 +2,11 @@
 //!
 //! The modules in the order in which data flows through them; `specs/architecture.md` has the map, and the table of
 //! allowed dependencies that a test checks.
+//!
+//! ```
+//! let chunks = cortex::index::chunk_file("src/add.rs", "/// Adds.\nfn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n");
+//! assert!(chunks.iter().any(|chunk| &*chunk.id == "src/add.rs#add"));
+//! ```
 
 pub mod chunk;
 pub mod cli;

@@ -102,17 +102,14 @@ pub fn load(layout: &Layout, embedder: (&str, usize), previous: &LoadedFiles, ca
     }
 }
 
+type Files = Vec<(ChunkType, Arc<LoadedFile>)>;
+
 enum Attempt {
-    Consistent(Vec<(ChunkType, Arc<LoadedFile>)>, Option<Manifest>),
-    Torn(Vec<(ChunkType, Arc<LoadedFile>)>, Manifest),
+    Consistent(Files, Option<Manifest>),
+    Torn(Files, Manifest),
 }
 
-fn assemble(
-    files: Vec<(ChunkType, Arc<LoadedFile>)>,
-    manifest: Option<(u64, Option<String>)>,
-    previous: &LoadedFiles,
-    embedder: &str,
-) -> LoadedSet {
+fn assemble(files: Files, manifest: Option<(u64, Option<String>)>, previous: &LoadedFiles, embedder: &str) -> LoadedSet {
     let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
     let (generation, torn) = manifest.map_or((None, None), |(g, w)| (Some(g), w));
     warnings.extend(torn);
@@ -157,8 +154,6 @@ fn matches(manifest: &Manifest, files: &[(ChunkType, Arc<LoadedFile>)]) -> bool 
         manifest.files.get(Layout::chunk_file_name(*t)) == there
     })
 }
-
-type Files = Vec<(ChunkType, Arc<LoadedFile>)>;
 
 fn read_all(
     layout: &Layout,
