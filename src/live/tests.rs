@@ -231,3 +231,39 @@ fn concurrent_loads_are_independent() {
     assert_eq!(a.all(), b.all());
     assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));
 }
+
+/// What eight bits lose: on the chunks of this module's own source, cosines are off by less than 0.002 on average, and the
+/// ten nearest are the same but for one in fifty.
+#[test]
+fn quantised_vectors_find_the_same_neighbours() {
+    let model = StaticModel::bundled();
+    let sources =
+        [include_str!("manager.rs"), include_str!("tests.rs"), include_str!("../store/reader.rs"), include_str!("../search/rank.rs")];
+    let texts: Vec<&str> = sources.iter().flat_map(|s| s.split("\n\n")).filter(|t| t.len() > 40).collect();
+    let exact: Vec<Vec<f32>> = texts.iter().map(|t| model.embed_query(t).unwrap()).collect();
+    let rounded: Vec<Vec<f32>> = exact
+        .iter()
+        .map(|v| {
+            let q = crate::chunk::Quantized::new(v);
+            q.components.iter().map(|c| f32::from(*c) * q.scale).collect()
+        })
+        .collect();
+    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    let nearest = |scores: &[f32]| {
+        let mut order: Vec<usize> = (0..scores.len()).collect();
+        order.sort_by(|a, b| scores[*b].total_cmp(&scores[*a]));
+        order.truncate(10);
+        order
+    };
+    let (mut error, mut found) = (0f64, 0usize);
+    for query in &exact {
+        let a: Vec<f32> = exact.iter().map(|v| dot(query, v)).collect();
+        let b: Vec<f32> = rounded.iter().map(|v| dot(query, v)).collect();
+        error += a.iter().zip(&b).map(|(x, y)| f64::from((x - y).abs())).sum::<f64>() / a.len() as f64;
+        let want = nearest(&a);
+        found += nearest(&b).iter().filter(|i| want.contains(i)).count();
+    }
+    let (mean_error, recall) = (error / exact.len() as f64, found as f64 / (10 * exact.len()) as f64);
+    println!("{} texts: mean error of a cosine {mean_error:.5}, recall at 10 {recall:.4}", exact.len());
+    assert!(mean_error < 0.002 && recall >= 0.98, "mean error {mean_error}, recall {recall}");
+}
