@@ -176,13 +176,12 @@ fn measure(dir: &Path, layout: &Layout, runs: usize) -> Result<Report> {
         total_ms.push(total);
     }
     let load_given_ms = repeat(runs, || read_given(dir).map(|_| ()))?;
+    let mut manager = ChunkManager::new(layout.clone(), embedder.clone())?;
     let build_ms = repeat(3.min(runs), || {
-        let manager = ChunkManager::new(layout.clone(), embedder.clone())?;
+        manager = ChunkManager::new(layout.clone(), embedder.clone())?;
         manager.reload(&cancel)?;
         Ok(())
     })?;
-    let manager = ChunkManager::new(layout.clone(), embedder.clone())?;
-    manager.reload(&cancel)?;
     Ok(Report {
         n_chunks: old.len(),
         dimensions,

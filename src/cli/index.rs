@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Outcome;
-use super::render::{count, duration, printable};
+use super::render::{self, count, duration, printable};
 use super::wire::{LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
@@ -34,14 +34,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
     let summary = project.index(mode, args.quiet || args.json, LONG_WAIT)?;
     if args.json {
-        super::render::json(&summary)?;
+        render::json(&summary)?;
     } else if !args.quiet {
         if args.verbose {
             for (path, reason) in &summary.skipped_files {
-                super::render::line(&format!("skipped {}: {}", printable(path), printable(reason)))?;
+                render::line(&format!("skipped {}: {}", printable(path), printable(reason)))?;
             }
         }
-        super::render::line(&one_line(&summary))?;
+        render::line(&one_line(&summary))?;
     }
     Ok(Outcome::Done)
 }

@@ -16,8 +16,7 @@ use crate::chunk::{Chunk, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, LineLimit, Skip, SourceFile, WalkOptions};
 use crate::store::{
-    self, ChunkLines, ChunkWriter, FileEntry, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter,
-    WriteLock,
+    self, ChunkLines, ChunkWriter, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
 use crate::syntax;
 
@@ -66,13 +65,14 @@ pub struct Indexer<'a> {
 
 impl Indexer<'_> {
     /// Whether the tree differs from the index. Looks at names, sizes and time stamps, and reads only files whose
-    /// stamp cannot be trusted. An index of another program is never stale.
+    /// stamp cannot be trusted; those that turn out unchanged get their new stamps noted, so as not to be read again.
+    /// An index of another program is never stale.
     #[must_use]
     pub fn is_stale(&self) -> bool {
         if self.layout.is_foreign() {
             return false;
         }
-        if !self.is_whole() {
+        if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(self.layout))) {
             return true;
         }
         let Some(mut table) = self.valid_table() else { return true };
@@ -85,20 +85,11 @@ impl Indexer<'_> {
             && let Ok(_lock) = WriteLock::acquire(self.layout, Duration::ZERO)
             && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
         {
-            // Touched files were read and found unchanged: not again the next time. Failing to note it costs only time.
+            // Failing to note it costs only time.
             table.files = stamps;
             let _ = table.write(self.layout);
         }
         false
-    }
-
-    /// Whether no chunk file is missing or cut. (One that another program wrote over is served, with a warning.)
-    fn is_whole(&self) -> bool {
-        let Ok(Some(manifest)) = Manifest::read(&self.layout.manifest()) else { return false };
-        ChunkType::ALL.iter().all(|t| {
-            let bytes = std::fs::metadata(self.layout.chunk_file(*t)).ok().map(|m| m.len());
-            bytes >= manifest.files.get(Layout::chunk_file_name(*t)).map(|f| f.bytes)
-        })
     }
 
     /// The table of the last run, if the chunk files are still that run's.
@@ -136,9 +127,7 @@ impl Indexer<'_> {
         let walked_at_ns = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
         let tree = source::walk(self.layout.root(), self.walk);
         let mut summary = Summary::default();
-        let reason =
-            |skip: Skip, detail: Option<&String>| detail.map_or_else(|| skip.as_str().to_string(), |d| format!("{}: {d}", skip.as_str()));
-        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), reason(*skip, detail.as_ref()))).collect();
+        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
         let plan = Plan::new(self.layout.root(), &previous.table, tree, previous.reparse);
         let mut table = SourceTable {
             manifest: None,
@@ -174,12 +163,7 @@ impl Indexer<'_> {
 
     fn previous(&self, mode: Mode) -> Previous {
         let manifest = Manifest::read(&self.layout.manifest()).ok().flatten();
-        let intact = manifest.as_ref().is_some_and(|m| {
-            ChunkType::ALL.iter().all(|t| {
-                let there = std::fs::read(self.layout.chunk_file(*t)).ok().map(|b| FileEntry::of(&b));
-                m.files.get(Layout::chunk_file_name(*t)) == there.as_ref()
-            })
-        });
+        let intact = manifest.as_ref().is_some_and(|m| m.is_intact(self.layout));
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
             let manifest = manifest.map(|m| Manifest { files: std::collections::BTreeMap::new(), ..m });
@@ -273,7 +257,7 @@ impl Indexer<'_> {
         let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
             Ok(bytes) => bytes,
             Err(e) => {
-                entry.skipped = Some(format!("{}: {e}", Skip::Unreadable.as_str()));
+                entry.skipped = Some(Skip::Unreadable.describe(Some(&e.to_string())));
                 return Parsed { entry, chunks: Vec::new() };
             }
         };
@@ -289,7 +273,7 @@ impl Indexer<'_> {
             _ => LineLimit::Code,
         };
         if let Some(skip) = source::check_content(&bytes, lines) {
-            entry.skipped = Some(skip.as_str().to_string());
+            entry.skipped = Some(skip.describe(None));
             return Parsed { entry, chunks: Vec::new() };
         }
         // A parser that panics on a file is no reason to lose it, or the others.

@@ -17,9 +17,14 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// For people; also the key in JSON.
+    /// The reason, and after a colon what more there is to say.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub fn describe(self, detail: Option<&str>) -> String {
+        detail.map_or_else(|| self.as_str().to_string(), |d| format!("{}: {d}", self.as_str()))
+    }
+
+    /// For people; also the key in JSON.
+    fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
             Self::TooLarge => "too large",

@@ -7,6 +7,9 @@ use std::{fs, io};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::Layout;
+use crate::chunk::ChunkType;
+
 /// Renamed last, so that it makes the renames of four files one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -37,6 +40,32 @@ impl FileEntry {
 }
 
 impl Manifest {
+    /// What the chunk file of a type must contain; `None`: there must be no such file.
+    #[must_use]
+    pub fn entry(&self, chunk_type: ChunkType) -> Option<&FileEntry> {
+        self.files.get(Layout::chunk_file_name(chunk_type))
+    }
+
+    /// Whether a file at this path is the chunk file of its type in this generation.
+    pub(super) fn states(&self, chunk_type: ChunkType, path: &Path) -> bool {
+        fs::read(path).ok().map(|content| FileEntry::of(&content)).as_ref() == self.entry(chunk_type)
+    }
+
+    /// Whether the chunk files are those of this generation, byte for byte.
+    #[must_use]
+    pub fn is_intact(&self, layout: &Layout) -> bool {
+        ChunkType::ALL.iter().all(|t| self.states(*t, &layout.chunk_file(*t)))
+    }
+
+    /// Whether no chunk file is missing or cut, by size. (One that another program wrote over is served, with a warning.)
+    #[must_use]
+    pub fn is_whole(&self, layout: &Layout) -> bool {
+        ChunkType::ALL.iter().all(|t| {
+            let bytes = fs::metadata(layout.chunk_file(*t)).ok().map(|m| m.len());
+            bytes >= self.entry(*t).map(|e| e.bytes)
+        })
+    }
+
     /// Reads the manifest; `None` when there is none, or none that can be understood (then it is as good as absent:
     /// the chunk files speak for themselves and the next indexer writes a new one).
     ///

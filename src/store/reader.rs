@@ -151,7 +151,7 @@ fn load_once(layout: &Layout, embedder: (&str, usize), previous: &LoadedFiles, c
 fn matches(manifest: &Manifest, files: &[(ChunkType, Arc<LoadedFile>)]) -> bool {
     ChunkType::ALL.iter().all(|t| {
         let there = files.iter().find(|(ft, _)| ft == t).map(|(_, f)| &f.entry);
-        manifest.files.get(Layout::chunk_file_name(*t)) == there
+        manifest.entry(*t) == there
     })
 }
 
@@ -169,7 +169,7 @@ fn read_all(
         let previous = previous.files.get(&t).filter(|_| previous.embedder == embedder.0);
         let path = layout.chunk_file(t);
         let file = read_file(&path, t, embedder, previous);
-        let wanted = next.and_then(|m| m.files.get(Layout::chunk_file_name(t)));
+        let wanted = next.and_then(|m| m.entry(t));
         if let Some(wanted) = wanted
             && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry == *wanted))
         {

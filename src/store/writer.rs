@@ -114,8 +114,7 @@ pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
     let Some(next) = Manifest::read(&next_path(&layout.manifest()))? else { return Ok(()) };
     let complete = ChunkType::ALL.iter().all(|t| {
         let path = layout.chunk_file(*t);
-        let wanted = next.files.get(Layout::chunk_file_name(*t));
-        [path.clone(), next_path(&path)].iter().any(|p| fs::read(p).is_ok_and(|b| Some(&FileEntry::of(&b)) == wanted))
+        next.entry(*t).is_some() && (next.states(*t, &path) || next.states(*t, &next_path(&path)))
     });
     if complete { rename_all(layout) } else { fs::remove_file(next_path(&layout.manifest())) }
 }

@@ -152,7 +152,7 @@ const HEAD_BYTES: usize = 4 << 10;
 const MAX_REPORTS_PER_KB: usize = 64;
 
 /// The first lines of a text.
-fn head(text: &str) -> &str {
+fn first_lines(text: &str) -> &str {
     let end = memchr::memrchr(b'\n', &text.as_bytes()[..HEAD_BYTES.min(text.len())]);
     &text[..end.unwrap_or(0)]
 }
@@ -160,16 +160,15 @@ fn head(text: &str) -> &str {
 /// Whether the parser takes too many steps for the head of a file: it is no program.
 fn is_garbage(parser: &mut Parser, head: &str) -> bool {
     let mut n_reports = 0;
-    let mut in_steps = |_: &ParseState| {
+    let in_steps = |_: &ParseState| {
         n_reports += 1;
         if n_reports * 1024 > MAX_REPORTS_PER_KB * head.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    parse(parser, head, &mut in_steps).is_none()
+    parse(parser, head, in_steps).is_none()
 }
 
 /// The tree of a text; `None` when the parser fails or is told to stop.
-fn parse(parser: &mut Parser, text: &str, go_on: &mut dyn FnMut(&ParseState) -> ControlFlow<()>) -> Option<Tree> {
-    let mut go_on = |s: &ParseState| go_on(s);
+fn parse(parser: &mut Parser, text: &str, mut go_on: impl FnMut(&ParseState) -> ControlFlow<()>) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let tree = parser.parse_with_options(&mut |i, _| text.as_bytes().get(i..).unwrap_or_default(), None, Some(options));
     if tree.is_none() {
@@ -183,13 +182,14 @@ fn parse(parser: &mut Parser, text: &str, go_on: &mut dyn FnMut(&ParseState) -> 
 #[must_use]
 pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     let budget = Budget { start: Instant::now() };
-    let plain = if grammar.has_preprocessor() { macros::hide(text) } else { None };
+    let hidden = if grammar.has_preprocessor() { macros::hide(text) } else { None };
+    let plain = hidden.as_deref().unwrap_or(text);
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
-        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, head(plain.as_deref().unwrap_or(text))) {
+        if text.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
             return None;
         }
-        parse(parser, plain.as_deref().unwrap_or(text), &mut |_| budget.go_on())
+        parse(parser, plain, |_| budget.go_on())
     })?;
     let root = tree.root_node();
     let mut matched = run_query(grammar, &tree, text, &budget);
