@@ -3,7 +3,9 @@
 //! The table [`KEYS`] is the only list of settings: unknown keys are told apart by it, the environment is read by it,
 //! and the documentation is tested against it.
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
@@ -14,6 +16,10 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("index.exclude", "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
     ("search.limit", "10", "How many results `cortex search` prints."),
     ("search.context", "6", "How many lines of each result it shows; 0 for none."),
+    ("live.debounce_ms", "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
+    ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
+    ("serve.port", "7717", "The first port that it tries."),
+    ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
 ];
 
 /// Resolved settings.
@@ -29,6 +35,14 @@ pub struct Config {
     pub limit: usize,
     /// Lines that are shown of each.
     pub context: usize,
+    /// How long files must be quiet before a server takes changes in.
+    pub debounce: Duration,
+    /// Where the HTTP server listens.
+    pub address: IpAddr,
+    /// The first port that it tries.
+    pub port: u16,
+    /// What its clients must know.
+    pub token: Option<String>,
 }
 
 /// Most results that may be asked for.
@@ -40,6 +54,8 @@ pub const MAX_LIMIT: usize = 1000;
 struct RawConfig {
     index: RawIndex,
     search: RawSearch,
+    live: RawLive,
+    serve: RawServe,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -54,6 +70,20 @@ struct RawIndex {
 struct RawSearch {
     limit: Option<usize>,
     context: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawLive {
+    debounce_ms: Option<u64>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawServe {
+    address: Option<String>,
+    port: Option<u16>,
+    token: Option<String>,
 }
 
 /// A setting that cannot be used. The message names where it stands and what would do.
@@ -95,12 +125,21 @@ impl Config {
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(ConfigError::new(place(file), format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
         }
+        let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
+        let address = match address.as_str() {
+            "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
+            other => other.parse().map_err(|_| ConfigError::new(place(file), format!("serve.address is `{other}`, but must be an IP address"))),
+        }?;
         Ok(Self {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
             exclude_patterns,
             limit,
             context: raw.search.context.unwrap_or(6),
+            debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
+            address,
+            port: raw.serve.port.unwrap_or(7717),
+            token: raw.serve.token.filter(|t| !t.is_empty()),
         })
     }
 }
@@ -168,12 +207,13 @@ fn line_of(text: &str, key: &str) -> usize {
 }
 
 fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {
-    let distance = |k: &String| {
-        let last = |s: &str| s.rsplit(['.']).next().unwrap_or(s).to_string();
-        strsim::damerau_levenshtein(k, key).min(strsim::damerau_levenshtein(&last(k), &last(key)))
-    };
+    let last = |s: &str| s.rsplit('.').next().unwrap_or(s).to_string();
+    // How far beyond what a slip of the hand explains.
+    let excess = |a: &str, b: &str| strsim::damerau_levenshtein(a, b).saturating_sub(1 + a.len() / 3);
+    let far = |k: &String| excess(key, k).min(excess(&last(key), &last(k)));
+    let distance = |k: &String| (far(k), strsim::damerau_levenshtein(key, k));
     let all: Vec<String> = known.collect();
-    match all.iter().min_by_key(|k| distance(k)).filter(|k| distance(k) <= 1 + key.len() / 3) {
+    match all.iter().min_by_key(|k| distance(k)).filter(|k| far(k) == 0) {
         Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
         None => format!("there is no setting `{key}`; there are {}", all.join(", ")),
     }
@@ -189,12 +229,15 @@ fn set_from_env(table: &mut toml::Table, name: &str, value: &str) -> Result<(), 
     let Some((key, default, _)) = KEYS.iter().find(|(key, ..)| env_name(key) == name) else {
         return Err(ConfigError::new("environment", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
     };
-    let parsed = match format!("x = {value}").parse::<toml::Table>() {
-        Ok(mut t) => t.remove("x").unwrap_or(toml::Value::String(value.into())),
-        Err(_) => toml::Value::String(value.into()),
+    let as_text = toml::Value::String(value.into());
+    let as_written = || format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
+    let parsed = match as_written() {
+        Some(number) if default.parse::<u64>().is_ok() => number,
+        Some(list @ toml::Value::Array(_)) if default.starts_with('[') => list,
+        _ if default.starts_with('[') => toml::Value::Array(vec![as_text]),
+        // Words are words, also those that look like numbers.
+        _ => as_text,
     };
-    let parsed =
-        if default.starts_with('[') && !parsed.is_array() { toml::Value::Array(vec![toml::Value::String(value.into())]) } else { parsed };
     // Every key of the table has a section: a test goes through it.
     let (section, key) = key.split_once('.').unwrap_or(("", key));
     let section = table.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
@@ -257,7 +300,8 @@ mod tests {
     fn every_key_has_a_section_and_is_read() {
         for (key, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
-            load(&format!("[{section}]\n{name} = {default}"), &[]).unwrap();
+            let value = if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
+            load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
         }
     }
 

@@ -10,11 +10,11 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::render::{json, line};
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Quantized};
+use crate::chunk::{Cancel, Chunk, ChunkDelta, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel, passage};
 use crate::live::ChunkManager;
 use crate::search::{Filter, Query};
-use crate::store::{self, Cancel, ChunkWriter, Header, Layout, LoadedFiles, VectorCache, VectorWriter, WriteLock, parse_chunk_file};
+use crate::store::{ChunkFiles, ChunkWriter, Header, Layout, VectorCache, VectorWriter, WriteLock, parse_chunk_file};
 
 /// Measure loading, comparing and searching a set of chunk files. The set is first copied into Cortex's own layout,
 /// which is not timed; inline vectors go to the vector cache.
@@ -148,7 +148,8 @@ fn measure(dir: &Path, layout: &Layout, runs: usize) -> Result<Report> {
     convert(&given, layout, &*embedder)?;
     let (id, dimensions) = (embedder.id(), embedder.dimensions());
     let cancel = Cancel::new(false);
-    let load = || store::load(layout, (id, dimensions), &LoadedFiles::default(), &cancel);
+    let chunk_files = || ChunkFiles::new(layout.clone(), id, dimensions);
+    let load = || chunk_files().load(&cancel);
     let old = load()?.set;
     let changed = with_changes(&given);
 
@@ -176,9 +177,9 @@ fn measure(dir: &Path, layout: &Layout, runs: usize) -> Result<Report> {
         total_ms.push(total);
     }
     let load_given_ms = repeat(runs, || read_given(dir).map(|_| ()))?;
-    let mut manager = ChunkManager::new(layout.clone(), embedder.clone())?;
+    let mut manager = ChunkManager::new(vec![Box::new(chunk_files())], embedder.clone())?;
     let build_ms = repeat(3.min(runs), || {
-        manager = ChunkManager::new(layout.clone(), embedder.clone())?;
+        manager = ChunkManager::new(vec![Box::new(chunk_files())], embedder.clone())?;
         manager.reload(&cancel)?;
         Ok(())
     })?;
@@ -204,7 +205,7 @@ fn read_given(dir: &Path) -> Result<Given> {
     let read = |t: ChunkType| {
         let path = dir.join(Layout::chunk_file_name(t));
         match std::fs::read(&path) {
-            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t)?.chunks)),
+            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None)?.chunks)),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((t, Vec::new())),
             Err(e) => Err(anyhow::Error::new(e).context(path.display().to_string())),
         }
@@ -254,7 +255,7 @@ fn read_vectors(set: &ChunkSet, layout: &Layout, id: &str, dimensions: usize) ->
 fn queries(manager: &ChunkManager, hybrid: bool) -> Result<Percentiles> {
     const N: usize = 200;
     let snapshot = manager.current();
-    let chunks = snapshot.code.chunks().all();
+    let chunks = snapshot.code().corpus.chunks().all();
     let mut times = Vec::new();
     for i in 0..N {
         // Words of chunks spread over the set, from their middles.
@@ -264,7 +265,7 @@ fn queries(manager: &ChunkManager, hybrid: bool) -> Result<Percentiles> {
         let start = Instant::now();
         let parsed = Query::new(&query);
         let vector = if hybrid { manager.embedder().embed_query(&query)? } else { Vec::new() };
-        snapshot.code.search(&parsed, &vector, &Filter::default(), 10)?;
+        snapshot.code().corpus.search(&parsed, &vector, &Filter::default(), 10)?;
         times.push(ms(start));
     }
     times.sort_by(f64::total_cmp);

@@ -14,7 +14,7 @@ use super::wire::{LONG_WAIT, Project, SHORT_WAIT};
 use crate::chunk::{Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
-use crate::live::Snapshot;
+use crate::live::Served;
 use crate::search::{Filter, Highlighter, Hit, Query, Results};
 
 /// Search the project of the current directory. Indexes it first if that is needed.
@@ -106,19 +106,20 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let manager = project.load()?;
     let snapshot = manager.current();
-    if snapshot.code.chunks().is_empty() && args.no_index {
+    let code = snapshot.code();
+    if code.corpus.chunks().is_empty() && args.no_index {
         bail!("{} has no index yet: run `cortex index`, or search without --no-index", project.layout.root().display());
     }
     let results = if args.exact {
-        snapshot.code.search_exact(&text, &filter, limit)?
+        code.corpus.search_exact(&text, &filter, limit)?
     } else {
-        snapshot.code.search(&query, &manager.embedder().embed_query(&query.text)?, &filter, limit)?
+        code.corpus.search(&query, &manager.embedder().embed_query(&query.text)?, &filter, limit)?
     };
     let context = args.context.unwrap_or(project.config.context);
     if args.json {
-        render::json(&Reply::new(&text, &snapshot, &results, args.explain, context))?;
+        render::json(&Reply::new(&text, code, &results, args.explain, context))?;
     } else {
-        for warning in &snapshot.warnings {
+        for warning in &code.warnings {
             eprintln!("warning: {warning}");
         }
         let mut words = Highlighter::new(&text);
@@ -126,15 +127,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             print_hit(hit, &mut words, context, args.explain)?;
         }
         if results.hits.is_empty() {
-            eprintln!("nothing found in {} chunks{}", snapshot.code.chunks().len(), unknown_languages(&snapshot, &filter.languages));
+            eprintln!("nothing found in {} chunks{}", code.corpus.chunks().len(), unknown_languages(code, &filter.languages));
         }
     }
     Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 
 /// A hint for languages that nothing here is written in.
-fn unknown_languages(snapshot: &Snapshot, wanted: &[String]) -> String {
-    let there: BTreeSet<&str> = snapshot.code.chunks().all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
+fn unknown_languages(code: &Served, wanted: &[String]) -> String {
+    let there: BTreeSet<&str> = code.corpus.chunks().all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
     let unknown: Vec<&str> = wanted.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
     if unknown.is_empty() {
         return String::new();
@@ -144,7 +145,7 @@ fn unknown_languages(snapshot: &Snapshot, wanted: &[String]) -> String {
 
 /// Brings the index up to date before it is searched. If that cannot be done, an index that is there is still searched.
 fn refresh(project: &Project) -> Result<()> {
-    if !project.indexer(SHORT_WAIT).is_stale() {
+    if !project.is_stale() {
         return Ok(());
     }
     let first = !project.layout.manifest().exists();
@@ -242,7 +243,7 @@ struct Part {
 }
 
 impl<'a> Reply<'a> {
-    fn new(query: &'a str, snapshot: &'a Snapshot, results: &'a Results, explain: bool, context: usize) -> Self {
+    fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize) -> Self {
         let row = |hit: &'a Hit| Row {
             file_path: &hit.path,
             chunk: Span::new(&hit.chunk),
@@ -257,11 +258,11 @@ impl<'a> Reply<'a> {
         };
         Self {
             query,
-            generation: snapshot.generation,
-            n_chunks: snapshot.code.chunks().len(),
+            generation: code.generation,
+            n_chunks: code.corpus.chunks().len(),
             total: results.total,
             results: results.hits.iter().map(row).collect(),
-            warnings: &snapshot.warnings,
+            warnings: &code.warnings,
         }
     }
 }

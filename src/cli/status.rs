@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::render::{count, json, line, printable};
-use super::wire::{Project, SHORT_WAIT};
-use crate::chunk::ChunkType;
-use crate::store::{LoadedSet, SourceTable};
+use super::wire::Project;
+use crate::chunk::{ChunkType, Loaded};
+use crate::store::SourceTable;
 
 /// Show what is indexed, how old it is and what was skipped.
 #[derive(clap::Args)]
@@ -47,7 +47,7 @@ struct Status {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
-    let LoadedSet { set: chunks, generation, warnings, .. } = project.read_chunks()?;
+    let Loaded { set: chunks, generation, warnings, .. } = project.read_chunks()?;
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
     for path in chunks.files() {
@@ -60,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         generation: generation.unwrap_or(0),
         foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
-        stale: project.indexer(SHORT_WAIT).is_stale(),
+        stale: project.is_stale(),
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),

@@ -7,16 +7,23 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::config::{self, Config};
+use crate::chunk::{Cancel, Loaded};
 use crate::embed::{Embedder, StaticModel};
-use crate::index::{Indexer, Mode, Progress, Summary};
-use crate::live::ChunkManager;
-use crate::source::WalkOptions;
-use crate::store::{self, Cancel, Layout, LoadedFiles, LoadedSet};
+use crate::index::{Indexer, IndexingService, Mode, Progress, Summary};
+use crate::live::{ChunkManager, Reloader};
+use crate::source::{DirectoryWatcher, Scope, WalkOptions};
+use crate::store::{Announcer, ChunkFiles, Layout};
+use crate::tools::Context as Tools;
 
 /// How long an index run waits for another one.
 pub(super) const LONG_WAIT: Duration = Duration::from_secs(60);
 /// How long a search waits before it takes the index as it is.
 pub(super) const SHORT_WAIT: Duration = Duration::from_secs(3);
+
+/// How long a server's index run waits; it is tried again.
+const SERVICE_WAIT: Duration = Duration::from_secs(10);
+/// How often chunk files are looked at that cannot be watched.
+const POLL: Duration = Duration::from_secs(2);
 
 /// A project: where it is and how it is set up.
 pub(super) struct Project {
@@ -46,8 +53,23 @@ impl Project {
     }
 
     /// An indexer that waits so long for another process that indexes.
-    pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer<'_> {
-        Indexer { lock_wait, layout: &self.layout, walk: &self.walk, embedder: &*self.embedder }
+    pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer {
+        Indexer {
+            lock_wait,
+            layout: self.layout.clone(),
+            walk: self.walk.clone(),
+            embedder: self.embedder.clone(),
+            cancel: Arc::default(),
+        }
+    }
+
+    /// Whether files changed since they were indexed.
+    pub(super) fn is_stale(&self) -> bool {
+        self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
+    }
+
+    fn chunk_files(&self) -> ChunkFiles {
+        ChunkFiles::new(self.layout.clone(), self.embedder.id(), self.embedder.dimensions())
     }
 
     /// Runs the indexer, with a progress bar on a terminal.
@@ -57,24 +79,57 @@ impl Project {
             indicatif::ProgressStyle::with_template("indexing {wide_bar} {pos}/{len} files {elapsed}")
                 .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
         );
+        let announcer = Announcer::new(self.layout.clone());
         let report = |p: Progress| {
             bar.set_length(p.total as u64);
             bar.set_position(p.done as u64);
+            announcer.update(|a| (a.done, a.total) = (p.done, p.total));
         };
-        let summary = self.indexer(lock_wait).run(mode, &report);
+        let summary = self.indexer(lock_wait).run(mode, &Scope::All, &report);
         bar.finish_and_clear();
         summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))
     }
 
+    /// Whether a server should keep the index up to date by itself: in a git repository, and where there is an index.
+    pub(super) fn should_follow(&self) -> bool {
+        let root = self.layout.root();
+        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.manifest().exists()
+    }
+
+    /// Everything that serves this project, started: it loads, watches and, if it is to `follow` the tree, indexes in the
+    /// background. `changed` is called, on any thread, when there could be something new to tell.
+    pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
+        let manager = Arc::new(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?);
+        if follow {
+            self.layout.create().with_context(|| format!("{} cannot be written", self.layout.dot_cortex().display()))?;
+        }
+        let after = changed.clone();
+        let reloader = Reloader::spawn(manager.clone(), move |_| after())?;
+        let asking = reloader.asking().clone();
+        let watcher = DirectoryWatcher::new(&self.layout.chunks_dir(), self.config.debounce, move || drop(asking.now()));
+        if let Err(e) = &watcher {
+            tracing::warn!("{}: it cannot be watched, so it is looked at every {} s: {e}", self.layout.chunks_dir().display(), POLL.as_secs());
+            reloader.look_every(POLL);
+        }
+        let asking = reloader.asking().clone();
+        let told = move |new: Option<&Summary>| {
+            if new.is_some_and(|summary| summary.changed) {
+                asking.now();
+            }
+            changed();
+        };
+        let indexing = if follow { Some(IndexingService::spawn(self.indexer(SERVICE_WAIT), self.config.debounce, told)?) } else { None };
+        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing, watcher: watcher.ok() })
+    }
+
     /// Reads the chunk files, without an index over them.
-    pub(super) fn read_chunks(&self) -> Result<LoadedSet> {
-        let embedder = (self.embedder.id(), self.embedder.dimensions());
-        Ok(store::load(&self.layout, embedder, &LoadedFiles::default(), &Cancel::new(false))?)
+    pub(super) fn read_chunks(&self) -> Result<Loaded> {
+        Ok(self.chunk_files().load(&Cancel::new(false))?)
     }
 
     /// Loads the index of the project as it is on disk, to be searched.
     pub(super) fn load(&self) -> Result<ChunkManager> {
-        let manager = ChunkManager::new(self.layout.clone(), self.embedder.clone())?;
+        let manager = ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?;
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
     }

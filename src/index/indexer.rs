@@ -1,8 +1,9 @@
 //! One index run: plan, parse in batches, embed, merge with the old chunk files, publish.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -12,9 +13,9 @@ use rayon::prelude::*;
 use super::chunker::{chunk_file, chunk_lines};
 use super::plan::{Action, Plan, sha256};
 use super::report::{Progress, Summary};
-use crate::chunk::{Chunk, ChunkType, Quantized};
+use crate::chunk::{Cancel, Chunk, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
-use crate::source::{self, LineLimit, Skip, SourceFile, WalkOptions};
+use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions};
 use crate::store::{
     self, ChunkLines, ChunkWriter, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
@@ -46,6 +47,8 @@ pub enum IndexError {
     Embed(#[from] EmbedError),
     #[error("{}: these chunk files were written by another program and stay as they are; `cortex index --full` replaces them", path.display())]
     Foreign { path: PathBuf },
+    #[error("the index run was cancelled")]
+    Cancelled,
 }
 
 impl From<io::Error> for IndexError {
@@ -55,46 +58,63 @@ impl From<io::Error> for IndexError {
 }
 
 /// Writes the chunk files of one project.
-pub struct Indexer<'a> {
-    pub layout: &'a Layout,
-    pub walk: &'a WalkOptions,
-    pub embedder: &'a dyn Embedder,
+#[derive(Clone)]
+pub struct Indexer {
+    pub layout: Layout,
+    pub walk: WalkOptions,
+    pub embedder: Arc<dyn Embedder>,
     /// How long a run waits for another one.
     pub lock_wait: Duration,
+    /// Ends a run early.
+    pub cancel: Arc<Cancel>,
 }
 
-impl Indexer<'_> {
+/// The tree, or a part of it, beside the index.
+#[derive(Debug)]
+pub struct Look {
+    /// They differ.
+    pub is_stale: bool,
+    /// Every directory of that part that is not ignored, relative to the root.
+    pub directories: Vec<String>,
+}
+
+impl Indexer {
     /// Whether the tree differs from the index. Looks at names, sizes and time stamps, and reads only files whose
     /// stamp cannot be trusted; those that turn out unchanged get their new stamps noted, so as not to be read again.
     /// An index of another program is never stale.
     #[must_use]
-    pub fn is_stale(&self) -> bool {
+    pub fn look(&self, scope: &Scope) -> Look {
+        let SourceTree { files, directories, .. } = source::walk(self.layout.root(), &self.walk, scope);
+        Look { is_stale: self.differs(files, scope), directories }
+    }
+
+    fn differs(&self, files: Vec<SourceFile>, scope: &Scope) -> bool {
         if self.layout.is_foreign() {
             return false;
         }
-        if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(self.layout))) {
+        if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
             return true;
         }
         let Some(mut table) = self.valid_table() else { return true };
-        let plan = Plan::new(self.layout.root(), &table, source::walk(self.layout.root(), self.walk), false);
+        let plan = Plan::new(self.layout.root(), &table, files, scope, false);
         if !plan.is_empty() {
             return true;
         }
         let stamps = plan.into_kept();
         if stamps != table.files
-            && let Ok(_lock) = WriteLock::acquire(self.layout, Duration::ZERO)
+            && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
             && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
         {
             // Failing to note it costs only time.
             table.files = stamps;
-            let _ = table.write(self.layout);
+            let _ = table.write(&self.layout);
         }
         false
     }
 
     /// The table of the last run, if the chunk files are still that run's.
     fn valid_table(&self) -> Option<SourceTable> {
-        let table = SourceTable::read(self.layout)?;
+        let table = SourceTable::read(&self.layout)?;
         let manifest = Manifest::read(&self.layout.manifest()).ok()??;
         (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
     }
@@ -110,32 +130,37 @@ impl Indexer<'_> {
         )
     }
 
-    /// Brings the index up to date.
+    /// Brings the index up to date, or that part of it that is in scope. (A full run, and one that finds nothing usable,
+    /// takes in everything.)
     ///
     /// # Errors
-    /// When another process keeps the lock, the disk is full or refuses, the embedder fails, or the chunk files are
-    /// another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
-    pub fn run(&self, mode: Mode, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
+    /// When another process keeps the lock, the disk is full or refuses, the embedder fails, the run is cancelled, or the
+    /// chunk files are another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
+    pub fn run(&self, mode: Mode, scope: &Scope, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
         let start = Instant::now();
-        let lock = WriteLock::acquire(self.layout, self.lock_wait)?;
+        let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
-        store::recover(self.layout, &lock)?;
+        store::recover(&self.layout, &lock)?;
         if mode == Mode::Incremental && self.layout.is_foreign() {
             return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
         }
         let previous = self.previous(mode);
+        let scope = if previous.reparse { &Scope::All } else { scope };
         let walked_at_ns = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
-        let tree = source::walk(self.layout.root(), self.walk);
+        let tree = source::walk(self.layout.root(), &self.walk, scope);
         let mut summary = Summary::default();
-        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
-        let plan = Plan::new(self.layout.root(), &previous.table, tree, previous.reparse);
+        let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
+        let mut skipped: BTreeMap<String, String> = old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
+        skipped.extend(tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))));
+        let plan = Plan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse);
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
-            walked_at_ns,
+            // Files out of scope were looked at then, not now.
+            walked_at_ns: if *scope == Scope::All { walked_at_ns } else { previous.table.walked_at_ns },
             indexed_at: Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             skipped,
-            files: std::collections::BTreeMap::new(),
+            files: BTreeMap::new(),
         };
         let manifest = match &previous.manifest {
             Some(manifest) if plan.is_empty() && !previous.reparse => {
@@ -154,7 +179,7 @@ impl Indexer<'_> {
             }
         }
         table.manifest = Some(manifest);
-        table.write(self.layout)?;
+        table.write(&self.layout)?;
         self.compact_vectors(&lock, summary.n_chunks())?;
         summary.skipped_files.sort();
         summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -163,10 +188,10 @@ impl Indexer<'_> {
 
     fn previous(&self, mode: Mode) -> Previous {
         let manifest = Manifest::read(&self.layout.manifest()).ok().flatten();
-        let intact = manifest.as_ref().is_some_and(|m| m.is_intact(self.layout));
+        let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
-            let manifest = manifest.map(|m| Manifest { files: std::collections::BTreeMap::new(), ..m });
+            let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
             return Previous { manifest, table: SourceTable::default(), reparse: true, intact };
         }
         match self.valid_table() {
@@ -180,7 +205,7 @@ impl Indexer<'_> {
     fn table_from_chunks(&self) -> SourceTable {
         let mut table = SourceTable::default();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-            let Ok(mut lines) = ChunkLines::open(self.layout, t) else { continue };
+            let Ok(mut lines) = ChunkLines::open(&self.layout, t) else { continue };
             while let Ok(Some(line)) = lines.next_line() {
                 let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
                 table.files.entry(path.unwrap_or_default()).or_default().n_chunks[i] += 1;
@@ -199,16 +224,16 @@ impl Indexer<'_> {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
-        let open = |t| if previous.intact { ChunkLines::open(self.layout, t) } else { Ok(ChunkLines::default()) };
+        let open = |t| if previous.intact { ChunkLines::open(&self.layout, t) } else { Ok(ChunkLines::default()) };
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
-            new: ChunkWriter::create(self.layout, lock, &header)?,
+            new: ChunkWriter::create(&self.layout, lock, &header)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
         let mut embed = EmbedStep {
-            embedder: self.embedder,
-            cache: VectorCache::read(self.layout, self.embedder.id(), self.embedder.dimensions()),
-            writer: VectorWriter::append(self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
+            embedder: &*self.embedder,
+            cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
+            writer: VectorWriter::append(&self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
             done: std::collections::HashSet::new(),
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
@@ -219,11 +244,17 @@ impl Indexer<'_> {
                 .into_par_iter()
                 .map(|(path, action)| {
                     let Action::Parse(file) = &action else { return (path, action, None) };
+                    if self.cancel.load(Ordering::Relaxed) {
+                        return (path, action, None);
+                    }
                     let parsed = Some(self.parse(file));
                     progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
                 .collect();
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(IndexError::Cancelled);
+            }
             embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
             for (path, action, parsed) in parsed {
                 let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
@@ -288,14 +319,14 @@ impl Indexer<'_> {
     fn compact_vectors(&self, lock: &WriteLock, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
-        if VectorCache::count_records(self.layout, id, dimensions) < 2 * n_chunks + SLACK {
+        if VectorCache::count_records(&self.layout, id, dimensions) < 2 * n_chunks + SLACK {
             return Ok(());
         }
-        let cache = VectorCache::read(self.layout, id, dimensions);
-        let mut writer = VectorWriter::replace(self.layout, lock, id, dimensions)?;
+        let cache = VectorCache::read(&self.layout, id, dimensions);
+        let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = std::collections::HashSet::new();
         for t in ChunkType::ALL {
-            let mut lines = ChunkLines::open(self.layout, t)?;
+            let mut lines = ChunkLines::open(&self.layout, t)?;
             while let Some(line) = lines.next_line()? {
                 let Ok(chunk) = Chunk::from_json(line, t) else { continue };
                 let key = passage(&chunk).key();
@@ -323,7 +354,7 @@ struct Parsed {
 }
 
 /// Cuts the plan into batches of bounded size, in order.
-fn batches(actions: std::collections::BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
+fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
     let mut out = vec![Vec::new()];
     let (mut bytes, mut files) = (0, 0);
     for (path, action) in actions {

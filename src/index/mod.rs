@@ -7,7 +7,9 @@ mod chunker;
 mod indexer;
 mod plan;
 mod report;
+mod service;
 
 pub use chunker::chunk_file;
-pub use indexer::{IndexError, Indexer, Mode};
+pub use indexer::{IndexError, Indexer, Look, Mode};
 pub use report::{Progress, Summary};
+pub use service::{IndexingService, ServiceStatus, Watching};

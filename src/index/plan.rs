@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
-use crate::source::{SourceFile, SourceTree};
+use crate::source::{Scope, SourceFile};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What becomes of one file of the old or the new tree.
@@ -27,8 +27,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Compares by size and time stamp, and by content where the stamp cannot be trusted.
-    pub(super) fn new(root: &Path, table: &SourceTable, tree: SourceTree, full: bool) -> Self {
+    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays.
+    pub(super) fn new(root: &Path, table: &SourceTable, files: Vec<SourceFile>, scope: &Scope, full: bool) -> Self {
         let trusted_before = table.walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX));
         let decide = |file: SourceFile| {
             let path = file.path.clone();
@@ -46,9 +46,10 @@ impl Plan {
             };
             (path, action)
         };
-        let mut actions: BTreeMap<String, Action> = tree.files.into_par_iter().map(decide).collect();
-        for path in table.files.keys() {
-            actions.entry(path.clone()).or_insert(Action::Drop);
+        let mut actions: BTreeMap<String, Action> = files.into_par_iter().map(decide).collect();
+        for (path, known) in &table.files {
+            let gone = || if scope.contains(path) { Action::Drop } else { Action::Keep(known.clone()) };
+            actions.entry(path.clone()).or_insert_with(gone);
         }
         Self { actions }
     }

@@ -1,39 +1,38 @@
 //! Load, compare, update, publish: one reload.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
 
-use super::snapshot::{Metrics, Snapshot};
+use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::Vectors;
-use crate::chunk::{ChunkDelta, ChunkSet};
+use crate::chunk::{Cancel, ChunkDelta, ChunkSet, Feed, FeedError, Loaded};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{CorpusBuilder, SearchError};
-use crate::store::{self, Cancel, Layout, LoadError, LoadedFiles, LoadedSet, VectorCache};
 
-/// Serves the chunk files of one project. Readers take [`ChunkManager::current`] and never wait.
+/// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
 pub struct ChunkManager {
-    layout: Layout,
     embedder: Arc<dyn Embedder>,
     current: ArcSwap<Snapshot>,
     /// What a reload changes; held for one reload.
-    state: Mutex<State>,
+    state: Mutex<Vec<Source>>,
     metrics: Mutex<Metrics>,
 }
 
-struct State {
+/// A feed and what it has filled.
+struct Source {
+    feed: Box<dyn Feed>,
     /// `None` after a failed update: the next reload builds everything anew.
     builder: Option<CorpusBuilder>,
-    files: LoadedFiles,
     n_local: u64,
 }
 
-/// What a reload did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What a reload did, over all feeds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reload {
-    pub generation: u64,
     pub n_added: usize,
     pub n_updated: usize,
     pub n_deleted: usize,
@@ -45,30 +44,32 @@ pub struct Reload {
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     #[error(transparent)]
-    Load(#[from] LoadError),
+    Feed(#[from] FeedError),
     #[error(transparent)]
     Embed(#[from] EmbedError),
     #[error(transparent)]
     Index(#[from] SearchError),
+    #[error("a reload ended in a panic; this is a bug of cortex, and what was served still is: {0}")]
+    Panic(String),
 }
 
 impl ChunkManager {
-    /// Serves an empty set until the first [`ChunkManager::reload`].
+    /// Serves an empty corpus for each feed until the first [`ChunkManager::reload`]. The first feed is the code.
     ///
     /// # Errors
-    /// When the text index cannot be made.
-    pub fn new(layout: Layout, embedder: Arc<dyn Embedder>) -> Result<Self, ReloadError> {
-        let mut builder = CorpusBuilder::new(embedder.dimensions())?;
-        let nothing = Vectors::prepare(&ChunkDelta::default(), VectorCache::default(), &*embedder)?;
-        let code = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &nothing)?;
-        let empty = Snapshot { generation: 0, local: true, code, warnings: Vec::new(), loaded_at: Utc::now() };
-        Ok(Self {
-            layout,
-            embedder,
-            current: ArcSwap::from_pointee(empty),
-            state: Mutex::new(State { builder: Some(builder), files: LoadedFiles::default(), n_local: 0 }),
-            metrics: Mutex::default(),
-        })
+    /// When a text index cannot be made.
+    pub fn new(feeds: Vec<Box<dyn Feed>>, embedder: Arc<dyn Embedder>) -> Result<Self, ReloadError> {
+        let (mut corpora, mut sources) = (Vec::new(), Vec::new());
+        for feed in feeds {
+            let mut builder = CorpusBuilder::new(embedder.dimensions())?;
+            let nothing = Vectors::prepare(&ChunkDelta::default(), &*feed, &*embedder)?;
+            let corpus = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &nothing)?;
+            let name = feed.name();
+            corpora.push(Arc::new(Served { name, generation: 0, local: true, indexed_at: None, corpus, warnings: Vec::new() }));
+            sources.push(Source { feed, builder: Some(builder), n_local: 0 });
+        }
+        let empty = Snapshot { corpora, loaded_at: Utc::now() };
+        Ok(Self { embedder, current: ArcSwap::from_pointee(empty), state: Mutex::new(sources), metrics: Mutex::default() })
     }
 
     /// What is served now.
@@ -89,84 +90,97 @@ impl ChunkManager {
         locked(&self.metrics).clone()
     }
 
-    /// Reads the chunk files and publishes them if they changed: loaded once, compared once, both indexes updated,
-    /// one swap. Reloads of several threads follow one another.
+    /// Asks the feeds and publishes what changed: loaded once, compared once, all indexes updated, one swap.
+    /// Reloads of several threads follow one another. A feed that fails keeps what it served, and does not hold up the others.
     ///
     /// # Errors
-    /// When a file cannot be used, the embedder fails, or an index refuses: nothing is published then.
+    /// The first one: a feed cannot be used, the embedder fails, or an index refuses.
     pub fn reload(&self, cancel: &Cancel) -> Result<Reload, ReloadError> {
         let start = Instant::now();
-        let mut state = locked(&self.state);
-        let result = self.try_reload(&mut state, cancel);
+        let mut sources = locked(&self.state);
+        let mut corpora = self.current().corpora.clone();
+        let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
+        for (source, served) in sources.iter_mut().zip(&mut corpora) {
+            let tried = catch_unwind(AssertUnwindSafe(|| source.reload(served, &*self.embedder, cancel, &mut n_parsed)));
+            match tried.unwrap_or_else(|panic| Err(ReloadError::Panic(message(&*panic)))) {
+                Ok(None) => {}
+                Ok(Some((new, delta))) => {
+                    *served = Arc::new(new);
+                    reload.published = true;
+                    reload.n_added += delta.added.len();
+                    reload.n_updated += delta.updated.len();
+                    reload.n_deleted += delta.deleted.len();
+                }
+                Err(e) => failure = failure.or(Some(e)),
+            }
+        }
+        if reload.published {
+            self.current.store(Arc::new(Snapshot { corpora, loaded_at: Utc::now() }));
+        }
+        let result = failure.map_or(Ok(reload), Err);
         let mut metrics = locked(&self.metrics);
         metrics.n_reloads += 1;
         metrics.last_duration = start.elapsed();
         metrics.last_reload_at = Some(Utc::now());
+        metrics.n_files_parsed += n_parsed as u64;
         match &result {
-            Ok((reload, n_parsed)) => {
+            Ok(reload) => {
                 metrics.n_successful += 1;
-                metrics.n_files_parsed += *n_parsed as u64;
+                metrics.n_published += u64::from(reload.published);
                 metrics.last_error = None;
-                let Reload { generation, n_added, n_updated, n_deleted, .. } = *reload;
-                let ms = start.elapsed().as_millis();
-                tracing::info!(
-                    generation,
-                    n_added,
-                    n_updated,
-                    n_deleted,
-                    ms,
-                    "reloaded {} chunks",
-                    self.current.load().code.chunks().len()
-                );
+                if reload.published {
+                    let Reload { n_added, n_updated, n_deleted, .. } = *reload;
+                    let n_chunks: usize = self.current.load().corpora.iter().map(|c| c.corpus.chunks().len()).sum();
+                    let generation = self.current.load().code().generation;
+                    let ms = start.elapsed().as_millis();
+                    tracing::info!(generation, n_added, n_updated, n_deleted, ms, "reloaded {n_chunks} chunks");
+                }
             }
             Err(e) => {
                 metrics.n_failed += 1;
                 metrics.last_error = Some(e.to_string());
             }
         }
-        result.map(|(reload, _)| reload)
+        result
     }
+}
 
-    fn try_reload(&self, state: &mut State, cancel: &Cancel) -> Result<(Reload, usize), ReloadError> {
-        let LoadedSet { set, generation, warnings, n_parsed, files } =
-            store::load(&self.layout, (self.embedder.id(), self.embedder.dimensions()), &state.files, cancel)?;
-        let before = self.current();
-        let rebuild = state.builder.is_none();
-        let delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(before.code.chunks(), &set) };
+impl Source {
+    /// The corpus of what is there now, and what changed; `None` when that is what is served already.
+    fn reload(
+        &mut self,
+        before: &Served,
+        embedder: &dyn Embedder,
+        cancel: &Cancel,
+        n_parsed_in_all: &mut usize,
+    ) -> Result<Option<(Served, ChunkDelta)>, ReloadError> {
+        let Loaded { set, generation, indexed_at, warnings, n_parsed } = self.feed.load(cancel)?;
+        *n_parsed_in_all += n_parsed;
+        let rebuild = self.builder.is_none();
+        let delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(before.corpus.chunks(), &set) };
         let known = generation.map_or(before.local, |g| g == before.generation && !before.local);
         if delta.is_empty() && !rebuild && known && warnings == before.warnings {
-            state.files = files;
-            let reload = Reload { generation: before.generation, n_added: 0, n_updated: 0, n_deleted: 0, published: false };
-            return Ok((reload, n_parsed));
+            return Ok(None);
         }
-        let cache = VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions());
-        let vectors = Vectors::prepare(&delta, cache, &*self.embedder)?;
-        let mut builder = match state.builder.take() {
-            Some(builder) => builder,
-            None => CorpusBuilder::new(self.embedder.dimensions())?,
-        };
+        let vectors = Vectors::prepare(&delta, &*self.feed, embedder)?;
         // A builder whose update fails is dropped here, and the next reload starts with a new one.
-        let code = builder.update(Arc::new(set), &delta, &vectors)?;
-        state.builder = Some(builder);
-        state.files = files;
-        state.n_local += 1;
-        let snapshot = Snapshot {
-            generation: generation.unwrap_or(state.n_local),
-            local: generation.is_none(),
-            code,
-            warnings,
-            loaded_at: Utc::now(),
+        let mut builder = match self.builder.take() {
+            Some(builder) => builder,
+            None => CorpusBuilder::new(embedder.dimensions())?,
         };
-        let reload = Reload {
-            generation: snapshot.generation,
-            n_added: delta.added.len(),
-            n_updated: delta.updated.len(),
-            n_deleted: delta.deleted.len(),
-            published: true,
-        };
-        self.current.store(Arc::new(snapshot));
-        Ok((reload, n_parsed))
+        let corpus = builder.update(Arc::new(set), &delta, &vectors)?;
+        self.builder = Some(builder);
+        self.n_local += 1;
+        let (generation, local) = generation.map_or((self.n_local, true), |g| (g, false));
+        let served = Served { name: before.name, generation, local, indexed_at, corpus, warnings };
+        Ok(Some((served, delta)))
     }
+}
+
+/// What a panic said.
+fn message(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
 }
 
 /// A panic in another thread's reload leaves old or new state, each complete: the lock may be taken over.

@@ -1,14 +1,16 @@
 //! The only changing state: what is being served.
 //!
-//! [`ChunkManager`] loads the chunk files, finds out what changed, updates the indexes and publishes everything at once
-//! as a [`Snapshot`]. It is told *that* something changed, never what.
+//! [`ChunkManager`] asks its feeds, finds out what changed, updates the indexes and publishes everything at once as a
+//! [`Snapshot`]; the [`Reloader`] decides when. It is told *that* something changed, never what.
 
 mod manager;
+mod reloader;
 mod snapshot;
 mod vectors;
 
 pub use manager::{ChunkManager, Reload, ReloadError};
-pub use snapshot::{Metrics, Snapshot};
+pub use reloader::Reloader;
+pub use snapshot::{Metrics, Served, Snapshot};
 
 #[cfg(test)]
 mod tests;

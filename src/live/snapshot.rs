@@ -1,22 +1,41 @@
 //! What a query sees: one generation, whole.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
 use crate::search::Corpus;
 
-/// Everything that is served, of one generation. A query takes one and uses nothing else.
+/// Everything that is served at one moment. A query takes one and uses nothing else.
 pub struct Snapshot {
-    /// The manifest's generation; counted by this process when another program wrote the files (`local`).
+    /// One for each feed, in the order in which the feeds were given; a corpus that did not change is shared with the
+    /// snapshot before.
+    pub corpora: Vec<Arc<Served>>,
+    pub loaded_at: DateTime<Utc>,
+}
+
+impl Snapshot {
+    /// Code, documents and data of the repository: the first feed.
+    #[must_use]
+    pub fn code(&self) -> &Served {
+        &self.corpora[0]
+    }
+}
+
+/// One corpus of one generation. Each has its own statistics: what is in one never changes how another ranks.
+pub struct Served {
+    /// The feed's.
+    pub name: &'static str,
+    /// The feed's; counted by this process when nobody else counts (`local`).
     pub generation: u64,
     /// The generation is this process's own count.
     pub local: bool,
-    /// Code, documents and data of the repository.
-    pub code: Corpus,
-    /// For people: what was odd about the files.
+    /// When the generation was written, RFC 3339; `None` when nobody said.
+    pub indexed_at: Option<String>,
+    pub corpus: Corpus,
+    /// For people: what was odd about the source.
     pub warnings: Vec<String>,
-    pub loaded_at: DateTime<Utc>,
 }
 
 /// How reloading went so far.
@@ -26,7 +45,9 @@ pub struct Metrics {
     pub n_reloads: u64,
     pub n_successful: u64,
     pub n_failed: u64,
-    /// Chunk files parsed in all: one for each file that changed, however many indexes are fed from it.
+    /// Of the successful: those that found something new.
+    pub n_published: u64,
+    /// Files parsed in all: one for each that changed, however many indexes are fed from it.
     pub n_files_parsed: u64,
     pub last_duration: Duration,
     /// Of the last reload, if it failed.

@@ -5,10 +5,10 @@ use std::sync::{Arc, Barrier};
 use chrono::{DateTime, Utc};
 
 use super::*;
-use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::chunk::{Cancel, Chunk, ChunkType, Metadata};
 use crate::embed::{Embedder, StaticModel};
 use crate::search::{Filter, Query};
-use crate::store::{Cancel, Layout};
+use crate::store::{ChunkFiles, Layout};
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -20,8 +20,13 @@ fn fixture() -> Fixture {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::at(dir.path());
     layout.create().unwrap();
-    let manager = ChunkManager::new(layout.clone(), StaticModel::bundled()).unwrap();
+    let manager = ChunkManager::new(vec![Box::new(feed(&layout))], StaticModel::bundled()).unwrap();
     Fixture { _dir: dir, layout, manager }
+}
+
+fn feed(layout: &Layout) -> ChunkFiles {
+    let model = StaticModel::bundled();
+    ChunkFiles::new(layout.clone(), model.id(), model.dimensions())
 }
 
 fn chunk(id: &str, text: &str, at: &str) -> Chunk {
@@ -66,7 +71,7 @@ impl Fixture {
 
 fn search(manager: &ChunkManager, query: &str) -> Vec<String> {
     let vector = manager.embedder().embed_query(query).unwrap();
-    let results = manager.current().code.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
+    let results = manager.current().code().corpus.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
     results.hits.iter().map(|h| h.chunk.id.to_string()).collect()
 }
 
@@ -83,11 +88,11 @@ fn loads_all_types_and_missing_files_are_empty_types() {
         assert_eq!(f.reload().unwrap().n_added, 1);
     }
     let snapshot = f.manager.current();
-    let set = snapshot.code.chunks();
+    let set = snapshot.code().corpus.chunks();
     assert_eq!(set.len(), 4);
     assert_eq!(set.by_id("c2").unwrap().chunk_type, ChunkType::Data);
     assert_eq!(set.by_file("src/c1.rs").map(|c| &*c.id).collect::<Vec<_>>(), ["c1"]);
-    assert!(snapshot.local, "a generation without a manifest is this process's own");
+    assert!(snapshot.code().local, "a generation without a manifest is this process's own");
 }
 
 #[test]
@@ -152,7 +157,7 @@ fn a_chunk_that_only_moved_is_served_with_its_new_lines() {
     f.write(&[moved]);
     assert_eq!(f.reload().unwrap().n_updated, 1);
     assert_eq!(f.found("retries"), ["a"]);
-    assert_eq!(f.manager.current().code.chunks().by_id("a").unwrap().metadata.start_line, Some(11));
+    assert_eq!(f.manager.current().code().corpus.chunks().by_id("a").unwrap().metadata.start_line, Some(11));
 }
 
 #[test]
@@ -160,7 +165,7 @@ fn a_cancelled_load_publishes_nothing() {
     let f = fixture();
     f.write(&[chunk("a", "text", T1)]);
     assert!(f.manager.reload(&Cancel::new(true)).is_err());
-    assert!(f.manager.current().code.chunks().is_empty());
+    assert!(f.manager.current().code().corpus.chunks().is_empty());
 }
 
 /// Readers on all sides while reloads publish: each sees one generation, whole.
@@ -184,11 +189,11 @@ fn readers_beside_reloads_see_one_generation() {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
                     let snapshot = f.manager.current();
-                    let results = snapshot.code.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
+                    let results = snapshot.code().corpus.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
                     let texts: std::collections::HashSet<&str> = results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
                     assert_eq!((results.hits.len(), texts.len()), (20, 1), "all chunks, of one generation");
-                    assert!(snapshot.generation >= last, "generations never fall");
-                    last = snapshot.generation;
+                    assert!(snapshot.code().generation >= last, "generations never fall");
+                    last = snapshot.code().generation;
                 }
             });
         }
@@ -218,7 +223,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     std::fs::write(&path, file("another model")).unwrap();
     f.reload().unwrap();
     assert!(f.found("whale").is_empty(), "a vector of another model is not compared");
-    let warnings = &f.manager.current().warnings;
+    let snapshot = f.manager.current();
+    let warnings = &snapshot.code().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("another model"), "{warnings:?}");
 }
 
@@ -226,7 +232,7 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
 fn concurrent_loads_are_independent() {
     let f = Arc::new(fixture());
     f.write(&[chunk("a", "text", T1)]);
-    let load = || crate::store::load(&f.layout, ("none", 0), &crate::store::LoadedFiles::default(), &Cancel::new(false)).unwrap().set;
+    let load = || ChunkFiles::new(f.layout.clone(), "none", 0).load(&Cancel::new(false)).unwrap().set;
     let (a, b) = rayon::join(load, load);
     assert_eq!(a.all(), b.all());
     assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));

@@ -3,27 +3,31 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::chunk::{Chunk, ChunkDelta, Quantized};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use crate::chunk::{Chunk, ChunkDelta, Feed, Fingerprint, Quantized, StoredVectors};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::search::VectorSource;
-use crate::store::{VectorCache, VectorKey};
 
 /// Vectors for the chunks of one delta.
 pub(super) struct Vectors {
-    cache: VectorCache,
-    made: HashMap<VectorKey, Quantized>,
+    stored: Box<dyn StoredVectors>,
+    made: HashMap<Fingerprint, Quantized>,
 }
 
 impl Vectors {
-    /// Embeds what the delta needs and the cache does not hold.
-    pub(super) fn prepare(delta: &ChunkDelta, cache: VectorCache, embedder: &dyn Embedder) -> Result<Self, EmbedError> {
+    /// Embeds what the delta needs and the feed does not keep.
+    pub(super) fn prepare(delta: &ChunkDelta, feed: &dyn Feed, embedder: &dyn Embedder) -> Result<Self, EmbedError> {
         let changed = delta.updated.iter().filter(|c| !c.metadata_only).map(|c| &c.new);
-        let lacks = |c: &&Arc<Chunk>| c.embedding.is_none() && !cache.contains(passage(c).key());
-        let missing: Vec<&Arc<Chunk>> = delta.added.iter().chain(changed).filter(lacks).collect();
-        let passages: Vec<_> = missing.iter().map(|c| passage(c)).collect();
+        let without: Vec<&Arc<Chunk>> = delta.added.iter().chain(changed).filter(|c| c.embedding.is_none()).collect();
+        let keys: Vec<Fingerprint> = without.par_iter().map(|c| passage(c).key()).collect();
+        let stored = feed.vectors(&keys.iter().copied().collect::<FxHashSet<_>>());
+        let (missing, passages): (Vec<Fingerprint>, Vec<_>) =
+            keys.iter().zip(&without).filter(|(key, _)| !stored.contains(**key)).map(|(key, chunk)| (*key, passage(chunk))).unzip();
         let vectors = embedder.embed_passages(&passages)?;
-        let made = passages.iter().map(crate::embed::Passage::key).zip(vectors.iter().map(|v| Quantized::new(v))).collect();
-        Ok(Self { cache, made })
+        let made = missing.into_iter().zip(vectors.iter().map(|v| Quantized::new(v))).collect();
+        Ok(Self { stored, made })
     }
 }
 
@@ -33,7 +37,7 @@ impl VectorSource for Vectors {
             return copy(&Quantized::new(inline), out);
         }
         let key = passage(chunk).key();
-        self.cache.copy_to(key, out).or_else(|| copy(self.made.get(&key)?, out))
+        self.stored.copy_to(key, out).or_else(|| copy(self.made.get(&key)?, out))
     }
 }
 

@@ -1,9 +1,14 @@
-//! The tree that is indexed: which files it has, and which of them are not for indexing, and why.
+//! The tree that is indexed: which files it has, and which of them are not for indexing, and why; what changes in it;
+//! what git says of it.
 //!
 //! Knows nothing of chunks or `.cortex`.
 
+mod git;
 mod skip;
 mod walk;
+mod watch;
 
+pub use git::head;
 pub use skip::{LineLimit, Skip, check_content};
-pub use walk::{SourceFile, SourceTree, WalkOptions, walk};
+pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
+pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};

@@ -1,5 +1,6 @@
 //! Lists the files of a tree, in parallel, without reading them.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
@@ -30,10 +31,45 @@ pub struct SourceFile {
     pub modified_ns: u64,
 }
 
-/// The files of a tree, both lists sorted by path.
+/// Which part of a tree is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Scope {
+    All,
+    /// These files and directories with all below them, relative to the root. They may be gone, or not for indexing.
+    Paths(BTreeSet<String>),
+}
+
+impl Scope {
+    /// Whether a path is to be looked at.
+    #[must_use]
+    pub fn contains(&self, path: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Paths(paths) => {
+                let folders = path.match_indices('/').map(|(i, _)| &path[..i]);
+                paths.contains(path) || paths.contains("") || folders.into_iter().any(|folder| paths.contains(folder))
+            }
+        }
+    }
+
+    /// Whether something to be looked at may lie below a directory.
+    fn reaches(&self, directory: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Paths(paths) => {
+                let below = format!("{directory}/");
+                self.contains(directory) || paths.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
+            }
+        }
+    }
+}
+
+/// The files of a tree, all lists sorted by path.
 #[derive(Debug, Default)]
 pub struct SourceTree {
     pub files: Vec<SourceFile>,
+    /// Directories that were looked into, relative to the root; the root itself is empty.
+    pub directories: Vec<String>,
     /// Path, reason and, where there is more to say, a detail.
     pub skipped: Vec<(String, Skip, Option<String>)>,
 }
@@ -43,13 +79,25 @@ const FOREIGN_DIRECTORIES: [&str; 3] = ["node_modules", "bower_components", "__p
 /// Files that mark a directory as a cache or a virtual environment.
 const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Walks the tree: `.gitignore`, `.git/info/exclude` and `.cortexignore` are obeyed, hidden files left out, symbolic
+/// Walks the tree, or the part of it that is in scope: `.gitignore`, `.git/info/exclude` and `.cortexignore` are obeyed, hidden files left out, symbolic
 /// links not followed. What cannot be read is listed as skipped.
 #[must_use]
-pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
+pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     // Ignore files above the root count only inside a repository that begins above it: one in the home directory (dotfiles)
     // says nothing about the projects below.
     let inside_repository = !root.join(".git").exists() && root.ancestors().any(|d| d.join(".git").exists());
+    // A few paths are not worth starting threads for.
+    let n_threads = match scope {
+        Scope::All => std::thread::available_parallelism().map_or(2, usize::from).min(8),
+        Scope::Paths(_) => 1,
+    };
+    let (base, within) = (root.to_path_buf(), scope.clone());
+    let filter = move |entry: &DirEntry| {
+        let path = entry.path().strip_prefix(&base).unwrap_or(entry.path()).to_string_lossy();
+        let is_dir = entry.file_type().is_some_and(|t| t.is_dir());
+        let in_scope = entry.depth() == 0 || if is_dir { within.reaches(&path) } else { within.contains(&path) };
+        in_scope && !is_foreign(entry)
+    };
     let walker = WalkBuilder::new(root)
         .hidden(true)
         .parents(inside_repository)
@@ -58,8 +106,8 @@ pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
         .follow_links(false)
         .require_git(false)
         .add_custom_ignore_filename(".cortexignore")
-        .filter_entry(|e| !is_foreign(e))
-        .threads(std::thread::available_parallelism().map_or(2, usize::from).min(8))
+        .filter_entry(filter)
+        .threads(n_threads)
         .build_parallel();
     let tree = Mutex::new(SourceTree::default());
     walker.run(|| {
@@ -69,6 +117,7 @@ pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
             let mut tree = tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             match found {
                 Visit::File(file) => tree.files.push(file),
+                Visit::Directory(path) => tree.directories.push(path),
                 Visit::Skip(path, skip, detail) => tree.skipped.push((path, skip, detail)),
                 Visit::Nothing => {}
             }
@@ -77,12 +126,20 @@ pub fn walk(root: &Path, options: &WalkOptions) -> SourceTree {
     });
     let mut tree = tree.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     tree.files.sort_by(|a, b| a.path.cmp(&b.path));
+    tree.directories.sort();
     tree.skipped.sort();
     tree
 }
 
+/// Whether a file with this name decides about other files.
+#[must_use]
+pub fn is_ignore_file(name: &str) -> bool {
+    matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
+}
+
 enum Visit {
     File(SourceFile),
+    Directory(String),
     Skip(String, Skip, Option<String>),
     Nothing,
 }
@@ -93,10 +150,13 @@ fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOpti
         Ok(entry) => entry,
         Err(e) => return unreadable(root, &e, relative),
     };
+    let path = relative(entry.path());
+    if entry.file_type().is_some_and(|t| t.is_dir()) {
+        return Visit::Directory(path);
+    }
     if !entry.file_type().is_some_and(|t| t.is_file()) {
         return Visit::Nothing;
     }
-    let path = relative(entry.path());
     if entry.path().to_str().is_none() {
         return Visit::Skip(path, Skip::Name, None);
     }

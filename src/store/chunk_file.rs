@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_128;
 
 use crate::chunk::{Chunk, ChunkType, ParseError};
 
@@ -69,6 +71,8 @@ pub enum ChunkFileError {
 pub struct ParsedFile {
     pub header: Option<Header>,
     pub chunks: Vec<Arc<Chunk>>,
+    /// Hash of each chunk's line; empty when the file has another layout than ours.
+    lines: Vec<u128>,
 }
 
 /// First line of a file of ours.
@@ -78,12 +82,17 @@ pub(super) fn opening(header: &Header) -> String {
     format!("{{\"_metadata\":{header},{CHUNKS_OPEN}\n")
 }
 
-/// Parses a chunk file of any writer. `path` is for messages only.
+/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose line stands in `known` are taken from there.
 ///
 /// # Errors
 /// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
 /// or whose vector differs in length from the others or the header.
-pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType) -> Result<ParsedFile, ChunkFileError> {
+pub fn parse_chunk_file(
+    path: &Path,
+    bytes: &[u8],
+    file_type: ChunkType,
+    known: Option<&ParsedFile>,
+) -> Result<ParsedFile, ChunkFileError> {
     let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let (line, column) = position(bytes, e.valid_up_to());
@@ -93,7 +102,7 @@ pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType) -> Resu
     if text.trim().is_empty() {
         return Err(malformed(1, 1, "the file is empty (`{\"chunks\":[]}` is the least)".into()));
     }
-    let parsed = match parse_lines(text, file_type) {
+    let parsed = match parse_lines(text, file_type, known) {
         Some(parsed) => parsed,
         None => parse_any(text, file_type).map_err(|e| match e {
             Trouble::Json(line, column, message) => malformed(line, column, message),
@@ -105,15 +114,26 @@ pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType) -> Resu
 }
 
 /// The layout that we write; `None` when the text is not exactly that.
-fn parse_lines(text: &str, file_type: ChunkType) -> Option<ParsedFile> {
+fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> Option<ParsedFile> {
     let (first, rest) = text.split_once('\n')?;
     let body = rest.strip_suffix(CLOSE)?;
     let header = first.strip_prefix("{\"_metadata\":")?.strip_suffix(CHUNKS_OPEN)?.strip_suffix(',')?;
     let header: Header = serde_json::from_str(header).ok()?;
+    // The header decides which vectors count: chunks under another one are not the same.
+    let known = known.filter(|k| k.header.as_ref() == Some(&header));
+    let known: FxHashMap<u128, &Arc<Chunk>> = known.map_or_else(FxHashMap::default, |k| k.lines.iter().copied().zip(&k.chunks).collect());
+    let parse = |line: &&str| {
+        let hash = xxh3_128(line.as_bytes());
+        let chunk = match known.get(&hash) {
+            Some(chunk) => Arc::clone(chunk),
+            None => Arc::new(Chunk::from_json(line, file_type).ok()?),
+        };
+        Some((hash, chunk))
+    };
     let lines: Vec<&str> = chunk_lines(body).collect();
-    let chunks =
-        lines.par_iter().with_min_len(16).map(|line| Chunk::from_json(line, file_type).ok().map(Arc::new)).collect::<Option<Vec<_>>>()?;
-    Some(ParsedFile { header: Some(header), chunks })
+    let parsed = lines.par_iter().with_min_len(16).map(parse).collect::<Option<Vec<_>>>()?;
+    let (lines, chunks) = parsed.into_iter().unzip();
+    Some(ParsedFile { header: Some(header), chunks, lines })
 }
 
 /// The chunk objects between the first and the last line of a file of ours.
@@ -159,7 +179,7 @@ fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks })
+    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks, lines: Vec::new() })
 }
 
 /// The error without serde's own "at line … column …", which counts from the chunk's start.

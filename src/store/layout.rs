@@ -136,6 +136,24 @@ impl Layout {
         self.dot_cortex().join("write.lock")
     }
 
+    /// The lock of the process that watches the source tree.
+    #[must_use]
+    pub fn leader_lock(&self) -> PathBuf {
+        self.dot_cortex().join("leader.lock")
+    }
+
+    /// What the process that indexes is at.
+    #[must_use]
+    pub fn activity(&self) -> PathBuf {
+        self.cache_dir().join("activity.json")
+    }
+
+    /// Where the HTTP server of this project listens, while it runs.
+    #[must_use]
+    pub fn server(&self) -> PathBuf {
+        self.dot_cortex().join("server.json")
+    }
+
     /// Makes `.cortex` and what must be in it before anything is written there.
     ///
     /// # Errors

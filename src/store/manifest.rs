@@ -15,6 +15,9 @@ use crate::chunk::ChunkType;
 pub struct Manifest {
     /// Counts the changes of the chunk set; never falls.
     pub generation: u64,
+    /// When it was written, RFC 3339.
+    #[serde(default)]
+    pub indexed_at: Option<String>,
     /// By file name; a type without chunks may have no file.
     pub files: BTreeMap<String, FileEntry>,
 }

@@ -3,6 +3,7 @@
 //! The only module that knows a path under `.cortex` or the JSON layout of a chunk file. It does not know what the
 //! chunks are for: `index` writes through it, `live` reads through it, and they never meet otherwise.
 
+mod activity;
 mod chunk_file;
 mod layout;
 mod lock;
@@ -12,11 +13,12 @@ mod sources;
 mod vectors;
 mod writer;
 
+pub use activity::{Activity, Announcer};
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
 pub use layout::{Layout, RootError};
-pub use lock::{LockError, WriteLock};
+pub use lock::{LeaderLock, LockError, WriteLock};
 pub use manifest::{FileEntry, Manifest};
-pub use reader::{Cancel, LoadError, LoadedFiles, LoadedSet, load};
+pub use reader::{ChunkFiles, LoadError};
 pub use sources::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 pub use vectors::{VectorCache, VectorKey, VectorWriter};
 pub use writer::{ChunkLines, ChunkWriter, recover};

@@ -4,17 +4,17 @@
 //! written is ignored and embedded again. Compaction writes a new file and renames it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::layout::next_path;
 use super::writer::at;
 use super::{Layout, WriteLock};
-use crate::chunk::{Fingerprint, Quantized};
+use crate::chunk::{Fingerprint, Quantized, StoredVectors};
 
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
@@ -44,7 +44,10 @@ impl VectorCache {
     /// Reads the cache of `embedder_id`. One that is missing, foreign or damaged is empty, or lacks the damaged part.
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
-        let bytes = fs::read(layout.vectors(embedder_id)).unwrap_or_default();
+        Self::parse(fs::read(layout.vectors(embedder_id)).unwrap_or_default(), dimensions)
+    }
+
+    fn parse(bytes: Vec<u8>, dimensions: usize) -> Self {
         let mut cache = Self { bytes: Vec::new(), offsets: FxHashMap::default(), dimensions };
         if !bytes.starts_with(&header(dimensions)) {
             return cache;
@@ -60,6 +63,21 @@ impl VectorCache {
         cache.offsets = keys.into_iter().enumerate().filter_map(|(i, key)| Some((key?, HEADER + i * record + PREFIX))).collect();
         cache.bytes = bytes;
         cache
+    }
+
+    /// The same, as far as it is needed to find `wanted`. Looks from the end: what changed last was appended last.
+    #[must_use]
+    pub fn read_wanted(layout: &Layout, embedder_id: &str, dimensions: usize, wanted: &FxHashSet<VectorKey>) -> Self {
+        let record = record_bytes(dimensions);
+        let n_tail = wanted.len() * 2 + 64;
+        if n_tail < Self::count_records(layout, embedder_id, dimensions) {
+            let tail = read_tail(&layout.vectors(embedder_id), dimensions, n_tail * record);
+            let cache = Self::parse(tail.unwrap_or_default(), dimensions);
+            if wanted.iter().all(|key| cache.contains(*key)) {
+                return cache;
+            }
+        }
+        Self::read(layout, embedder_id, dimensions)
     }
 
     /// Copies the vector of `key` to `out` (its length: the dimensions) and gives its scale; `None` when it is not here.
@@ -94,6 +112,29 @@ impl VectorCache {
     }
 }
 
+impl StoredVectors for VectorCache {
+    fn contains(&self, passage: VectorKey) -> bool {
+        self.contains(passage)
+    }
+
+    fn copy_to(&self, passage: VectorKey, out: &mut [i8]) -> Option<f32> {
+        self.copy_to(passage, out)
+    }
+}
+
+/// The header and the last whole records, `n_bytes` of them at most.
+fn read_tail(path: &Path, dimensions: usize, n_bytes: usize) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let mut bytes = vec![0; HEADER];
+    file.read_exact(&mut bytes)?;
+    let record = record_bytes(dimensions) as u64;
+    let n_records = file.metadata()?.len().saturating_sub(HEADER as u64) / record;
+    let first = n_records.saturating_sub(n_bytes as u64 / record);
+    file.seek(SeekFrom::Start(HEADER as u64 + first * record))?;
+    file.take((n_records - first) * record).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 fn header(dimensions: usize) -> [u8; HEADER] {
     let mut h = [0; HEADER];
     h[..8].copy_from_slice(&MAGIC);
@@ -126,7 +167,7 @@ impl VectorWriter {
         let open = || {
             let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
             let mut start = [0; HEADER];
-            let known = io::Read::read_exact(&mut file, &mut start).is_ok() && start == header(dimensions);
+            let known = file.read_exact(&mut start).is_ok() && start == header(dimensions);
             if !known {
                 file.set_len(0)?;
                 file.seek(SeekFrom::Start(0))?;

@@ -82,7 +82,11 @@ impl<'a> ChunkWriter<'a> {
     /// # Errors
     /// When a file cannot be written or renamed.
     pub fn publish(mut self, current: Option<&Manifest>) -> io::Result<Manifest> {
-        let mut manifest = Manifest { generation: current.map_or(0, |m| m.generation) + 1, files: std::collections::BTreeMap::new() };
+        let mut manifest = Manifest {
+            generation: current.map_or(0, |m| m.generation) + 1,
+            indexed_at: Some(chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)),
+            files: std::collections::BTreeMap::new(),
+        };
         for file in &mut self.files {
             let path = next_path(&self.layout.chunk_file(file.chunk_type));
             if file.n_chunks > 0 {

@@ -1,0 +1,57 @@
+//! The seam between whoever keeps chunks and whoever serves them.
+
+use std::error::Error;
+use std::sync::atomic::AtomicBool;
+
+use rustc_hash::FxHashSet;
+
+use super::{ChunkSet, Fingerprint};
+
+/// Set from another thread to end a load early.
+pub type Cancel = AtomicBool;
+
+/// Where the chunks of one corpus come from: the chunk files are one feed, a database of memories can be another.
+///
+/// A feed says what is there now; what that changes is found by whoever serves it. It may keep what it read, so as
+/// not to read it again.
+pub trait Feed: Send {
+    /// Names the corpus.
+    fn name(&self) -> &'static str;
+
+    /// Everything that is there now. Chunks that did not change since the last call are the same `Arc`s where that is cheap.
+    ///
+    /// # Errors
+    /// When something there cannot be used, or on cancellation. The message is for people.
+    fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError>;
+
+    /// The stored vectors of these passages, as far as there are any.
+    fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors>;
+}
+
+/// A consistent set of chunks.
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub set: ChunkSet,
+    /// Counted by the writer; `None` when nobody counts.
+    pub generation: Option<u64>,
+    /// When that generation was written, RFC 3339.
+    pub indexed_at: Option<String>,
+    /// For people: what is odd about the source.
+    pub warnings: Vec<String>,
+    /// How many files were parsed rather than reused.
+    pub n_parsed: usize,
+}
+
+/// Why a feed gave nothing.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct FeedError(pub Box<dyn Error + Send + Sync>);
+
+/// Vectors by the fingerprint of the passage that was embedded.
+pub trait StoredVectors: Send + Sync {
+    /// Whether the vector is here.
+    fn contains(&self, passage: Fingerprint) -> bool;
+
+    /// Writes the components to `out` (length: the dimensions) and gives their scale; `None` when it is not here.
+    fn copy_to(&self, passage: Fingerprint, out: &mut [i8]) -> Option<f32>;
+}

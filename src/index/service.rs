@@ -1,0 +1,368 @@
+//! Keeps the index of a project up to date while a server runs.
+//!
+//! Of all processes that serve a project one leads: it holds the leader lock and watches the source tree. Each of the
+//! others stands by, and takes over when the leader is gone. Any of them can bring the index up to date when it is
+//! asked to ([`IndexingService::sync`]): the write lock and the content hashes make sure that nothing is indexed twice.
+
+use std::collections::{BTreeSet, HashSet};
+use std::io;
+use std::mem;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::indexer::{IndexError, Indexer, Mode};
+use super::report::Summary;
+use crate::chunk::Cancel;
+use crate::source::{ChangeWatcher, Scope, TreeChange, is_ignore_file};
+use crate::store::{Announcer, LeaderLock};
+use crate::worker::{Asking, Ticket, Worker};
+
+/// How often a process that does not lead tries to.
+const STANDBY: Duration = Duration::from_millis(500);
+/// How often a leader looks at the whole tree, whatever the watcher told; at least so many times what the look costs.
+const RESCAN: Duration = Duration::from_secs(60);
+/// The same where directories cannot be watched.
+const POLL: Duration = Duration::from_secs(2);
+const RESCAN_SHARE: u32 = 50;
+/// After a failure; doubled with each further one.
+const RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
+
+/// Indexes in the background. Dropping it ends a run that is under way and gives up the leadership.
+pub struct IndexingService {
+    worker: Worker,
+    shared: Arc<Shared>,
+    cancel: Arc<Cancel>,
+}
+
+/// How it goes.
+#[derive(Debug, Clone, Default)]
+pub struct ServiceStatus {
+    /// This process watches the source tree.
+    pub leads: bool,
+    pub watching: Watching,
+    /// Runs that wrote a new generation.
+    pub n_runs: u64,
+    /// Of the last run, if it failed; it is tried again.
+    pub last_error: Option<String>,
+    pub last_run: Option<Summary>,
+}
+
+/// How changes of the tree are noticed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Watching {
+    /// By another process, which leads.
+    #[default]
+    Elsewhere,
+    /// By events from so many directories.
+    Events(usize),
+    /// By looking at the tree now and then; why.
+    Polling(String),
+}
+
+struct Shared {
+    queue: Mutex<Queue>,
+    status: Mutex<ServiceStatus>,
+    announcer: Announcer,
+}
+
+/// What may have changed since the last run.
+#[derive(Debug, Default)]
+struct Queue {
+    all: bool,
+    paths: BTreeSet<String>,
+}
+
+impl Queue {
+    fn is_empty(&self) -> bool {
+        !self.all && self.paths.is_empty()
+    }
+
+    fn add(&mut self, other: Self) {
+        self.all |= other.all;
+        self.paths.extend(other.paths);
+    }
+
+    fn scope(&self) -> Scope {
+        if self.all { Scope::All } else { Scope::Paths(self.paths.clone()) }
+    }
+}
+
+impl IndexingService {
+    /// Starts in the background. `quiet`: how long the tree must be quiet before changes are indexed. `told` is called after each
+    /// step that somebody could want to know of, with the summary when there is a new generation.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Option<&Summary>) + Send + Sync + 'static) -> io::Result<Self> {
+        let shared = Arc::new(Shared {
+            queue: Mutex::default(),
+            status: Mutex::default(),
+            announcer: Announcer::new(indexer.layout.clone()),
+        });
+        let cancel = indexer.cancel.clone();
+        // One core stays free for those who search meanwhile.
+        let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+        let pool = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|i| format!("index-{i}")).build();
+        let mut job = Job {
+            indexer,
+            quiet,
+            told: Box::new(told),
+            shared: shared.clone(),
+            pool: pool.map_err(io::Error::other)?,
+            leader: None,
+            retry: RETRY,
+        };
+        let worker = Worker::spawn("indexing", move |asking| job.run(asking))?;
+        worker.asking().now();
+        Ok(Self { worker, shared, cancel })
+    }
+
+    /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
+    pub fn sync(&self) -> Ticket {
+        locked(&self.shared.queue).all = true;
+        self.worker.asking().now()
+    }
+
+    /// To wait for a run.
+    #[must_use]
+    pub fn asking(&self) -> &Asking {
+        self.worker.asking()
+    }
+
+    /// How it goes.
+    #[must_use]
+    pub fn status(&self) -> ServiceStatus {
+        locked(&self.shared.status).clone()
+    }
+}
+
+impl Drop for IndexingService {
+    fn drop(&mut self) {
+        self.cancel.store(true, Ordering::Relaxed);
+    }
+}
+
+/// What the thread owns.
+struct Job {
+    indexer: Indexer,
+    quiet: Duration,
+    told: Box<dyn Fn(Option<&Summary>) + Send + Sync>,
+    shared: Arc<Shared>,
+    pool: ThreadPool,
+    leader: Option<Leader>,
+    retry: Duration,
+}
+
+/// What the leader has.
+struct Leader {
+    _lock: LeaderLock,
+    /// `None` where the tree is polled.
+    watcher: Option<ChangeWatcher>,
+    /// Relative to the root.
+    watched: HashSet<String>,
+    next_look: Instant,
+}
+
+impl Job {
+    /// One run; returns when the next is due.
+    fn run(&mut self, asking: &Asking) -> Duration {
+        if self.leader.is_none() {
+            self.try_to_lead(asking);
+        }
+        let mut work = mem::take(&mut *locked(&self.shared.queue));
+        work.all |= self.leader.as_ref().is_some_and(|l| l.next_look <= Instant::now());
+        if !work.is_empty()
+            && let Err(e) = self.update(&work)
+        {
+            return self.failed(work, &e);
+        }
+        self.retry = RETRY;
+        self.announce_queue();
+        match &self.leader {
+            Some(leader) => leader.next_look.saturating_duration_since(Instant::now()),
+            None => STANDBY,
+        }
+    }
+
+    fn try_to_lead(&mut self, asking: &Asking) {
+        let lock = match LeaderLock::try_acquire(&self.indexer.layout) {
+            Ok(Some(lock)) => lock,
+            Ok(None) => return,
+            Err(e) => {
+                locked(&self.shared.status).last_error = Some(e.to_string());
+                return;
+            }
+        };
+        tracing::info!("this process watches {}", self.indexer.layout.root().display());
+        let watcher = self.watcher(asking.clone());
+        let mut status = locked(&self.shared.status);
+        status.leads = true;
+        status.watching = match &watcher {
+            Ok(_) => Watching::Events(0),
+            Err(e) => Watching::Polling(e.clone()),
+        };
+        if let Err(e) = &watcher {
+            tracing::warn!("the tree cannot be watched, so it is looked at every {} s: {e}", POLL.as_secs());
+        }
+        self.leader = Some(Leader { _lock: lock, watcher: watcher.ok(), watched: HashSet::new(), next_look: Instant::now() });
+    }
+
+    fn watcher(&self, asking: Asking) -> Result<ChangeWatcher, String> {
+        let (shared, quiet) = (self.shared.clone(), self.quiet);
+        let root = self.indexer.layout.root().to_path_buf();
+        ChangeWatcher::new(move |change| {
+            let mut queue = locked(&shared.queue);
+            match change {
+                TreeChange::Unknown => queue.all = true,
+                TreeChange::Paths(paths) => queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path))),
+            }
+            if queue.is_empty() {
+                return;
+            }
+            let n = queue.paths.len();
+            drop(queue);
+            shared.announcer.update(|a| a.queued = n);
+            asking.when_quiet(quiet);
+        })
+    }
+
+    /// Indexes what changed. Directories that nobody watched while they were looked at are looked at once more.
+    fn update(&mut self, work: &Queue) -> Result<(), IndexError> {
+        let mut scope = work.scope();
+        loop {
+            let start = Instant::now();
+            let look = self.pool.install(|| self.indexer.look(&scope));
+            let cost = start.elapsed();
+            if look.is_stale {
+                self.index(&scope)?;
+            }
+            let Some(leader) = &mut self.leader else { return Ok(()) };
+            if scope == Scope::All {
+                let at_least = if leader.watcher.is_some() { RESCAN } else { POLL };
+                leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);
+            }
+            let new = leader.watch(self.indexer.layout.root(), &scope, &look.directories, &self.shared);
+            if new.is_empty() {
+                return Ok(());
+            }
+            scope = Scope::Paths(new);
+        }
+    }
+
+    fn index(&self, scope: &Scope) -> Result<(), IndexError> {
+        let announcer = &self.shared.announcer;
+        let progress = |p: super::Progress| {
+            announcer.update(|a| (a.done, a.total) = (p.done, p.total));
+            (self.told)(None);
+        };
+        let result = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress));
+        announcer.update(|a| (a.done, a.total) = (0, 0));
+        let summary = result?;
+        let mut status = locked(&self.shared.status);
+        status.last_error = None;
+        status.n_runs += u64::from(summary.changed);
+        if summary.changed {
+            tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
+        }
+        status.last_run = Some(summary.clone());
+        drop(status);
+        (self.told)(Some(&summary));
+        Ok(())
+    }
+
+    fn failed(&mut self, work: Queue, e: &IndexError) -> Duration {
+        if matches!(e, IndexError::Foreign { .. }) {
+            // Somebody else keeps this index: that is no failure, and nothing is to be done.
+            return RESCAN;
+        }
+        let message = chain(e);
+        tracing::warn!("the index was not brought up to date: {message}");
+        locked(&self.shared.status).last_error = Some(message);
+        // Nothing is lost: it is tried again.
+        locked(&self.shared.queue).add(work);
+        self.announce_queue();
+        (self.told)(None);
+        let wait = self.retry;
+        self.retry = (wait * 2).min(LONGEST_RETRY);
+        wait
+    }
+
+    fn announce_queue(&self) {
+        let n = locked(&self.shared.queue).paths.len();
+        self.shared.announcer.update(|a| a.queued = n);
+    }
+}
+
+impl Leader {
+    /// Watches the directories of `scope` that are there, and forgets those that are not. Returns the new ones.
+    fn watch(&mut self, root: &Path, scope: &Scope, directories: &[String], shared: &Shared) -> BTreeSet<String> {
+        let Some(watcher) = &mut self.watcher else { return BTreeSet::new() };
+        let there: HashSet<&str> = directories.iter().map(String::as_str).collect();
+        let is_gone = |d: &String| scope.contains(d) && !there.contains(d.as_str());
+        for directory in self.watched.extract_if(|d| is_gone(d)) {
+            watcher.unwatch(&root.join(directory));
+        }
+        let mut new = BTreeSet::new();
+        for directory in directories.iter().filter(|d| !self.watched.contains(*d)) {
+            if let Err(e) = watcher.watch(&root.join(directory)) {
+                tracing::warn!("not every directory can be watched, so the tree is looked at every {} s: {e}", POLL.as_secs());
+                self.watcher = None;
+                self.next_look = Instant::now() + POLL;
+                locked(&shared.status).watching = Watching::Polling(e);
+                return BTreeSet::new();
+            }
+            new.insert(directory.clone());
+        }
+        self.watched.extend(new.iter().cloned());
+        locked(&shared.status).watching = Watching::Events(self.watched.len());
+        new
+    }
+}
+
+/// The path to look at when this one changed, relative to the root; `None` for what is never indexed.
+fn to_look_at(root: &Path, path: &Path) -> Option<String> {
+    let relative = path.strip_prefix(root).ok()?;
+    let name = relative.file_name()?.to_string_lossy();
+    let parent = relative.parent().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
+    if is_ignore_file(&name) {
+        return Some(parent);
+    }
+    let is_hidden = relative.iter().any(|part| part.to_string_lossy().starts_with('.'));
+    (!is_hidden).then(|| relative.to_string_lossy().into_owned())
+}
+
+/// An error with its causes.
+fn chain(e: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(e.source(), |e| e.source()).map(|e| format!(": {e}"));
+    std::iter::once(e.to_string()).chain(causes).collect()
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_look_at() {
+        let root = Path::new("/r");
+        for (path, want) in [
+            ("/r/src/a.rs", Some("src/a.rs")),
+            ("/r/src/.gitignore", Some("src")),
+            ("/r/.gitignore", Some("")),
+            ("/r/.git/index", None),
+            ("/r/src/.a.rs.swp", None),
+            ("/r", None),
+            ("/elsewhere/a.rs", None),
+        ] {
+            assert_eq!(to_look_at(root, Path::new(path)).as_deref(), want, "{path}");
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What changes on disk. The only module that names notify.
+//!
+//! An event says that something changed somewhere; what it means is found by looking. Reading is not a change: the
+//! system reports opened files too, and whoever reads what it watches would wake itself for ever.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use notify_debouncer_mini::notify::{
+    self, Event, EventHandler, EventKind, RecommendedWatcher, RecursiveMode, Watcher, WatcherKind,
+    event::{AccessKind, AccessMode},
+};
+use notify_debouncer_mini::{Config, DebounceEventResult, Debouncer, new_debouncer_opt};
+
+/// Something changed in a watched directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TreeChange {
+    /// These paths were created, written, renamed or removed, or something about them was.
+    Paths(Vec<PathBuf>),
+    /// Events were lost: anything may have changed.
+    Unknown,
+}
+
+/// Watches directories, each without those below it, and tells every change at once.
+pub struct ChangeWatcher {
+    watcher: RecommendedWatcher,
+}
+
+/// Watches one directory and says, when it has been quiet for a while, that something changed.
+pub struct DirectoryWatcher {
+    _debouncer: Debouncer<WriteWatcher>,
+}
+
+impl ChangeWatcher {
+    /// Starts with no directory. `tell` runs on the watcher's thread.
+    ///
+    /// # Errors
+    /// When the system gives no more watchers; the message says what to do.
+    pub fn new(mut tell: impl FnMut(TreeChange) + Send + 'static) -> Result<Self, String> {
+        let handler = move |event: notify::Result<Event>| match event {
+            Ok(event) if event.need_rescan() => tell(TreeChange::Unknown),
+            Ok(event) if is_write(&event) => tell(TreeChange::Paths(event.paths)),
+            Ok(_) => {}
+            Err(_) => tell(TreeChange::Unknown),
+        };
+        let watcher = RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false)).map_err(|e| explain(&e))?;
+        Ok(Self { watcher })
+    }
+
+    /// Watches one more directory.
+    ///
+    /// # Errors
+    /// When the system allows no more of them; the message says what to do.
+    pub fn watch(&mut self, directory: &Path) -> Result<(), String> {
+        match self.watcher.watch(directory, RecursiveMode::NonRecursive) {
+            // It was removed since it was seen: there is nothing to watch.
+            Err(_) if !directory.exists() => Ok(()),
+            result => result.map_err(|e| explain(&e)),
+        }
+    }
+
+    /// Forgets a directory.
+    pub fn unwatch(&mut self, directory: &Path) {
+        // The system forgets removed directories by itself.
+        let _ = self.watcher.unwatch(directory);
+    }
+}
+
+impl DirectoryWatcher {
+    /// Watches `directory`; `tell` runs on a thread of the watcher when nothing in it changed for `quiet`, or, while it goes on
+    /// changing, after each `quiet`.
+    ///
+    /// # Errors
+    /// When the system allows no more watchers; the message says what to do.
+    pub fn new(directory: &Path, quiet: Duration, tell: impl Fn() + Send + 'static) -> Result<Self, String> {
+        let handler = move |_: DebounceEventResult| tell();
+        let mut debouncer =
+            new_debouncer_opt::<_, WriteWatcher>(Config::default().with_timeout(quiet), handler).map_err(|e| explain(&e))?;
+        debouncer.watcher().watch(directory, RecursiveMode::NonRecursive).map_err(|e| explain(&e))?;
+        Ok(Self { _debouncer: debouncer })
+    }
+}
+
+/// Whether something may be different afterwards.
+fn is_write(event: &Event) -> bool {
+    match event.kind {
+        EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
+        EventKind::Access(_) => false,
+        _ => true,
+    }
+}
+
+fn explain(e: &notify::Error) -> String {
+    use notify::ErrorKind;
+    let advice = match &e.kind {
+        ErrorKind::MaxFilesWatch => "; raise the limit: sysctl fs.inotify.max_user_watches=524288",
+        // EMFILE: too many instances.
+        ErrorKind::Io(io) if io.raw_os_error() == Some(24) => "; raise the limit: sysctl fs.inotify.max_user_instances=1024",
+        _ => "",
+    };
+    format!("{e}{advice}")
+}
+
+/// The system's watcher without the events of reading; lost events are an error, which is told at once.
+#[derive(Debug)]
+struct WriteWatcher(RecommendedWatcher);
+
+impl Watcher for WriteWatcher {
+    fn new<F: EventHandler>(mut handler: F, config: notify::Config) -> notify::Result<Self> {
+        let filter = move |event: notify::Result<Event>| match event {
+            Ok(event) if event.need_rescan() => handler.handle_event(Err(notify::Error::generic("events were lost"))),
+            Ok(event) if !is_write(&event) => {}
+            event => handler.handle_event(event),
+        };
+        RecommendedWatcher::new(filter, config).map(Self)
+    }
+
+    fn watch(&mut self, path: &Path, mode: RecursiveMode) -> notify::Result<()> {
+        self.0.watch(path, mode)
+    }
+
+    fn unwatch(&mut self, path: &Path) -> notify::Result<()> {
+        self.0.unwatch(path)
+    }
+
+    fn kind() -> WatcherKind {
+        RecommendedWatcher::kind()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn writing_is_told_and_reading_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, marker) = (dir.path().join("a"), dir.path().join("marker"));
+        std::fs::write(&file, "x").unwrap();
+        let (tx, rx) = mpsc::channel();
+        let mut watcher = ChangeWatcher::new(move |change| tx.send(change).unwrap()).unwrap();
+        watcher.watch(dir.path()).unwrap();
+        std::fs::read(&file).unwrap();
+        std::fs::write(&marker, "y").unwrap();
+        let TreeChange::Paths(paths) = rx.recv_timeout(LONG).unwrap() else { panic!("nothing was lost") };
+        assert_eq!(paths, [marker], "reading `a` came before it and was not told");
+    }
+
+    #[test]
+    fn a_directory_that_is_read_stays_quiet_and_one_that_is_written_tells() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("a");
+        std::fs::write(&file, "x").unwrap();
+        let (tx, rx) = mpsc::channel();
+        let read = file.clone();
+        let tell = move || {
+            // What the reloader does: it reads what it watches.
+            std::fs::read(&read).unwrap();
+            tx.send(()).unwrap();
+        };
+        let _watcher = DirectoryWatcher::new(dir.path(), Duration::from_millis(20), tell).unwrap();
+        std::fs::write(&file, "y").unwrap();
+        rx.recv_timeout(LONG).unwrap();
+        assert!(rx.recv_timeout(Duration::from_millis(300)).is_err(), "its own reading wakes it again");
+    }
+}

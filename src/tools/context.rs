@@ -1,0 +1,152 @@
+//! What every tool works with: the snapshot that it answers from, and what is to be said about its freshness.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Call, ToolError, tolerant};
+use crate::index::IndexingService;
+use crate::live::{ChunkManager, Reloader, Snapshot};
+use crate::source::{self, DirectoryWatcher};
+use crate::store::{Activity, Layout};
+
+/// How long the first answers wait for an index that is being loaded.
+const FIRST_LOAD: Duration = Duration::from_secs(5);
+/// How long a call waits that names a generation and no time.
+const DEFAULT_WAIT: Duration = Duration::from_secs(5);
+/// Longest wait.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+const POLL: Duration = Duration::from_millis(20);
+/// Hexadecimal digits of a commit: as many as tell it from all others.
+const COMMIT_DIGITS: usize = 12;
+
+/// One project as the tools see it.
+pub struct Context {
+    pub layout: Layout,
+    pub manager: Arc<ChunkManager>,
+    pub reloader: Reloader,
+    /// `None` when this process only serves what is on disk.
+    pub indexing: Option<IndexingService>,
+    /// Wakes the reloader; `None` where the chunk files are polled.
+    pub watcher: Option<DirectoryWatcher>,
+}
+
+/// How fresh the answer has to be. Part of the arguments of every tool.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct Wait {
+    /// Wait until the index has at least this generation (as an earlier reply stated it).
+    #[serde(default, deserialize_with = "tolerant::option")]
+    #[schemars(with = "u64", extend("minimum" = 0))]
+    pub min_generation: Option<u64>,
+    /// Index what has changed until now first, and wait for it so many milliseconds at most (up to 60000). Pass it after editing files.
+    #[serde(default, deserialize_with = "tolerant::option")]
+    #[schemars(with = "u64", range(min = 0, max = 60000))]
+    pub wait_ms: Option<u64>,
+}
+
+/// Which state of the repository an answer describes. Part of every reply.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Freshness {
+    /// Counts the changes of the index; everything in a reply is of this one.
+    pub generation: u64,
+    /// When that generation was written.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub indexed_at: Option<String>,
+    /// The commit that is checked out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub head: Option<String>,
+    /// Files known to have changed since.
+    pub pending: usize,
+}
+
+/// What a tool answers from.
+pub struct Taken {
+    pub snapshot: Arc<Snapshot>,
+    pub index: Freshness,
+    /// What the reader should know: what is wrong with the index, what was waited for in vain.
+    pub warnings: Vec<String>,
+}
+
+impl Context {
+    /// Takes what is served now, after waiting as long as the caller wants to.
+    ///
+    /// # Errors
+    /// When the call is cancelled meanwhile.
+    pub fn take(&self, wait: &Wait, call: &Call) -> Result<Taken, ToolError> {
+        let mut warnings = Vec::new();
+        if self.manager.metrics().n_reloads == 0 {
+            // Nothing is loaded yet: an answer from nothing would be worse than one a moment later.
+            let _ = self.reloader.asking().wait(self.reloader.asking().now(), Instant::now() + FIRST_LOAD, &call.cancel);
+        }
+        if wait.min_generation.is_some() || wait.wait_ms.is_some() {
+            warnings.extend(self.wait(wait, call));
+        }
+        call.check()?;
+        let snapshot = self.manager.current();
+        warnings.extend(self.troubles(&snapshot));
+        Ok(Taken { index: self.freshness(&snapshot), snapshot, warnings })
+    }
+
+    /// Waits; says so if it was in vain.
+    fn wait(&self, wait: &Wait, call: &Call) -> Option<String> {
+        let time = wait.wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(MAX_WAIT);
+        let deadline = Instant::now() + time;
+        let mut in_time = true;
+        if let (Some(_), Some(indexing)) = (wait.wait_ms, &self.indexing) {
+            in_time = indexing.asking().wait(indexing.sync(), deadline, &call.cancel);
+        }
+        let reload = || self.reloader.asking().wait(self.reloader.asking().now(), deadline, &call.cancel);
+        in_time &= reload();
+        let generation = || self.manager.current().code().generation;
+        if let Some(wanted) = wait.min_generation {
+            while generation() < wanted && Instant::now() < deadline && call.check().is_ok() {
+                std::thread::sleep(POLL);
+                let _ = reload();
+            }
+            if generation() < wanted {
+                return Some(format!(
+                    "generation {wanted} was not reached within {} ms: this is generation {}",
+                    time.as_millis(),
+                    generation()
+                ));
+            }
+        }
+        (!in_time).then(|| format!("waited {} ms, and not every change is indexed yet: call again, or wait longer", time.as_millis()))
+    }
+
+    /// What is wrong, or not ready, for people and agents.
+    fn troubles(&self, snapshot: &Snapshot) -> Vec<String> {
+        let code = snapshot.code();
+        let mut troubles = code.warnings.clone();
+        if let Some(e) = self.manager.metrics().last_error {
+            troubles.push(format!("{e}. The last good generation is served"));
+        }
+        if let Some(e) = self.indexing.as_ref().and_then(|i| i.status().last_error) {
+            troubles.push(format!("the index was not brought up to date: {e}"));
+        }
+        let Activity { done, total, .. } = Activity::read(&self.layout);
+        if code.corpus.chunks().is_empty() {
+            troubles.push(match &self.indexing {
+                _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
+                Some(i) if i.status().last_run.is_none() => "the index is being built. Call again, or pass wait_ms".into(),
+                Some(_) => "there is nothing to index here".into(),
+                None => "there is no index: run `cortex index`".into(),
+            });
+        }
+        troubles
+    }
+
+    fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+        let code = snapshot.code();
+        Freshness {
+            generation: code.generation,
+            indexed_at: code.indexed_at.clone(),
+            head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
+            pending: Activity::read(&self.layout).pending(),
+        }
+    }
+}

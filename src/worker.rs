@@ -1,0 +1,235 @@
+//! One thread that does one kind of work when it is asked to: once for all who asked before it began.
+//!
+//! While it works, at most one more run is pending, however many ask. Whoever asked can wait for the run that began
+//! after they asked.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often a waiting thread looks whether it was cancelled.
+const CANCEL_POLL: Duration = Duration::from_millis(20);
+
+/// A thread and its job. Dropping it ends the thread after the run that is under way.
+pub struct Worker {
+    asking: Asking,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// Asks a [`Worker`] to run. Cheap to clone; may outlive it.
+#[derive(Clone)]
+pub struct Asking {
+    shared: Arc<Shared>,
+}
+
+/// A place in the queue: the run that begins next, or later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ticket(u64);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    asked: u64,
+    done: u64,
+    /// When the next run is due without being asked for, and whether it was put off already since when.
+    due: Option<Instant>,
+    put_off_since: Option<Instant>,
+    stop: bool,
+}
+
+impl Worker {
+    /// Starts a thread. `job` runs when it is asked for, and unasked after the time that it returns; it is given the means
+    /// to ask for itself.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn spawn(name: &str, mut job: impl FnMut(&Asking) -> Duration + Send + 'static) -> std::io::Result<Self> {
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        let asking = Asking { shared };
+        let own = asking.clone();
+        let body = move || {
+            while let Some(upto) = own.shared.next_run() {
+                // A job that panicked is run again later; those who wait for it must not wait for ever.
+                let again = catch_unwind(AssertUnwindSafe(|| job(&own))).unwrap_or(AFTER_PANIC);
+                own.shared.finish(upto, again);
+            }
+        };
+        let thread = std::thread::Builder::new().name(name.into()).spawn(body)?;
+        Ok(Self { asking, thread: Some(thread) })
+    }
+
+    /// A handle to ask with.
+    #[must_use]
+    pub fn asking(&self) -> &Asking {
+        &self.asking
+    }
+}
+
+const AFTER_PANIC: Duration = Duration::from_secs(5);
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.asking.shared.locked().stop = true;
+        self.asking.shared.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // Its panics were caught; there is nothing to learn from the result.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Asking {
+    /// Asks for a run that begins from now on.
+    pub fn now(&self) -> Ticket {
+        let mut state = self.shared.locked();
+        state.asked += 1;
+        self.shared.changed.notify_all();
+        Ticket(state.asked)
+    }
+
+    /// Asks for a run when nobody has asked for `quiet`, or at the latest after four times that.
+    pub fn when_quiet(&self, quiet: Duration) {
+        let mut state = self.shared.locked();
+        let now = Instant::now();
+        let first = *state.put_off_since.get_or_insert(now);
+        state.due = Some((now + quiet).min(first + 4 * quiet));
+        self.shared.changed.notify_all();
+    }
+
+    /// Waits until the run of `ticket` is over; false when the deadline passed or `cancel` was set before.
+    #[must_use]
+    pub fn wait(&self, ticket: Ticket, deadline: Instant, cancel: &AtomicBool) -> bool {
+        let mut state = self.shared.locked();
+        while state.done < ticket.0 {
+            let now = Instant::now();
+            if now >= deadline || state.stop || cancel.load(Ordering::Relaxed) {
+                return false;
+            }
+            let nap = CANCEL_POLL.min(deadline - now);
+            state = self.shared.changed.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner).0;
+        }
+        true
+    }
+}
+
+impl Shared {
+    /// Waits for the next run; what it will have done for whom. `None`: the worker ends.
+    fn next_run(&self) -> Option<u64> {
+        let mut state = self.locked();
+        loop {
+            if state.stop {
+                return None;
+            }
+            let now = Instant::now();
+            if state.asked > state.done || state.due.is_some_and(|due| due <= now) {
+                (state.due, state.put_off_since) = (None, None);
+                return Some(state.asked);
+            }
+            state = match state.due {
+                Some(due) => self.changed.wait_timeout(state, due - now).unwrap_or_else(PoisonError::into_inner).0,
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    fn finish(&self, upto: u64, again: Duration) {
+        let mut state = self.locked();
+        state.done = upto;
+        let again = Instant::now() + again;
+        // What was put off meanwhile comes first.
+        state.due = Some(state.due.map_or(again, |due| due.min(again)));
+        self.changed.notify_all();
+    }
+
+    /// No state is left half changed by a panic.
+    fn locked(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::sync::mpsc;
+
+    use super::*;
+
+    const LONG: Duration = Duration::from_secs(30);
+
+    fn deadline() -> Instant {
+        Instant::now() + LONG
+    }
+
+    #[test]
+    fn many_who_ask_during_a_run_get_one_more() {
+        let (started, is_started) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel();
+        let n_runs = Arc::new(AtomicUsize::new(0));
+        let count = n_runs.clone();
+        let worker = Worker::spawn("test", move |_| {
+            count.fetch_add(1, Ordering::SeqCst);
+            started.send(()).unwrap();
+            may_go_on.recv().unwrap();
+            LONG
+        })
+        .unwrap();
+        let first = worker.asking().now();
+        is_started.recv().unwrap();
+        let later: Vec<Ticket> = (0..100).map(|_| worker.asking().now()).collect();
+        go_on.send(()).unwrap();
+        assert!(worker.asking().wait(first, deadline(), &AtomicBool::new(false)));
+        is_started.recv().unwrap();
+        assert!(!worker.asking().wait(later[0], Instant::now(), &AtomicBool::new(false)), "the second run is not over");
+        go_on.send(()).unwrap();
+        assert!(worker.asking().wait(later[99], deadline(), &AtomicBool::new(false)));
+        assert_eq!(n_runs.load(Ordering::SeqCst), 2);
+    }
+
+    #[test]
+    fn a_panic_ends_the_run_and_not_the_worker() {
+        let n_runs = Arc::new(AtomicUsize::new(0));
+        let count = n_runs.clone();
+        let worker = Worker::spawn("test", move |_| {
+            assert!(count.fetch_add(1, Ordering::SeqCst) > 0, "the first run fails");
+            LONG
+        })
+        .unwrap();
+        for n in 1..=2 {
+            let ticket = worker.asking().now();
+            assert!(worker.asking().wait(ticket, deadline(), &AtomicBool::new(false)));
+            assert_eq!(n_runs.load(Ordering::SeqCst), n);
+        }
+    }
+
+    #[test]
+    fn a_run_comes_unasked_when_it_is_due_and_when_it_is_quiet() {
+        let (ran, has_run) = mpsc::channel();
+        let worker = Worker::spawn("test", move |_| {
+            ran.send(()).unwrap();
+            Duration::from_millis(1)
+        })
+        .unwrap();
+        worker.asking().when_quiet(Duration::from_millis(1));
+        for _ in 0..3 {
+            has_run.recv_timeout(LONG).unwrap();
+        }
+    }
+
+    #[test]
+    fn who_waits_can_be_cancelled() {
+        let (_go_on, may_go_on) = mpsc::channel::<()>();
+        let worker = Worker::spawn("test", move |_| {
+            let _ = may_go_on.recv_timeout(Duration::from_millis(200));
+            LONG
+        })
+        .unwrap();
+        let ticket = worker.asking().now();
+        assert!(!worker.asking().wait(ticket, deadline(), &AtomicBool::new(true)));
+    }
+}
