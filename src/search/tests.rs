@@ -219,8 +219,11 @@ fn exact_queries_take_phrases_fields_and_exclusion() {
 
 #[test]
 fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
-    let chunks: Vec<Chunk> =
-        ["lock file write", "lock file", "cache tables", "lock file write now"].iter().enumerate().map(|(i, t)| chunk(3 * i, t, 0)).collect();
+    let chunks: Vec<Chunk> = ["lock file write", "lock file", "cache tables", "lock file write now"]
+        .iter()
+        .enumerate()
+        .map(|(i, t)| chunk(3 * i, t, 0))
+        .collect();
     let corpus = fresh(&chunks);
     let found = corpus.search_by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c0", "c9"]);

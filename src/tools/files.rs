@@ -35,7 +35,8 @@ pub(super) fn chunks_of<'s>(chunks: &'s ChunkSet, path: &str) -> Result<Vec<&'s 
 fn unknown(chunks: &ChunkSet, path: &str) -> String {
     let name = |p: &str| p.rsplit('/').next().unwrap_or_default().to_lowercase();
     let wanted = name(path);
-    let similarity = |p: &str| strsim::normalized_damerau_levenshtein(path, p).max(strsim::normalized_damerau_levenshtein(&wanted, &name(p)));
+    let similarity =
+        |p: &str| strsim::normalized_damerau_levenshtein(path, p).max(strsim::normalized_damerau_levenshtein(&wanted, &name(p)));
     let mut nearest: Vec<(f64, &str)> = chunks.files().map(|p| (similarity(p), &**p)).filter(|(s, _)| *s >= MIN_SIMILARITY).collect();
     nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();

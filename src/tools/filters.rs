@@ -59,5 +59,6 @@ pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<St
     }
     let there: BTreeSet<&str> = chunks.all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
     let unknown: Vec<&str> = filter.languages.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
-    (!unknown.is_empty()).then(|| format!("nothing here is written in {}; there are {}", unknown.join(", "), Vec::from_iter(there).join(", ")))
+    (!unknown.is_empty())
+        .then(|| format!("nothing here is written in {}; there are {}", unknown.join(", "), Vec::from_iter(there).join(", ")))
 }

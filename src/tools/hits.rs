@@ -241,7 +241,8 @@ impl Page {
     /// The page that a cursor names; the first without one.
     pub(super) fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<(Self, Option<String>), ToolError> {
         let Some(cursor) = cursor else { return Ok((Self { generation, offset: 0, limit }, None)) };
-        let parts = cursor.trim().split_once('.').and_then(|(g, o)| Some((u64::from_str_radix(g, 16).ok()?, usize::from_str_radix(o, 16).ok()?)));
+        let parts =
+            cursor.trim().split_once('.').and_then(|(g, o)| Some((u64::from_str_radix(g, 16).ok()?, usize::from_str_radix(o, 16).ok()?)));
         let Some((then, offset)) = parts else {
             let cursor = super::budget::cut(cursor, 40);
             return Err(ToolError::Arguments(format!("cursor is `{cursor}`: give the next_cursor of an earlier reply, or leave it out")));

@@ -105,12 +105,6 @@ impl Args {
         }
         Ok((first, last))
     }
-
-    #[cfg(test)]
-    pub(super) fn range_of(lines: &str) -> Result<(usize, usize), ToolError> {
-        let lines = Some(lines.into());
-        Self { chunk_id: None, path: None, start_line: None, end_line: None, lines, max_tokens: 0 }.range()
-    }
 }
 
 /// The reply without its lines, the text that they are taken from, and which they are.

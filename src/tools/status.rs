@@ -90,7 +90,9 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
         let watching = match service.as_ref().map(|s| &s.watching) {
             None => "not by this process: it only serves".into(),
             Some(Watching::Elsewhere) => "by another process, or not yet".into(),
-            Some(Watching::Events(n)) => format!("by events from {}", if *n == 1 { "1 directory".into() } else { format!("{n} directories") }),
+            Some(Watching::Events(n)) => {
+                format!("by events from {}", if *n == 1 { "1 directory".into() } else { format!("{n} directories") })
+            }
             Some(Watching::Polling(why)) => format!("by looking now and then: {why}"),
         };
         let service = service.unwrap_or_default();
@@ -144,8 +146,21 @@ impl Reply for StatusReply {
             format!("cortex {} in {}", self.version, self.root),
             format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
             format!("embedder {}", self.embedder),
-            format!("reloads {} ({} published, {} failed), last {} ms{}", r.successful, r.published, r.failed, r.last_duration_ms, error(&r.last_error)),
-            format!("indexing: {leads}, changes are noticed {}, {} runs{at_work}, {} queued{}", i.watching, i.runs, i.queued, error(&i.last_error)),
+            format!(
+                "reloads {} ({} published, {} failed), last {} ms{}",
+                r.successful,
+                r.published,
+                r.failed,
+                r.last_duration_ms,
+                error(&r.last_error)
+            ),
+            format!(
+                "indexing: {leads}, changes are noticed {}, {} runs{at_work}, {} queued{}",
+                i.watching,
+                i.runs,
+                i.queued,
+                error(&i.last_error)
+            ),
         ]
         .iter()
         .map(|line| format!("{line}\n"))

@@ -15,3 +15,4 @@ mod regressions;
 mod search;
 mod search_output;
 mod skip;
+mod tools_snapshot;
