@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::chunk::{Cancel, Loaded};
 use crate::config::{self, Config};
+use crate::chunk::{Cancel, Loaded};
 use crate::embed::{Embedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary};
 use crate::live::{ChunkManager, Reloader};
@@ -54,7 +54,13 @@ impl Project {
 
     /// An indexer that waits so long for another process that indexes.
     pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer {
-        Indexer { lock_wait, layout: self.layout.clone(), walk: self.walk.clone(), embedder: self.embedder.clone(), cancel: Arc::default() }
+        Indexer {
+            lock_wait,
+            layout: self.layout.clone(),
+            walk: self.walk.clone(),
+            embedder: self.embedder.clone(),
+            cancel: Arc::default(),
+        }
     }
 
     /// Whether files changed since they were indexed.
@@ -102,11 +108,7 @@ impl Project {
         let asking = reloader.asking().clone();
         let watcher = DirectoryWatcher::new(&self.layout.chunks_dir(), self.config.debounce, move || drop(asking.now()));
         if let Err(e) = &watcher {
-            tracing::warn!(
-                "{}: it cannot be watched, so it is looked at every {} s: {e}",
-                self.layout.chunks_dir().display(),
-                POLL.as_secs()
-            );
+            tracing::warn!("{}: it cannot be watched, so it is looked at every {} s: {e}", self.layout.chunks_dir().display(), POLL.as_secs());
             reloader.look_every(POLL);
         }
         let asking = reloader.asking().clone();

@@ -87,7 +87,12 @@ pub(super) fn opening(header: &Header) -> String {
 /// # Errors
 /// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
 /// or whose vector differs in length from the others or the header.
-pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType, known: Option<&ParsedFile>) -> Result<ParsedFile, ChunkFileError> {
+pub fn parse_chunk_file(
+    path: &Path,
+    bytes: &[u8],
+    file_type: ChunkType,
+    known: Option<&ParsedFile>,
+) -> Result<ParsedFile, ChunkFileError> {
     let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let (line, column) = position(bytes, e.valid_up_to());

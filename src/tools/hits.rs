@@ -110,31 +110,24 @@ impl Row {
         }
     }
 
-    fn write(&self, out: &mut String) {
+    /// As a reader sees it.
+    pub(super) fn lines(&self) -> Vec<String> {
         let kind = self.span.language.iter().map(|l| format!("{l} ")).collect::<String>() + self.span.chunk_type;
-        out.push_str(&format!("{} [{}] {}\n", self.span.place(self.path.as_deref()), plain(&kind), self.score));
-        for line in self.snippet.iter().flat_map(|s| s.lines()) {
-            out.push_str(&format!("  {line}\n"));
-        }
+        let mut lines = vec![format!("{} [{}] {}", self.span.place(self.path.as_deref()), plain(&kind), self.score)];
+        lines.extend(self.snippet.iter().flat_map(|s| s.lines()).map(|line| format!("  {line}")));
         if !self.others.is_empty() {
-            out.push_str(&format!("  also {}\n", self.others.join(", ")));
+            lines.push(format!("  also {}", self.others.join(", ")));
         }
         if !self.explain.is_empty() {
             let parts: Vec<String> = self.explain.iter().map(|p| format!("{} {}×{}", p.feature, p.value, p.weight)).collect();
-            out.push_str(&format!("  score = {}\n", parts.join(" + ")));
+            lines.push(format!("  score = {}", parts.join(" + ")));
         }
+        lines
     }
 }
 
 fn rounded(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
-}
-
-/// The rows as a reader sees them.
-pub(super) fn text(rows: &[Row]) -> String {
-    let mut out = String::new();
-    rows.iter().for_each(|row| row.write(&mut out));
-    out
 }
 
 /// Hits with everything that could be told of them, and the order in which it is told: first all rows, then what else matches
@@ -215,12 +208,12 @@ fn snippet(text: &Marked, first_line: Option<u32>, n_lines: usize, mark: bool) -
 /// A line, cut when it is very long, around its first mark.
 fn shown(line: &str, marks: &[Range<usize>], mark: bool) -> String {
     let first = marks.first().map_or(0, |m| m.start);
-    let start = if line.len() > MAX_LINE && first > MAX_LINE / 2 { line.ceil_char_boundary(first.saturating_sub(LEAD)) } else { 0 };
-    let end = line.floor_char_boundary(start + MAX_LINE);
+    let start = if line.len() > MAX_LINE && first > MAX_LINE / 2 { boundary(line, first - LEAD) } else { 0 };
+    let end = boundary(line, start + MAX_LINE);
     let mut out = String::from(if start > 0 { "…" } else { "" });
     let mut at = start;
     for m in marks.iter().filter(|m| mark && m.start >= start && m.end <= end) {
-        out.push_str(&format!("{}«{}»", &line[at..m.start], &line[m.clone()]));
+        out.extend([&line[at..m.start], "«", &line[m.clone()], "»"]);
         at = m.end;
     }
     out.push_str(&line[at..end]);
@@ -228,6 +221,11 @@ fn shown(line: &str, marks: &[Range<usize>], mark: bool) -> String {
         out.push('…');
     }
     out
+}
+
+/// The last place up to `at` where a text may be cut.
+fn boundary(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }
 
 /// A part of the results, and how to come by the next.

@@ -162,24 +162,21 @@ impl State {
 trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &State;
 
-    /// For a reader, with as few words as will do; ends with a newline.
-    fn body(&self) -> String;
+    /// For a reader, with as few words as will do.
+    fn lines(&self) -> Vec<String>;
 
     /// All of it: warnings, which must be seen, come first.
     fn text(&self) -> String {
         let State { index, warnings } = self.state();
-        let mut text: String = warnings.iter().map(|w| format!("warning: {w}\n")).collect();
-        text.push_str(&self.body());
-        text.push_str(&format!("generation {}", index.generation));
-        if let Some(head) = &index.head {
-            text.push_str(&format!(" · HEAD {head}"));
+        let mut freshness = vec![format!("generation {}", index.generation)];
+        freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
+        if index.pending > 0 {
+            freshness.push(format!("{} pending", count(index.pending, "file")));
         }
-        match index.pending {
-            0 => {}
-            1 => text.push_str(" · 1 file pending"),
-            n => text.push_str(&format!(" · {n} files pending")),
-        }
-        text
+        let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
+        lines.extend(self.lines());
+        lines.push(freshness.join(" · "));
+        lines.join("\n")
     }
 }
 

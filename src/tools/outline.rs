@@ -11,6 +11,9 @@ use super::budget::{default_tokens, fit};
 use super::{Asked, Question, Reply, State, ToolError, Wait, count, files, plain};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
+/// Deeper nesting is not shown as such in the text.
+const MAX_INDENT: usize = 20;
+
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// A file or directory, relative to the root; empty: the whole project.
@@ -115,7 +118,7 @@ fn symbols(chunks: &[&Arc<Chunk>]) -> Vec<Symbol> {
         out = sections(chunks);
     }
     // The enclosing one first.
-    out.sort_by(|a, b| (a.start_line, a.depth, Reverse(a.end_line)).cmp(&(b.start_line, b.depth, Reverse(b.end_line))));
+    out.sort_by_key(|s| (s.start_line, s.depth, Reverse(s.end_line)));
     // The values of an enum stand in a chunk of their own too.
     let mut seen = BTreeSet::new();
     out.retain(|s| seen.insert((s.start_line, s.name.clone(), s.kind.clone())));
@@ -228,25 +231,20 @@ impl Reply for OutlineReply {
         &self.state
     }
 
-    fn body(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let path = if self.path.is_empty() { "." } else { &self.path };
         let files = if self.total_files == 1 { String::new() } else { format!("{}, ", count(self.total_files, "file")) };
-        let mut out = format!("{}: {files}{}\n", plain(path), count(self.total_symbols, "symbol"));
-        for d in &self.directories {
-            out.push_str(&format!("{}/ {}\n", plain(&d.path), count(d.files, "file")));
-        }
-        for f in &self.files {
-            out.push_str(&plain(&f.path));
-            if !f.symbols.is_empty() {
-                out.push_str(&format!(": {}", plain(&f.symbols.join(", "))));
-            }
-            out.push('\n');
-        }
-        for s in &self.symbols {
-            let lines = if s.start_line == s.end_line { s.start_line.to_string() } else { format!("{}-{}", s.start_line, s.end_line) };
-            out.push_str(&format!("{}{} {} {lines}\n", "  ".repeat(s.depth.min(20)), s.kind, plain(&s.name)));
-        }
-        out.extend(self.note.iter().map(|n| format!("{n}\n")));
-        out
+        let mut lines = vec![format!("{}: {files}{}", plain(path), count(self.total_symbols, "symbol"))];
+        lines.extend(self.directories.iter().map(|d| format!("{}/ {}", plain(&d.path), count(d.files, "file"))));
+        lines.extend(self.files.iter().map(|f| {
+            let symbols = if f.symbols.is_empty() { String::new() } else { format!(": {}", f.symbols.join(", ")) };
+            plain(&(f.path.clone() + &symbols))
+        }));
+        lines.extend(self.symbols.iter().map(|s| {
+            let range = if s.start_line == s.end_line { s.start_line.to_string() } else { format!("{}-{}", s.start_line, s.end_line) };
+            format!("{}{} {} {range}", "  ".repeat(s.depth.min(MAX_INDENT)), s.kind, plain(&s.name))
+        }));
+        lines.extend(self.note.clone());
+        lines
     }
 }

@@ -85,7 +85,7 @@ disk as they are now. Says when the file changed since it was indexed, and where
             warnings.push("the file changed since it was indexed: line numbers of earlier results may be off".into());
         }
         let reply = ReadReply { state: State::new(taken.index, warnings), ..reply };
-        lines_of(&text, range, reply, self.max_tokens)
+        lines_of(&text, range, &reply, self.max_tokens)
     }
 }
 
@@ -185,7 +185,7 @@ fn found_in(text: &str, chunk: &Chunk) -> Option<(usize, usize)> {
 }
 
 /// As many of the lines as fit.
-fn lines_of(text: &str, (first, last): (usize, usize), reply: ReadReply, max_tokens: usize) -> Result<ReadReply, ToolError> {
+fn lines_of(text: &str, (first, last): (usize, usize), reply: &ReadReply, max_tokens: usize) -> Result<ReadReply, ToolError> {
     let all: Vec<&str> = text.lines().collect();
     if first > all.len().max(1) {
         return Err(ToolError::Arguments(format!("there is no line {first}: there are {}", all.len())));
@@ -211,17 +211,13 @@ impl Reply for ReadReply {
         &self.state
     }
 
-    fn body(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
-        let mut out = format!("{}:{}-{} of {} lines\n", plain(what), self.start_line, self.end_line, self.total_lines);
+        let mut lines = vec![format!("{}:{}-{} of {} lines", plain(what), self.start_line, self.end_line, self.total_lines)];
         if self.total_lines > 0 {
-            for (number, line) in (self.start_line..).zip(self.content.split('\n')) {
-                out.push_str(&format!("{number:>5} {line}\n"));
-            }
+            lines.extend((self.start_line..).zip(self.content.split('\n')).map(|(number, line)| format!("{number:>5} {line}")));
         }
-        if let Some(next) = self.next_start_line {
-            out.push_str(&format!("more: start_line {next}\n"));
-        }
-        out
+        lines.extend(self.next_start_line.map(|next| format!("more: start_line {next}")));
+        lines
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{default_tokens, fit};
 use super::filters::Kinds;
-use super::hits::{self, Hits, Row, Show, Span};
+use super::hits::{Hits, Row, Show, Span};
 use super::search::left_out;
 use super::{Asked, Question, Reply, State, ToolError, Wait, count, files};
 use crate::search::Highlighter;
@@ -96,14 +96,14 @@ impl Reply for RelatedReply {
         &self.state
     }
 
-    fn body(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let place = self.chunk.span.place(self.chunk.path.as_deref());
-        let mut out = match self.results.len() {
-            0 => format!("nothing is near {place}\n"),
-            n => format!("{} near {place}, of {}\n", count(n, "result"), count(self.total, "file")),
-        };
-        out.push_str(&hits::text(&self.results));
-        out.extend(self.note.iter().map(|n| format!("{n}\n")));
-        out
+        let mut lines = vec![match self.results.len() {
+            0 => format!("nothing is near {place}"),
+            n => format!("{} near {place}, of {}", count(n, "result"), count(self.total, "file")),
+        }];
+        lines.extend(self.results.iter().flat_map(Row::lines));
+        lines.extend(self.note.clone());
+        lines
     }
 }

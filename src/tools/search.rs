@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{default_tokens, fit};
 use super::filters::{Filters, unknown_languages};
-use super::hits::{self, Hits, Page, Row, Show};
+use super::hits::{Hits, Page, Row, Show};
 use super::{Asked, Question, Reply, State, Taken, ToolError, Wait, count};
 use crate::search::{Filter, Highlighter, Query, Results};
 
@@ -177,17 +177,16 @@ impl Reply for SearchReply {
         &self.state
     }
 
-    fn body(&self) -> String {
-        let mut out = format!("{}\n{}", self.head, hits::text(&self.results));
-        if let Some(note) = &self.note {
-            out.push_str(&format!("{note}\n"));
-        }
-        if let Some(cursor) = &self.next_cursor {
-            out.push_str(&format!("more: cursor {cursor}\n"));
-        }
-        if let Some(s) = &self.stats {
-            out.push_str(&format!("searched {} in {} ms, {} candidates\n", count(s.chunks, "chunk"), s.milliseconds, s.candidates));
-        }
-        out
+    fn lines(&self) -> Vec<String> {
+        let mut lines = vec![self.head.clone()];
+        lines.extend(self.results.iter().flat_map(Row::lines));
+        lines.extend(self.note.clone());
+        lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
+        lines.extend(
+            self.stats
+                .as_ref()
+                .map(|s| format!("searched {} in {} ms, {} candidates", count(s.chunks, "chunk"), s.milliseconds, s.candidates)),
+        );
+        lines
     }
 }

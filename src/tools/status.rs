@@ -130,7 +130,7 @@ impl Reply for StatusReply {
         &self.state
     }
 
-    fn body(&self) -> String {
+    fn lines(&self) -> Vec<String> {
         let list = |counts: Vec<(&str, usize)>| {
             let mut counts: Vec<_> = counts.into_iter().filter(|c| c.1 > 0).collect();
             counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
@@ -142,7 +142,7 @@ impl Reply for StatusReply {
         let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
         let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
-        [
+        vec![
             format!("cortex {} in {}", self.version, self.root),
             format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
             format!("embedder {}", self.embedder),
@@ -162,8 +162,5 @@ impl Reply for StatusReply {
                 error(&i.last_error)
             ),
         ]
-        .iter()
-        .map(|line| format!("{line}\n"))
-        .collect()
     }
 }

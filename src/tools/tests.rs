@@ -451,8 +451,8 @@ impl Reply for Probe {
         &self.state
     }
 
-    fn body(&self) -> String {
-        hits::text(&self.rows)
+    fn lines(&self) -> Vec<String> {
+        self.rows.iter().flat_map(hits::Row::lines).collect()
     }
 }
 
