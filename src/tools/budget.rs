@@ -5,8 +5,8 @@ use super::Reply;
 
 /// Bounds of `max_tokens`; what is beyond them is taken as the bound.
 pub(super) const DEFAULT_TOKENS: usize = 2000;
-const MIN_TOKENS: usize = 200;
-const MAX_TOKENS: usize = 20_000;
+pub(super) const MIN_TOKENS: usize = 200;
+pub(super) const MAX_TOKENS: usize = 20_000;
 
 /// The default of `max_tokens`, as serde asks for it.
 pub(super) fn default_tokens() -> usize {

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::budget::default_tokens;
+use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens};
 use super::filters::Filters;
 use super::search::{Found, Search, SearchReply, default_limit};
 use super::{Asked, Question, ToolError, Wait};
@@ -21,8 +21,9 @@ pub(super) struct Args {
     filters: Filters,
     /// `next_cursor` of the reply before.
     cursor: Option<String>,
-    /// Most tokens of the reply, 200 to 20000: snippets shrink to fit.
+    /// Most tokens of the reply, text and JSON together: snippets shrink to fit.
     #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: usize,
     #[serde(flatten)]
     wait: Wait,

@@ -52,6 +52,7 @@ pub(super) struct Span {
     /// When there is no symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     title: Option<String>,
+    /// Lower case.
     #[serde(skip_serializing_if = "Option::is_none")]
     language: Option<String>,
     /// symbols, definitions, data or documentation.
@@ -63,8 +64,11 @@ pub(super) struct Span {
 /// One part of a score.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct Part {
+    /// Of the ranking.
     feature: &'static str,
+    /// How much of it there is.
     value: f64,
+    /// What one of it is worth.
     weight: f64,
 }
 

@@ -137,6 +137,7 @@ impl Asked<'_> {
 /// Which state of the repository a reply describes, and what to know of it. Part of every reply.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 struct State {
+    /// What the reply describes.
     index: Freshness,
     /// What to know before trusting the reply.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{default_tokens, fit};
+use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::{Asked, Question, Reply, State, ToolError, Wait, count, files, plain};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
@@ -22,8 +22,9 @@ pub(super) struct Args {
     /// Levels shown: of nested symbols in a file, of sub-directories in a directory; all by default.
     #[schemars(range(min = 0))]
     depth: Option<usize>,
-    /// Most tokens of the reply, 200 to 20000: details go first.
+    /// Most tokens of the reply, text and JSON together: details go first.
     #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: usize,
 }
 
@@ -54,11 +55,13 @@ pub(super) struct OutlineReply {
 /// A definition, or a section of a document.
 #[derive(Clone, PartialEq, Serialize, JsonSchema)]
 struct Symbol {
+    /// Without what encloses it.
     name: String,
     /// function, struct, section …
     kind: String,
     /// 1-based; 0 when unknown.
     start_line: u32,
+    /// Inclusive.
     end_line: u32,
     /// Nesting; 0 at the top.
     depth: usize,
@@ -67,6 +70,7 @@ struct Symbol {
 /// A file of a directory.
 #[derive(Clone, Serialize, JsonSchema)]
 struct FileRow {
+    /// Relative to the root.
     path: String,
     /// Its top-level symbols: kind and name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +80,9 @@ struct FileRow {
 /// A directory with nothing but a count.
 #[derive(Clone, Serialize, JsonSchema)]
 struct DirectoryRow {
+    /// Relative to the root.
     path: String,
+    /// Files below it.
     files: usize,
 }
 
@@ -175,7 +181,12 @@ fn directory(
         .iter()
         .map(|f| {
             let all = symbols(&chunks.by_file(f).collect::<Vec<_>>());
-            all.into_iter().filter(|s| s.depth == 0).map(|s| format!("{} {}", s.kind, s.name).trim().to_string()).collect()
+            let mut seen = BTreeSet::new();
+            // An `impl` says nothing beside its type.
+            all.into_iter()
+                .filter(|s| s.depth == 0 && seen.insert(s.name.clone()))
+                .map(|s| format!("{} {}", s.kind, s.name).trim().to_string())
+                .collect()
         })
         .collect();
     let total_symbols = tops.iter().map(Vec::len).sum();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{cut, default_tokens, fit};
+use super::budget::{MAX_TOKENS, MIN_TOKENS, cut, default_tokens, fit};
 use super::{Asked, Question, Reply, State, ToolError, Wait, files, plain};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
@@ -28,8 +28,9 @@ pub(super) struct Args {
     end_line: Option<usize>,
     /// The same in one: 10-40
     lines: Option<String>,
-    /// Most tokens of the reply, 200 to 20000; what does not fit is told by `next_start_line`.
+    /// Most tokens of the reply, text and JSON together; what does not fit is told by `next_start_line`.
     #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: usize,
 }
 
@@ -192,15 +193,21 @@ fn lines_of(text: &str, (first, last): (usize, usize), reply: &ReadReply, max_to
     }
     let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
     // One line alone must not take all the room.
-    let shown: Vec<String> = wanted.iter().map(|l| cut(l, max_tokens.clamp(200, 20_000) / 4)).collect();
+    let room = max_tokens.clamp(MIN_TOKENS, MAX_TOKENS);
+    let shown: Vec<String> = wanted.iter().map(|l| cut(l, room)).collect();
     Ok(fit(max_tokens, shown.len().saturating_sub(1), |level| {
         let n = shown.len().min(level + 1);
+        let mut state = reply.state.clone();
+        if shown.iter().zip(wanted).take(n).any(|(s, l)| s != l) {
+            state.warnings.push(format!("a line of more than {room} characters is cut: raise max_tokens to see more of it"));
+        }
         ReadReply {
             start_line: first,
             end_line: (first + n).saturating_sub(1),
             total_lines: all.len(),
             content: shown[..n].join("\n"),
             next_start_line: (n < shown.len()).then_some(first + n),
+            state,
             ..reply.clone()
         }
     }))

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{default_tokens, fit};
+use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::filters::Kinds;
 use super::hits::{Hits, Row, Show, Span};
 use super::search::left_out;
@@ -25,8 +25,9 @@ pub(super) struct Args {
     limit: usize,
     #[serde(flatten)]
     kinds: Kinds,
-    /// Most tokens of the reply, 200 to 20000: snippets shrink to fit.
+    /// Most tokens of the reply, text and JSON together: snippets shrink to fit.
     #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: usize,
 }
 

@@ -11,7 +11,9 @@ pub(super) fn input<T: JsonSchema>() -> Map<String, Value> {
 
 /// The schema of a reply.
 pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
-    plain::<T>(SchemaSettings::draft2020_12().for_serialize())
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize());
+    schema.values_mut().for_each(drop_trivial);
+    schema
 }
 
 fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
@@ -24,6 +26,23 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
             map
         }
         _ => Map::new(),
+    }
+}
+
+/// That a count is not negative says nothing to a reader, nor what an entry is whose list is described.
+fn drop_trivial(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("minimum") == Some(&Value::from(0)) {
+                map.remove("minimum");
+            }
+            if let Some(Value::Object(items)) = map.get_mut("items") {
+                items.remove("description");
+            }
+            map.values_mut().for_each(drop_trivial);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_trivial),
+        _ => {}
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Instant;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::{default_tokens, fit};
+use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::filters::{Filters, unknown_languages};
 use super::hits::{Hits, Page, Row, Show};
 use super::{Asked, Question, Reply, State, Taken, ToolError, Wait, count};
@@ -32,8 +32,9 @@ pub(super) struct Args {
     /// Tell what each score is made of.
     #[serde(default)]
     explain: bool,
-    /// Most tokens of the reply, 200 to 20000: snippets shrink to fit.
+    /// Most tokens of the reply, text and JSON together: snippets shrink to fit.
     #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     max_tokens: usize,
     #[serde(flatten)]
     wait: Wait,
@@ -80,6 +81,7 @@ pub(super) struct Stats {
     chunks: usize,
     /// Files or chunks that were ranked.
     candidates: usize,
+    /// Of the search, without waiting.
     milliseconds: f64,
 }
 
@@ -154,9 +156,10 @@ impl Found {
                 0 => format!("nothing found in {}", count(n_chunks, "chunk")),
                 _ => format!("{}, {} match", count(n, "result"), count(total, unit)),
             };
+            let left_out = left_out(hits.len() - n).map(|note| note + ", or go on with next_cursor");
             SearchReply {
                 next_cursor: page.next(&self.results, n),
-                note: left_out(hits.len() - n),
+                note: left_out,
                 stats: self.stats.clone(),
                 state: state.clone(),
                 results,
@@ -169,7 +172,7 @@ impl Found {
 
 /// What is said when rows did not fit.
 pub(super) fn left_out(n: usize) -> Option<String> {
-    (n > 0).then(|| format!("{} left out to fit max_tokens: raise it, or lower limit", count(n, "result")))
+    (n > 0).then(|| format!("{} left out to fit max_tokens: raise it", count(n, "result")))
 }
 
 impl Reply for SearchReply {

@@ -24,6 +24,7 @@ pub(super) struct StatusReply {
     version: &'static str,
     /// Indexed files.
     files: usize,
+    /// Their chunks.
     chunks: usize,
     /// Chunks by type.
     chunk_types: BTreeMap<&'static str, usize>,
@@ -31,7 +32,9 @@ pub(super) struct StatusReply {
     languages: BTreeMap<String, usize>,
     /// What makes the vectors.
     embedder: String,
+    /// How loading of new generations goes.
     reload: Reloads,
+    /// How indexing goes.
     indexing: Indexing,
     #[serde(flatten)]
     state: State,
@@ -40,12 +43,15 @@ pub(super) struct StatusReply {
 /// How loading of new generations goes.
 #[derive(Serialize, JsonSchema)]
 struct Reloads {
+    /// That ended well.
     successful: u64,
+    /// That did not.
     failed: u64,
     /// That found something new.
     published: u64,
     /// Milliseconds.
     last_duration_ms: f64,
+    /// Of the last one, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
 }
@@ -65,6 +71,7 @@ struct Indexing {
     total: usize,
     /// Changed paths that wait for the next run.
     queued: usize,
+    /// Of the last one, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
 }
@@ -155,7 +162,7 @@ impl Reply for StatusReply {
                 error(&r.last_error)
             ),
             format!(
-                "indexing: {leads}, changes are noticed {}, {} runs{at_work}, {} queued{}",
+                "indexing: {leads}, changes noticed: {}, {} runs{at_work}, {} queued{}",
                 i.watching,
                 i.runs,
                 i.queued,

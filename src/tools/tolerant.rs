@@ -10,6 +10,9 @@ use super::ToolError;
 /// Less similar names are not proposed.
 const MIN_SIMILARITY: f64 = 0.5;
 
+/// What is out of range here is taken as the bound: an error would help nobody.
+const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
+
 /// The arguments as the schema wants them, and what was odd about them.
 pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), ToolError> {
     let given = match arguments {
@@ -60,6 +63,7 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
             let (min, max) = (number(property, "minimum").unwrap_or(0), number(property, "maximum"));
             let what = max.map_or_else(|| format!("a whole number from {min}"), |max| format!("{min} to {max}"));
             match integer(&value) {
+                Some(n) if CLAMPED.contains(&name) => Ok(n.clamp(min, max.unwrap_or(n)).into()),
                 Some(n) if n >= min && max.is_none_or(|max| n <= max) => Ok(n.into()),
                 _ => wrong(&what),
             }
