@@ -128,9 +128,7 @@ impl Config {
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
         let address = match address.as_str() {
             "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
-            other => {
-                other.parse().map_err(|_| ConfigError::new(place(file), format!("serve.address is `{other}`, but must be an IP address")))
-            }
+            other => other.parse().map_err(|_| ConfigError::new(place(file), format!("serve.address is `{other}`, but must be an IP address"))),
         }?;
         Ok(Self {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
@@ -302,8 +300,7 @@ mod tests {
     fn every_key_has_a_section_and_is_read() {
         for (key, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
-            let value =
-                if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
+            let value = if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
             load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
         }
     }
