@@ -8,7 +8,7 @@ use console::{Style, Term, style};
 use serde::Serialize;
 
 use crate::chunk::Chunk;
-use crate::search::Highlighter;
+use crate::search::{Highlighter, Marked};
 
 /// Width when the output is no terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -57,19 +57,16 @@ pub(super) fn place(chunk: &Chunk, path: &str) -> String {
 
 /// The `n_lines` lines of a chunk that hold most of the words asked for, numbered, with the words marked.
 pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) -> Vec<String> {
-    let lines: Vec<&str> = chunk.text.lines().collect();
-    let marks: Vec<_> = lines.iter().map(|l| words.ranges(l)).collect();
-    let n = n_lines.min(lines.len());
-    // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
-    let score = |start: usize| marks[start..start + n].iter().map(Vec::len).sum::<usize>() * 2 + usize::from(start == 0);
-    let start = (0..=lines.len() - n).max_by_key(|s| (score(*s), std::cmp::Reverse(*s))).unwrap_or(0);
-    let first = chunk.metadata.start_line.unwrap_or(1) as usize;
+    let text = Marked::new(&chunk.text, words);
+    let (before, lines) = text.window(n_lines);
+    let first = chunk.metadata.start_line.unwrap_or(1) as usize + before;
     let room = width().saturating_sub(8);
     let numbered = chunk.metadata.start_line.is_some();
-    (start..start + n)
-        .map(|i| {
-            let text = marked(lines[i], &marks[i], room);
-            if numbered { format!("{} {text}", style(format!("{:>6}", first + i)).dim()) } else { format!("       {text}") }
+    (first..)
+        .zip(lines)
+        .map(|(number, (line, marks))| {
+            let text = marked(line, marks, room);
+            if numbered { format!("{} {text}", style(format!("{number:>6}")).dim()) } else { format!("       {text}") }
         })
         .collect()
 }

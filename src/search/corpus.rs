@@ -63,6 +63,24 @@ impl Corpus {
         Ok(rank::exact(self, &Query::new(query), found, filter, limit)?)
     }
 
+    /// Ranks by meaning alone. `vector`: as in [`Corpus::search`].
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn search_by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        Ok(rank::by_meaning(self, vector, None, filter, limit)?)
+    }
+
+    /// What is nearest in meaning to a chunk, in other files than its own. `None` when the chunk is unknown or has no vector.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
+        let row = self.rows.iter().position(|c| c.as_ref().is_some_and(|c| &*c.id == id));
+        let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(row)?))) else { return Ok(None) };
+        Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?))
+    }
+
     pub(super) fn chunk(&self, slot: Slot) -> Option<&Arc<Chunk>> {
         self.rows.get(slot as usize)?.as_ref()
     }

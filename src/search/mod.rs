@@ -13,6 +13,7 @@ mod files;
 mod filter;
 mod query;
 mod rank;
+mod snippet;
 mod text;
 mod tokens;
 mod vector;
@@ -21,6 +22,7 @@ pub use corpus::{Corpus, CorpusBuilder, SearchError, VectorSource};
 pub use filter::Filter;
 pub use query::Query;
 pub use rank::{Hit, Results, Term, WEIGHTS};
+pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;
 

@@ -134,6 +134,28 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
     Ok(Results { hits, total })
 }
 
+/// Ranks by the chunk of each file that is nearest to a vector; the file `without` is left out.
+pub(super) fn by_meaning(
+    corpus: &Corpus,
+    vector: &[f32],
+    without: Option<u32>,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Results, TextError> {
+    let no_words = Query::new("");
+    let ranking = Ranking::new(corpus, &no_words, vector, filter)?;
+    let mut files: Vec<(f32, &File)> = (0..)
+        .zip(&corpus.files)
+        .filter(|(at, _)| Some(*at) != without)
+        .map(|(_, file)| (ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max), &**file))
+        .filter(|(nearest, _)| *nearest >= MIN_COSINE)
+        .collect();
+    files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
+    let term = |cosine: f32| Term { feature: "chunk_meaning", value: f64::from(cosine), weight: 1.0 };
+    let hits = files.iter().take(limit).filter_map(|(cosine, file)| ranking.hit(file, f64::from(*cosine), vec![term(*cosine)]));
+    Ok(Results { hits: hits.collect(), total: files.len() })
+}
+
 /// One query against one corpus.
 struct Ranking<'a> {
     corpus: &'a Corpus,

@@ -216,3 +216,21 @@ fn exact_queries_take_phrases_fields_and_exclusion() {
         assert!(message.contains(says) && message.contains("field:word"), "{bad}: {message}");
     }
 }
+
+#[test]
+fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
+    let chunks: Vec<Chunk> = ["lock file write", "lock file", "cache tables", "lock file write now"]
+        .iter()
+        .enumerate()
+        .map(|(i, t)| chunk(3 * i, t, 0))
+        .collect();
+    let corpus = fresh(&chunks);
+    let found = corpus.search_by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
+    assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c0", "c9"]);
+    assert!(found.hits.iter().all(|h| h.terms.len() == 1 && h.terms[0].feature == "chunk_meaning"));
+    assert!(found.total >= 3);
+    let related = corpus.related("c0", &Filter::default(), 9).unwrap().unwrap();
+    assert_eq!(&*related.hits[0].chunk.id, "c9");
+    assert!(related.hits.iter().all(|h| &*h.chunk.id != "c0"), "not itself");
+    assert!(corpus.related("nobody", &Filter::default(), 9).unwrap().is_none());
+}

@@ -248,8 +248,10 @@ fn stem(stemmer: Stemmer, word: &str) -> String {
 /// Finds the words of a query, in any of their forms, in the text of results.
 pub struct Highlighter {
     analyzer: Analyzer,
-    /// Canonical words.
+    /// Canonical words; the words themselves when `exact`.
     wanted: HashSet<String>,
+    /// Other forms of a word are other words.
+    exact: bool,
 }
 
 impl Highlighter {
@@ -259,14 +261,42 @@ impl Highlighter {
         let mut analyzer = Analyzer::default();
         let words = runs(query).flat_map(|r| r.parts).map(|part| lower(&query[part])).filter(|w| !super::query::is_stop_word(w));
         let wanted = words.map(|w| analyzer.canonical(&w)).collect();
-        Self { analyzer, wanted }
+        Self { analyzer, wanted, exact: false }
+    }
+
+    /// For the words of a query in exact syntax: those that must be there, as they are written.
+    #[must_use]
+    pub fn exact(query: &str) -> Self {
+        let mut wanted = HashSet::new();
+        let mut excluded = false;
+        for item in items(query) {
+            let word = item.trim_start_matches('(');
+            let excludes = std::mem::replace(&mut excluded, word == "NOT");
+            if excludes || word.starts_with('-') || matches!(word, "OR" | "AND" | "NOT") {
+                continue;
+            }
+            let word = word.trim_start_matches('+');
+            let word = word.split_once(':').filter(|(field, _)| field.chars().all(|c| c.is_ascii_lowercase())).map_or(word, |(_, w)| w);
+            wanted.extend(runs(word).flat_map(|r| r.parts).map(|part| lower(&word[part])));
+        }
+        Self { analyzer: Analyzer::default(), wanted, exact: true }
     }
 
     /// Byte ranges of `text` that a reader should see marked, in order.
     pub fn ranges(&mut self, text: &str) -> Vec<Range<usize>> {
         let parts = runs(text).flat_map(|r| r.parts);
-        parts.filter(|part| self.wanted.contains(&self.analyzer.canonical(&lower(&text[part.clone()])))).collect()
+        let mut form = |word: String| if self.exact { word } else { self.analyzer.canonical(&word) };
+        parts.filter(|part| self.wanted.contains(&form(lower(&text[part.clone()])))).collect()
     }
+}
+
+/// A query cut at white space outside quotes.
+fn items(query: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    query.split(move |c: char| {
+        quoted ^= c == '"';
+        c.is_whitespace() && !quoted
+    })
 }
 
 #[cfg(test)]
@@ -329,5 +359,13 @@ mod tests {
         let text = "fn loadChunks() { loader.compare() }";
         let marked: Vec<&str> = Highlighter::new("how are chunks loaded").ranges(text).into_iter().map(|r| &text[r]).collect();
         assert_eq!(marked, ["load", "Chunks", "loader"]);
+    }
+
+    #[test]
+    fn an_exact_query_highlights_what_it_wants_and_only_that() {
+        let text = "name load loaded lock slow fast or path";
+        let marked = |q: &str| Highlighter::exact(q).ranges(text).into_iter().map(|r| &text[r]).collect::<Vec<_>>();
+        assert_eq!(marked("name:load -lock -\"slow fast\""), ["load"]);
+        assert_eq!(marked("(load OR +\"slow fast\") NOT path"), ["load", "slow", "fast"]);
     }
 }

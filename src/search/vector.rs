@@ -54,6 +54,14 @@ impl VectorTable {
         self.set(slot, |_| None);
     }
 
+    /// The vector of a slot, `[f32; dimensions]`, L2-normalised but for rounding; `None` where there is none.
+    pub(super) fn get(&self, slot: usize) -> Option<Vec<f32>> {
+        let (block, row) = (self.blocks.get(slot / BLOCK_ROWS)?, slot % BLOCK_ROWS);
+        let scale = block.scales[row];
+        let components = &block.components[row * self.dimensions..][..self.dimensions];
+        (scale != 0.0).then(|| components.iter().map(|c| f32::from(*c) * scale).collect())
+    }
+
     /// The cosine of `query` (L2-normalised) to every slot; 0 where there is no vector. Empty when the query has none.
     pub(super) fn cosines(&self, query: &[f32]) -> Vec<f32> {
         let largest = query.iter().fold(0f32, |m, x| m.max(x.abs()));

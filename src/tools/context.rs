@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, ToolError, tolerant};
+use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, Reloader, Snapshot};
 use crate::source::{self, DirectoryWatcher};
@@ -36,13 +36,11 @@ pub struct Context {
 /// How fresh the answer has to be. Part of the arguments of every tool.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct Wait {
-    /// Wait until the index has at least this generation (as an earlier reply stated it).
-    #[serde(default, deserialize_with = "tolerant::option")]
-    #[schemars(with = "u64", extend("minimum" = 0))]
+    /// Wait until the index has at least this generation (an earlier reply states it).
+    #[schemars(range(min = 0))]
     pub min_generation: Option<u64>,
-    /// Index what has changed until now first, and wait for it so many milliseconds at most (up to 60000). Pass it after editing files.
-    #[serde(default, deserialize_with = "tolerant::option")]
-    #[schemars(with = "u64", range(min = 0, max = 60000))]
+    /// After editing files: first index what changed, and wait up to so many milliseconds for it.
+    #[schemars(range(min = 0, max = 60000))]
     pub wait_ms: Option<u64>,
 }
 
@@ -53,11 +51,9 @@ pub struct Freshness {
     pub generation: u64,
     /// When that generation was written.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub indexed_at: Option<String>,
     /// The commit that is checked out.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "String")]
     pub head: Option<String>,
     /// Files known to have changed since.
     pub pending: usize,

@@ -1,7 +1,18 @@
 //! What agents and programs can ask: one file a tool, each with its arguments, its reply and the way from one to the
 //! other. No transport: the same tools answer over MCP and HTTP.
 
+mod budget;
 mod context;
+mod exact;
+mod files;
+mod filters;
+mod hits;
+mod outline;
+mod read;
+mod related;
+mod schema;
+mod search;
+mod status;
 mod tolerant;
 
 pub use context::{Context, Freshness, Taken, Wait};
@@ -11,12 +22,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::chunk::Cancel;
+use crate::embed::EmbedError;
+use crate::search::SearchError;
 
 /// A tool as a transport sees it.
 pub struct Tool {
@@ -34,7 +46,14 @@ pub struct Tool {
 }
 
 /// Every tool, in the order in which they are listed.
-pub const ALL: &[Tool] = &[];
+pub const ALL: &[Tool] = &[
+    Tool::of::<search::Args>(),
+    Tool::of::<exact::Args>(),
+    Tool::of::<related::Args>(),
+    Tool::of::<outline::Args>(),
+    Tool::of::<read::Args>(),
+    Tool::of::<status::Args>(),
+];
 
 /// What a tool answers: the same twice, for readers and for programs.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,13 +92,107 @@ pub enum ToolError {
     Cancelled,
 }
 
+impl From<SearchError> for ToolError {
+    fn from(e: SearchError) -> Self {
+        match e {
+            SearchError::Exact(e) => Self::Arguments(e.to_string()),
+            SearchError::Text(e) => Self::Failed(e.to_string()),
+        }
+    }
+}
+
+impl From<EmbedError> for ToolError {
+    fn from(e: EmbedError) -> Self {
+        Self::Failed(format!("the query has no vector: {e}; mode exact needs none"))
+    }
+}
+
+/// The arguments of a tool, and with them the tool.
+trait Question: DeserializeOwned + JsonSchema {
+    const NAME: &'static str;
+    const TITLE: &'static str;
+    const DESCRIPTION: &'static str;
+    type Reply: Reply;
+
+    fn answer(self, asked: Asked) -> Result<Self::Reply, ToolError>;
+}
+
+/// Where a question is asked.
+struct Asked<'a> {
+    context: &'a Context,
+    call: &'a Call,
+    /// What was odd about the arguments.
+    warnings: Vec<String>,
+}
+
+impl Asked<'_> {
+    /// Takes what is served now, with the warnings that the reply begins with.
+    fn take(&self, wait: &Wait) -> Result<Taken, ToolError> {
+        let mut taken = self.context.take(wait, self.call)?;
+        taken.warnings = self.warnings.iter().cloned().chain(taken.warnings).collect();
+        Ok(taken)
+    }
+}
+
+/// Which state of the repository a reply describes, and what to know of it. Part of every reply.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+struct State {
+    /// What the reply describes.
+    index: Freshness,
+    /// What to know before trusting the reply.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    warnings: Vec<String>,
+}
+
+/// Most warnings in one reply, and the characters of each.
+const MAX_WARNINGS: usize = 5;
+const MAX_WARNING: usize = 300;
+
+impl State {
+    fn new(index: Freshness, mut warnings: Vec<String>) -> Self {
+        if warnings.len() > MAX_WARNINGS {
+            let n_more = warnings.len() - (MAX_WARNINGS - 1);
+            warnings.truncate(MAX_WARNINGS - 1);
+            warnings.push(format!("and {n_more} more warnings: run `cortex status`"));
+        }
+        Self { index, warnings: warnings.iter().map(|w| budget::cut(w, MAX_WARNING)).collect() }
+    }
+}
+
 /// A reply that can be read and parsed.
 trait Reply: Serialize + JsonSchema {
+    fn state(&self) -> &State;
+
     /// For a reader, with as few words as will do.
-    fn text(&self) -> String;
+    fn lines(&self) -> Vec<String>;
+
+    /// All of it: warnings, which must be seen, come first.
+    fn text(&self) -> String {
+        let State { index, warnings } = self.state();
+        let mut freshness = vec![format!("generation {}", index.generation)];
+        freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
+        if index.pending > 0 {
+            freshness.push(format!("{} pending", count(index.pending, "file")));
+        }
+        let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
+        lines.extend(self.lines());
+        lines.push(freshness.join(" · "));
+        lines.join("\n")
+    }
 }
 
 impl Tool {
+    const fn of<Q: Question>() -> Self {
+        Self {
+            name: Q::NAME,
+            title: Q::TITLE,
+            description: Q::DESCRIPTION,
+            input_schema: schema::input::<Q>,
+            output_schema: schema::output::<Q::Reply>,
+            run: answer::<Q>,
+        }
+    }
+
     /// The tool with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
@@ -99,21 +212,24 @@ impl Tool {
     }
 }
 
-/// Reads the arguments, runs the tool, writes the reply. `A` and `R` are a tool's arguments and reply.
-fn answer<A: DeserializeOwned, R: Reply>(arguments: Value, run: impl FnOnce(A) -> Result<R, ToolError>) -> Result<Answer, ToolError> {
-    let arguments = if arguments.is_null() { Value::Object(Map::new()) } else { arguments };
-    let arguments =
-        serde_json::from_value(arguments).map_err(|e| ToolError::Arguments(format!("the arguments are not understood: {e}")))?;
-    let reply = run(arguments)?;
+/// Reads the arguments, asks, writes the reply.
+fn answer<Q: Question>(context: &Context, call: &Call, arguments: Value) -> Result<Answer, ToolError> {
+    let (arguments, warnings) = tolerant::read(arguments, &schema::input::<Q>())?;
+    let question = Q::deserialize(arguments).map_err(|e| ToolError::Arguments(format!("the arguments are not understood: {e}")))?;
+    let reply = question.answer(Asked { context, call, warnings })?;
     let structured = serde_json::to_value(&reply).map_err(|e| ToolError::Failed(format!("the reply cannot be written: {e}")))?;
     Ok(Answer { text: reply.text(), structured })
 }
 
-/// The schema of a type, without references and without a union where a value may be left out.
-fn schema<T: JsonSchema>() -> Map<String, Value> {
-    let settings = SchemaSettings::draft2020_12().with(|s| s.inline_subschemas = true);
-    match settings.into_generator().into_root_schema_for::<T>().to_value() {
-        Value::Object(map) => map,
-        _ => Map::new(),
-    }
+/// `1 file`, `2 files`.
+fn count(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
+
+/// Text from a repository on a line of its own: nothing in it breaks the line.
+fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+}
+
+#[cfg(test)]
+mod tests;

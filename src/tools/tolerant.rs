@@ -1,40 +1,140 @@
 //! Arguments as agents write them: numbers as strings, one value where a list is expected, an empty string for nothing.
+//!
+//! The schema that a tool shows is what its arguments are read by, so that the two cannot differ; and every argument can
+//! be read from a string, as the query of a URL gives it.
 
-use std::fmt::Display;
-use std::str::FromStr;
+use serde_json::{Map, Value};
 
-use serde::de::{DeserializeOwned, Error};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use super::ToolError;
 
-/// A value, or its text.
-pub(super) fn option<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned + FromStr<Err: Display>,
-{
-    match Value::deserialize(deserializer)? {
-        Value::Null => Ok(None),
-        Value::String(text) if text.trim().is_empty() => Ok(None),
-        Value::String(text) => text.trim().parse().map(Some).map_err(|e| D::Error::custom(format!("`{text}`: {e}"))),
-        value => serde_json::from_value(value).map(Some).map_err(D::Error::custom),
+/// Less similar names are not proposed.
+const MIN_SIMILARITY: f64 = 0.5;
+
+/// What is out of range here is taken as the bound: an error would help nobody.
+const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
+
+/// The arguments as the schema wants them, and what was odd about them.
+pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), ToolError> {
+    let given = match arguments {
+        Value::Null => Map::new(),
+        Value::Object(given) => given,
+        Value::String(text) => serde_json::from_str(&text).map_err(|_| not_an_object())?,
+        _ => return Err(not_an_object()),
+    };
+    let nothing = Map::new();
+    let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
+    let (mut out, mut warnings) = (Map::new(), Vec::new());
+    for (name, value) in given {
+        let Some(property) = properties.get(&name) else {
+            warnings.push(unknown(&name, properties));
+            continue;
+        };
+        if value.is_null() || value.as_str().is_some_and(|s| s.trim().is_empty()) {
+            continue;
+        }
+        out.insert(name.clone(), fit(&name, value, property)?);
+    }
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    if let Some(missing) = required.into_iter().find(|name| !out.contains_key(*name)) {
+        return Err(ToolError::Arguments(format!("{missing} is missing: {}", text_of(&properties[missing], "description"))));
+    }
+    Ok((Value::Object(out), warnings))
+}
+
+fn not_an_object() -> ToolError {
+    ToolError::Arguments("the arguments are not understood: give an object like {\"query\": \"…\"}".into())
+}
+
+fn unknown(name: &str, properties: &Map<String, Value>) -> String {
+    let similar = |known: &String| strsim::jaro_winkler(name, known);
+    let nearest = properties.keys().max_by(|a, b| similar(a).total_cmp(&similar(b))).filter(|k| similar(k) >= MIN_SIMILARITY);
+    let advice = nearest.map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
+    format!("there is no argument `{}`, so it was not looked at{advice}", super::budget::cut(name, 40))
+}
+
+/// A value as its property wants it.
+fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
+    let wrong = |what: &str| {
+        let shown = value.as_str().map_or_else(|| value.to_string(), |s| format!("`{s}`"));
+        Err(ToolError::Arguments(format!("{name} is {}: give {what}", super::budget::cut(&shown, 60))))
+    };
+    match text_of(property, "type") {
+        "integer" => {
+            let (min, max) = (number(property, "minimum").unwrap_or(0), number(property, "maximum"));
+            let what = max.map_or_else(|| format!("a whole number from {min}"), |max| format!("{min} to {max}"));
+            match integer(&value) {
+                Some(n) if CLAMPED.contains(&name) => Ok(n.clamp(min, max.unwrap_or(n)).into()),
+                Some(n) if n >= min && max.is_none_or(|max| n <= max) => Ok(n.into()),
+                _ => wrong(&what),
+            }
+        }
+        "boolean" => match scalar(&value).unwrap_or_default().to_lowercase().as_str() {
+            "true" | "1" | "yes" | "on" => Ok(true.into()),
+            "false" | "0" | "no" | "off" => Ok(false.into()),
+            _ => wrong("true or false"),
+        },
+        "array" => {
+            let item = |v: Value| fit(name, v, property.get("items").unwrap_or(&Value::Null));
+            Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))
+        }
+        _ => {
+            let Some(text) = scalar(&value) else { return wrong("a string") };
+            let Some(values) = property.get("enum").and_then(Value::as_array) else { return Ok(text.into()) };
+            let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
+            match values.iter().find(|v| v.eq_ignore_ascii_case(text.trim())) {
+                Some(v) => Ok((*v).into()),
+                None => wrong(&format!("one of {}", values.join(", "))),
+            }
+        }
+    }
+}
+
+fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn number(property: &Value, key: &str) -> Option<u64> {
+    property.get(key).and_then(Value::as_u64)
+}
+
+/// A whole number, also as text or as `10.0`.
+fn integer(value: &Value) -> Option<u64> {
+    let text = scalar(value)?;
+    let text = text.trim();
+    text.strip_suffix(".0").unwrap_or(text).parse().ok()
+}
+
+/// A single value as text.
+fn scalar(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(n) => Some(n.to_string()),
+        Value::Bool(b) => Some(b.to_string()),
+        _ => None,
     }
 }
 
 /// A list, a single value, or a list written as text (JSON, or separated by commas).
-pub(super) fn list<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: DeserializeOwned,
-{
-    let values = match Value::deserialize(deserializer)? {
-        Value::Null => Vec::new(),
-        Value::Array(values) => values,
+fn list(value: Value) -> Vec<Value> {
+    match value {
+        Value::Array(values) => values.into_iter().filter(|v| !v.is_null()).collect(),
         Value::String(text) => match serde_json::from_str(&text) {
             Ok(Value::Array(values)) => values,
-            _ => text.split(',').map(str::trim).filter(|t| !t.is_empty()).map(Value::from).collect(),
+            _ => commas(&text).map(str::trim).filter(|t| !t.is_empty()).map(Value::from).collect(),
         },
         value => vec![value],
-    };
-    values.into_iter().map(|v| serde_json::from_value(v).map_err(D::Error::custom)).collect()
+    }
+}
+
+/// Cuts at commas; those of `*.{rs,toml}` do not cut.
+fn commas(text: &str) -> impl Iterator<Item = &str> {
+    let mut depth = 0usize;
+    text.split(move |c| {
+        match c {
+            '{' => depth += 1,
+            '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        c == ',' && depth == 0
+    })
 }

@@ -16,3 +16,4 @@ mod regressions;
 mod search;
 mod search_output;
 mod skip;
+mod tools_snapshot;

@@ -1,0 +1,64 @@
+//! What may be found, as arguments.
+
+use std::collections::BTreeSet;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::Deserialize;
+
+use super::ToolError;
+use crate::chunk::{ChunkSet, ChunkType};
+use crate::config::globs;
+use crate::search::Filter;
+
+/// Kinds of chunks. Part of the arguments of the tools that find chunks.
+#[derive(Default, Deserialize, JsonSchema)]
+pub(super) struct Kinds {
+    /// Only chunks of these types.
+    #[serde(default)]
+    #[schemars(schema_with = "types")]
+    types: Vec<ChunkType>,
+    /// Only these languages: rust, python, markdown …
+    #[serde(default)]
+    languages: Vec<String>,
+}
+
+/// Where and what. Part of the arguments of the tools that search.
+#[derive(Default, Deserialize, JsonSchema)]
+pub(super) struct Filters {
+    #[serde(flatten)]
+    kinds: Kinds,
+    /// Only files that match one of these globs: src/**, *.rs, docs
+    #[serde(default)]
+    path: Vec<String>,
+    /// Only chunks with all of these tags.
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+fn types(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string", "enum": ChunkType::ALL.map(ChunkType::as_str)}})
+}
+
+impl Kinds {
+    pub(super) fn filter(&self) -> Filter {
+        Filter { types: self.types.clone(), languages: self.languages.iter().map(|l| l.to_lowercase()).collect(), ..Filter::default() }
+    }
+}
+
+impl Filters {
+    pub(super) fn filter(&self) -> Result<Filter, ToolError> {
+        let paths = globs(&self.path).map_err(|e| ToolError::Arguments(format!("path: {e}")))?;
+        Ok(Filter { paths, tags: self.tags.clone(), ..self.kinds.filter() })
+    }
+}
+
+/// A warning of languages that nothing here is written in.
+pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<String> {
+    if filter.languages.is_empty() {
+        return None;
+    }
+    let there: BTreeSet<&str> = chunks.all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
+    let unknown: Vec<&str> = filter.languages.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
+    (!unknown.is_empty())
+        .then(|| format!("nothing here is written in {}; there are {}", unknown.join(", "), Vec::from_iter(there).join(", ")))
+}

@@ -1,0 +1,84 @@
+//! JSON schemas of arguments and replies, as plain as clients like them: no references, no unions, no formats.
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value};
+
+/// The schema of arguments.
+pub(super) fn input<T: JsonSchema>() -> Map<String, Value> {
+    plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of a reply.
+pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
+    let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize());
+    schema.values_mut().for_each(drop_trivial);
+    schema
+}
+
+fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
+    let mut schema = settings.with(|s| s.inline_subschemas = true).into_generator().into_root_schema_for::<T>().to_value();
+    simplify(&mut schema);
+    match schema {
+        // What the whole is, the tool's own description says.
+        Value::Object(mut map) => {
+            map.remove("description");
+            map
+        }
+        _ => Map::new(),
+    }
+}
+
+/// That a count is not negative says nothing to a reader, nor what an entry is whose list is described.
+fn drop_trivial(value: &mut Value) {
+    match value {
+        Value::Object(map) => {
+            if map.get("minimum") == Some(&Value::from(0)) {
+                map.remove("minimum");
+            }
+            if let Some(Value::Object(items)) = map.get_mut("items") {
+                items.remove("description");
+            }
+            map.values_mut().for_each(drop_trivial);
+        }
+        Value::Array(values) => values.iter_mut().for_each(drop_trivial),
+        _ => {}
+    }
+}
+
+/// What may be left out is not also `null`, a default of nothing is none, and what only generators of code read goes.
+fn simplify(schema: &mut Value) {
+    let Value::Object(map) = schema else { return };
+    for key in ["$schema", "title", "format"] {
+        map.remove(key);
+    }
+    if map.get("default").is_some_and(|d| d.is_null() || d == &Value::from("") || d.as_array().is_some_and(Vec::is_empty)) {
+        map.remove("default");
+    }
+    if let Some(Value::Array(types)) = map.get_mut("type") {
+        types.retain(|t| t != "null");
+        if let [one] = &types[..] {
+            let one = one.clone();
+            map.insert("type".into(), one);
+        }
+    }
+    if let Some(Value::Array(values)) = map.get_mut("enum") {
+        values.retain(|v| !v.is_null());
+    }
+    if let Some(Value::Array(mut any)) = map.remove("anyOf") {
+        any.retain(|s| s.get("type") != Some(&Value::from("null")));
+        if let Some(Value::Object(one)) = any.pop() {
+            let description = map.remove("description");
+            map.extend(one);
+            map.extend(description.map(|d| ("description".into(), d)));
+        }
+    }
+    if let Some(Value::Object(properties)) = map.get_mut("properties") {
+        properties.values_mut().for_each(simplify);
+    }
+    for key in ["items", "additionalProperties"] {
+        if let Some(inner) = map.get_mut(key) {
+            simplify(inner);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! `cortex_status`: what is indexed, and how keeping it up to date goes.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Question, Reply, State, ToolError, Wait, count};
+use crate::chunk::ChunkType;
+use crate::index::Watching;
+use crate::store::Activity;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    #[serde(flatten)]
+    wait: Wait,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StatusReply {
+    /// Of the project.
+    root: String,
+    /// Of Cortex.
+    version: &'static str,
+    /// Indexed files.
+    files: usize,
+    /// Their chunks.
+    chunks: usize,
+    /// Chunks by type.
+    chunk_types: BTreeMap<&'static str, usize>,
+    /// Files by language.
+    languages: BTreeMap<String, usize>,
+    /// What makes the vectors.
+    embedder: String,
+    /// How loading of new generations goes.
+    reload: Reloads,
+    /// How indexing goes.
+    indexing: Indexing,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// How loading of new generations goes.
+#[derive(Serialize, JsonSchema)]
+struct Reloads {
+    /// That ended well.
+    successful: u64,
+    /// That did not.
+    failed: u64,
+    /// That found something new.
+    published: u64,
+    /// Milliseconds.
+    last_duration_ms: f64,
+    /// Of the last one, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
+}
+
+/// How indexing goes.
+#[derive(Serialize, JsonSchema)]
+struct Indexing {
+    /// This process follows the source tree.
+    leads: bool,
+    /// How changes are noticed.
+    watching: String,
+    /// Runs of this process that wrote a generation.
+    runs: u64,
+    /// Files done in the run under way.
+    done: usize,
+    /// Files to do in it; 0 when none is under way.
+    total: usize,
+    /// Changed paths that wait for the next run.
+    queued: usize,
+    /// Of the last one, if it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_error: Option<String>,
+}
+
+impl Question for Args {
+    const NAME: &'static str = "cortex_status";
+    const TITLE: &'static str = "State of the index";
+    const DESCRIPTION: &'static str = "What is indexed (files, languages, chunks), how fresh it is, and whether indexing is under way or failing. \
+Use it when results look incomplete or stale, or with wait_ms to have changes indexed before searching.";
+    type Reply = StatusReply;
+
+    fn answer(self, asked: Asked) -> Result<StatusReply, ToolError> {
+        let taken = asked.take(&self.wait)?;
+        let chunks = taken.snapshot.code().corpus.chunks();
+        let mut languages: BTreeMap<String, usize> = BTreeMap::new();
+        for path in chunks.files() {
+            let language = chunks.by_file(path).find_map(|c| c.metadata.language.clone());
+            *languages.entry(language.unwrap_or_else(|| "unknown".into())).or_default() += 1;
+        }
+        let metrics = asked.context.manager.metrics();
+        let service = asked.context.indexing.as_ref().map(crate::index::IndexingService::status);
+        let Activity { done, total, queued } = Activity::read(&asked.context.layout);
+        let watching = match service.as_ref().map(|s| &s.watching) {
+            None => "not by this process: it only serves".into(),
+            Some(Watching::Elsewhere) => "by another process, or not yet".into(),
+            Some(Watching::Events(n)) => {
+                format!("by events from {}", if *n == 1 { "1 directory".into() } else { format!("{n} directories") })
+            }
+            Some(Watching::Polling(why)) => format!("by looking now and then: {why}"),
+        };
+        let service = service.unwrap_or_default();
+        Ok(StatusReply {
+            root: asked.context.layout.root().display().to_string(),
+            version: env!("CARGO_PKG_VERSION"),
+            files: chunks.files().count(),
+            chunks: chunks.len(),
+            chunk_types: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
+            languages,
+            embedder: asked.context.manager.embedder().id().to_string(),
+            reload: Reloads {
+                successful: metrics.n_successful,
+                failed: metrics.n_failed,
+                published: metrics.n_published,
+                last_duration_ms: (metrics.last_duration.as_secs_f64() * 10_000.0).round() / 10.0,
+                last_error: metrics.last_error,
+            },
+            indexing: Indexing {
+                leads: service.leads,
+                watching,
+                runs: service.n_runs,
+                done,
+                total,
+                queued,
+                last_error: service.last_error,
+            },
+            state: State::new(taken.index, taken.warnings),
+        })
+    }
+}
+
+impl Reply for StatusReply {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let list = |counts: Vec<(&str, usize)>| {
+            let mut counts: Vec<_> = counts.into_iter().filter(|c| c.1 > 0).collect();
+            counts.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
+            counts.into_iter().map(|(what, n)| format!("{n} {what}")).collect::<Vec<_>>().join(", ")
+        };
+        let types = list(self.chunk_types.iter().map(|(k, n)| (*k, *n)).collect());
+        let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect());
+        let (r, i) = (&self.reload, &self.indexing);
+        let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
+        let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
+        let leads = if i.leads { "this process leads" } else { "this process does not lead" };
+        vec![
+            format!("cortex {} in {}", self.version, self.root),
+            format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
+            format!("embedder {}", self.embedder),
+            format!(
+                "reloads {} ({} published, {} failed), last {} ms{}",
+                r.successful,
+                r.published,
+                r.failed,
+                r.last_duration_ms,
+                error(&r.last_error)
+            ),
+            format!(
+                "indexing: {leads}, changes noticed: {}, {} runs{at_work}, {} queued{}",
+                i.watching,
+                i.runs,
+                i.queued,
+                error(&i.last_error)
+            ),
+        ]
+    }
+}

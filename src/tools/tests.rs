@@ -1,0 +1,509 @@
+use std::fs;
+use std::path::Path;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::embed::{Embedder, StaticModel};
+use crate::index::chunk_file;
+use crate::live::{ChunkManager, Reloader};
+use crate::store::{ChunkFiles, Layout};
+
+struct Project {
+    dir: tempfile::TempDir,
+    context: Context,
+}
+
+const LOCK: &str = "/// Takes the write lock.\npub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);\n    file.lock();\n    Lock { file }\n}\n\n\
+/// A lock that is held.\npub struct Lock {\n    file: File,\n}\n\nimpl Lock {\n    /// Gives it back.\n    pub fn release(self) {\n        self.file.unlock();\n    }\n}\n";
+const CACHE: &str = "/// Remembers \"vectors\".\npub struct VectorCache {\n    entries: Vec<u8>,\n}\n\nimpl VectorCache {\n    pub fn clear(&mut self) {\n        \
+self.entries.clear();\n    }\n}\n";
+const GUIDE: &str = "# Guide\n\nHow to use it.\n\n## Locks\n\nThe write lock is taken before files are written, and released afterwards.\n";
+
+fn project() -> Project {
+    with_files(&[
+        ("src/lock.rs", LOCK),
+        ("src/deep/cache.rs", CACHE),
+        ("docs/guide.md", GUIDE),
+        ("tool.py", "def write_lock():\n    return open('lock')\n"),
+    ])
+}
+
+fn with_files(files: &[(&str, &str)]) -> Project {
+    let project = empty();
+    for (path, text) in files {
+        project.write(path, text);
+    }
+    project.publish(&files.iter().flat_map(|(path, text)| chunk_file(path, text)).collect::<Vec<_>>());
+    project
+}
+
+fn empty() -> Project {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::at(dir.path());
+    layout.create().unwrap();
+    let model = StaticModel::bundled();
+    let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
+    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed)], model).unwrap());
+    let reloader = Reloader::spawn(manager.clone(), |_| ()).unwrap();
+    Project { dir, context: Context { layout, manager, reloader, indexing: None, watcher: None } }
+}
+
+impl Project {
+    fn write(&self, path: &str, text: &str) {
+        let path = self.dir.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    /// As another program would.
+    fn publish(&self, chunks: &[Chunk]) {
+        for t in ChunkType::ALL {
+            let body: Vec<String> = chunks.iter().filter(|c| c.chunk_type == t).map(Chunk::to_json).collect();
+            fs::write(self.context.layout.chunk_file(t), format!("{{\"chunks\": [{}]}}", body.join(",\n"))).unwrap();
+        }
+        self.context.manager.reload(&Cancel::new(false)).unwrap();
+    }
+
+    fn ask(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+        let tool = Tool::named(tool).unwrap();
+        let answer = tool.call(&self.context, &Call::default(), arguments)?;
+        accepts(&Value::Object((tool.output_schema)()), &answer.structured, tool.name);
+        Ok(answer)
+    }
+
+    fn get(&self, tool: &str, arguments: Value) -> Answer {
+        self.ask(tool, arguments).unwrap()
+    }
+
+    fn error(&self, tool: &str, arguments: Value) -> String {
+        self.ask(tool, arguments).unwrap_err().to_string()
+    }
+}
+
+/// Clients check a reply by the schema; so does every test here.
+fn accepts(schema: &Value, value: &Value, at: &str) {
+    let is = match text(&schema["type"]) {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        other => panic!("{at}: type `{other}`"),
+    };
+    assert!(is, "{at}: {value} is no {}", schema["type"]);
+    for required in schema["required"].as_array().into_iter().flatten() {
+        assert!(value.get(required.as_str().unwrap()).is_some(), "{at}: {required} is missing");
+    }
+    for (key, inner) in value.as_object().into_iter().flatten() {
+        let property = schema["properties"].get(key).or_else(|| schema.get("additionalProperties"));
+        accepts(property.unwrap_or_else(|| panic!("{at}: `{key}` is not in the schema")), inner, key);
+    }
+    for inner in value.as_array().into_iter().flatten() {
+        accepts(&schema["items"], inner, at);
+    }
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
+}
+
+fn paths(answer: &Answer) -> Vec<&str> {
+    answer.structured["results"].as_array().unwrap().iter().map(|r| text(&r["path"])).collect()
+}
+
+fn warnings(answer: &Answer) -> String {
+    answer.structured["warnings"].to_string()
+}
+
+#[test]
+fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
+    let p = project();
+    let a = p.get("cortex_search", json!({"query": "where is the write lock taken", "languages": "rust"}));
+    let first = &a.structured["results"][0];
+    assert_eq!((text(&first["path"]), text(&first["language"]), &first["start_line"]), ("src/lock.rs", "rust", &json!(1)));
+    assert!(text(&first["snippet"]).contains("pub fn acquire_lock"), "{first}");
+    assert!(a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"), "{}", a.text);
+    let generation = a.structured["index"]["generation"].as_u64().unwrap();
+    assert!(generation > 0 && a.text.ends_with(&format!("\ngeneration {generation}")), "{}", a.text);
+    assert_eq!(a.structured.get("warnings"), None);
+}
+
+#[test]
+fn modes_differ_and_stats_and_explanations_come_when_asked_for() {
+    let p = project();
+    let a = p.get("cortex_search", json!({"query": "write lock", "mode": "Semantic", "explain": "true", "include_stats": 1}));
+    let terms = a.structured["results"][0]["explain"].as_array().unwrap();
+    assert!(terms.len() == 1 && terms[0]["feature"] == "chunk_meaning", "{terms:?}");
+    assert!(a.structured["stats"]["chunks"].as_u64().unwrap() > 4 && a.text.contains("searched"), "{}", a.text);
+    let a = p.get("cortex_search", json!({"query": "\"vectors\"", "mode": "exact"}));
+    assert_eq!(paths(&a), ["src/deep/cache.rs"]);
+    assert!(a.text.contains("«vectors»"), "{}", a.text);
+    assert_eq!(a.structured.get("stats"), None);
+}
+
+#[test]
+fn exact_counts_chunks_marks_words_and_explains_its_syntax() {
+    let p = project();
+    let a = p.get("cortex_exact", json!({"query": "\"write lock\"", "limit": "1"}));
+    assert_eq!(a.structured["results"].as_array().unwrap().len(), 1);
+    assert!(a.structured["total"].as_u64().unwrap() >= 3, "{}", a.text);
+    assert!(text(&a.structured["results"][0]["snippet"]).contains("«write»"), "{}", a.text);
+    let e = p.error("cortex_exact", json!({"query": "(lock"}));
+    assert!(e.contains("not well-formed") && e.contains("field:word"), "{e}");
+    let a = p.get("cortex_exact", json!({"query": "lock", "types": "documentation", "path": ["docs/**"]}));
+    assert_eq!(paths(&a), ["docs/guide.md"]);
+}
+
+#[test]
+fn pages_follow_one_another_and_tell_when_the_index_changed_between_them() {
+    let p = project();
+    let ask = |cursor: Value| p.get("cortex_search", json!({"query": "lock", "limit": 1, "cursor": cursor}));
+    let (mut seen, mut cursor) = (Vec::new(), Value::Null);
+    loop {
+        let a = ask(cursor);
+        seen.extend(paths(&a).iter().map(ToString::to_string));
+        cursor = a.structured["next_cursor"].clone();
+        if cursor.is_null() {
+            break;
+        }
+        assert!(a.text.contains(&format!("more: cursor {}", text(&cursor))), "{}", a.text);
+    }
+    let all = p.get("cortex_search", json!({"query": "lock"}));
+    assert_eq!(seen, paths(&all));
+    assert!(seen.len() > 2);
+    let first = ask(Value::Null).structured["next_cursor"].clone();
+    p.publish(&chunk_file("src/lock.rs", LOCK));
+    let a = ask(first);
+    assert!(warnings(&a).contains("the index changed") && a.text.starts_with("warning: "), "{}", a.text);
+    for bad in ["x", "1.", "g.1", "-1.2"] {
+        let e = p.error("cortex_search", json!({"query": "lock", "cursor": bad}));
+        assert!(e.contains("next_cursor"), "{e}");
+    }
+    assert!(ask(json!("1.ffffffffffffffff")).text.contains("no more results"));
+}
+
+#[test]
+fn arguments_are_read_as_agents_write_them() {
+    let p = project();
+    let a = p.get(
+        "cortex_search",
+        json!({"query": "lock", "limit": "2", "types": "definitions,Documentation", "languages": "Rust, markdown", "path": "*.{rs,md}", "tags": "", "cursor": "",
+            "max_tokens": "900000", "wait_ms": "0", "explain": "no", "mode": null}),
+    );
+    assert_eq!(paths(&a).len(), 2);
+    let same = p.get("cortex_search", Value::from("{\"query\": \"lock\", \"limit\": 2.0, \"types\": \"[\\\"definitions\\\"]\"}"));
+    assert_eq!(paths(&same).len(), 2);
+    for (arguments, says) in [
+        (json!({"query": "x", "limit": 500}), "limit is 500: give 1 to 100"),
+        (json!({"query": "x", "limit": "many"}), "limit is `many`: give 1 to 100"),
+        (json!({"query": "x", "types": "code"}), "types is `code`: give one of symbols, definitions, data, documentation"),
+        (json!({"query": "x", "mode": "fast"}), "mode is `fast`: give one of hybrid, semantic, exact"),
+        (json!({"query": "x", "explain": "perhaps"}), "explain is `perhaps`: give true or false"),
+        (json!({"query": "x", "path": "src/["}), "path: `src/[` is not a glob"),
+        (json!({"query": "  "}), "query is missing: A question"),
+        (json!({"query": {"a": 1}}), "query is {\"a\":1}: give a string"),
+        (json!([1]), "give an object"),
+    ] {
+        let e = p.error("cortex_search", arguments);
+        assert!(e.contains(says), "{e}");
+    }
+}
+
+#[test]
+fn unknown_arguments_and_languages_are_told_and_harm_nothing() {
+    let p = project();
+    let a = p.get("cortex_search", json!({"query": "lock", "langauges": "rust", "k": 3}));
+    assert!(!paths(&a).is_empty());
+    assert!(warnings(&a).contains("did you mean `languages`"), "{}", warnings(&a));
+    assert!(a.text.starts_with("warning: there is no argument"), "{}", a.text);
+    let a = p.get("cortex_search", json!({"query": "lock", "languages": "cobol"}));
+    assert!(warnings(&a).contains("cobol; there are markdown, python, rust") && a.text.contains("nothing found"), "{}", a.text);
+}
+
+#[test]
+fn related_code_is_in_other_files() {
+    let p = project();
+    let a = p.get("cortex_related", json!({"path": "./src/lock.rs", "line": 2}));
+    assert!(text(&a.structured["chunk"]["chunk_id"]).starts_with("src/lock.rs#"), "{}", a.structured);
+    assert!(!paths(&a).is_empty() && !paths(&a).contains(&"src/lock.rs"), "{}", a.text);
+    let by_id = p.get("cortex_related", json!({"chunk_id": a.structured["chunk"]["chunk_id"]}));
+    assert_eq!(paths(&by_id), paths(&a));
+    assert!(p.error("cortex_related", json!({})).contains("chunk_id, or path and line"));
+    assert!(p.error("cortex_related", json!({"chunk_id": "nobody"})).contains("ids look like"));
+    assert!(p.error("cortex_related", json!({"path": "src/lock.rs", "line": 4000})).contains("no line 4000"));
+}
+
+#[test]
+fn the_outline_of_a_file_nests_and_that_of_a_directory_lists() {
+    let p = project();
+    let a = p.get("cortex_outline", json!({"path": "src/lock.rs"}));
+    let symbols: Vec<(&str, &str, u64)> = a.structured["symbols"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|s| (text(&s["kind"]), text(&s["name"]), s["depth"].as_u64().unwrap()))
+        .collect();
+    assert!(symbols.contains(&("function", "acquire_lock", 0)) && symbols.iter().any(|s| s.1 == "release" && s.2 == 1), "{symbols:?}");
+    let flat = p.get("cortex_outline", json!({"path": "src/lock.rs", "depth": 0}));
+    assert!(!flat.text.contains("release"), "{}", flat.text);
+    let guide = p.get("cortex_outline", json!({"path": "docs/guide.md"}));
+    assert!(guide.text.contains("section Guide"), "{}", guide.text);
+    let root = p.get("cortex_outline", json!({}));
+    assert_eq!(root.structured["total_files"], 4);
+    assert!(root.text.contains("src/deep/cache.rs: struct VectorCache"), "{}", root.text);
+    let shallow = p.get("cortex_outline", json!({"path": "src/", "depth": 0}));
+    assert!(shallow.text.contains("src/deep/ 1 file\n") && shallow.text.contains("src/lock.rs: "), "{}", shallow.text);
+    let e = p.error("cortex_outline", json!({"path": "src/lok.rs"}));
+    assert!(e.contains("not in the index") && e.contains("src/lock.rs"), "{e}");
+}
+
+#[test]
+fn a_large_tree_collapses_before_it_exceeds_the_budget() {
+    let files: Vec<(String, String)> = (0..300)
+        .map(|i| (format!("d{}/e{}/file_{i}.rs", i % 7, i % 3), format!("pub fn function_{i}() {{}}\npub struct Type{i};\n")))
+        .collect();
+    let p = with_files(&files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
+    let mut most = 0;
+    for max_tokens in [200, 1000, 5000, 12_000, 20_000] {
+        let a = p.get("cortex_outline", json!({"max_tokens": max_tokens}));
+        assert!(cost_of(&a) <= max_tokens, "{max_tokens}: {}", cost_of(&a));
+        assert_eq!(a.structured["total_files"], 300);
+        let complete = a.structured.get("note").is_none();
+        assert!(complete || a.text.contains("max_tokens"), "{}", a.text);
+        assert!(a.text.len() >= most, "more room, more told");
+        most = a.text.len();
+    }
+    let a = p.get("cortex_outline", json!({"max_tokens": 1000}));
+    assert_eq!(a.structured["directories"].as_array().unwrap().iter().map(|d| d["files"].as_u64().unwrap()).sum::<u64>(), 300);
+}
+
+fn cost_of(a: &Answer) -> usize {
+    budget::tokens(&a.text) + budget::tokens(&a.structured.to_string())
+}
+
+#[test]
+fn lines_are_read_from_disk_and_numbered() {
+    let p = project();
+    let a = p.get("cortex_read", json!({"path": "src/lock.rs", "lines": "2-3"}));
+    assert_eq!(a.structured["content"], "pub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);");
+    assert!(a.text.contains("    2 pub fn acquire_lock") && a.text.contains("of 18 lines"), "{}", a.text);
+    assert_eq!(a.structured["changed"], false);
+    let found = p.get("cortex_search", json!({"query": "VectorCache", "limit": 1}));
+    let a = p.get("cortex_read", json!({"chunk_id": found.structured["results"][0]["chunk_id"]}));
+    assert!(text(&a.structured["content"]).contains("pub struct VectorCache"), "{}", a.text);
+    for (arguments, says) in [
+        (json!({"path": "src/lock.rs", "start_line": 99}), "there is no line 99"),
+        (json!({"path": "src/lock.rs", "start_line": 9, "end_line": 3}), "before they begin"),
+        (json!({"path": "src/lock.rs", "lines": "a-b"}), "like 10-40"),
+        (json!({}), "Give chunk_id"),
+    ] {
+        let e = p.error("cortex_read", arguments);
+        assert!(e.contains(says), "{e}");
+    }
+}
+
+#[test]
+fn a_changed_file_is_told_and_a_moved_chunk_is_read_where_it_is() {
+    let p = project();
+    let chunks = p.context.manager.current();
+    let chunk =
+        chunks.code().corpus.chunks().by_file("src/deep/cache.rs").find(|c| c.chunk_type == ChunkType::Definitions).unwrap().clone();
+    p.write("src/deep/cache.rs", &format!("// new\n// lines\n{CACHE}"));
+    let a = p.get("cortex_read", json!({"chunk_id": &*chunk.id}));
+    assert_eq!((&a.structured["changed"], &a.structured["start_line"]), (&json!(true), &json!(3)));
+    assert_eq!(text(&a.structured["content"]), chunk.text);
+    assert!(a.text.starts_with("warning: the file changed"), "{}", a.text);
+    fs::remove_file(p.dir.path().join("src/deep/cache.rs")).unwrap();
+    let a = p.get("cortex_read", json!({"chunk_id": &*chunk.id}));
+    assert!(text(&a.structured["content"]).contains("VectorCache") && warnings(&a).contains("as it was indexed"), "{}", a.text);
+}
+
+#[test]
+fn nothing_outside_the_index_is_read() {
+    let p = project();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("secret"), "secret").unwrap();
+    p.write("unindexed.env", "TOKEN=secret");
+    std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("link")).unwrap();
+    fs::remove_file(p.dir.path().join("tool.py")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("tool.py")).unwrap();
+    let absolute = p.dir.path().join("src/lock.rs");
+    for (path, says) in [
+        ("unindexed.env", "not in the index"),
+        ("link", "not in the index"),
+        ("tool.py", "symbolic link"),
+        ("src/../../etc/passwd", "`..` is not followed"),
+        ("/etc/passwd", "outside the project"),
+        (absolute.to_str().unwrap(), "relative to the root of the project: `src/lock.rs`"),
+        (".cortex/config.toml", "not in the index"),
+    ] {
+        let e = p.error("cortex_read", json!({"path": path}));
+        assert!(e.contains(says) && !e.contains("TOKEN"), "{path}: {e}");
+    }
+    let foreign = |id: &str, path: Option<&str>| Chunk {
+        id: id.into(),
+        title: "note".into(),
+        text: "what is remembered".into(),
+        chunk_type: ChunkType::Documentation,
+        embedding: None,
+        tags: Vec::new(),
+        metadata: Metadata {
+            file_path: path.map(String::from),
+            start_line: path.map(|_| 1),
+            end_line: path.map(|_| 1),
+            ..Metadata::default()
+        },
+        created_at: chrono::DateTime::UNIX_EPOCH,
+        updated_at: chrono::DateTime::UNIX_EPOCH,
+    };
+    p.publish(&[foreign("note", None), foreign("evil", Some("../../etc/passwd")), foreign("worse", Some("/etc/passwd"))]);
+    for id in ["note", "evil", "worse"] {
+        let a = p.get("cortex_read", json!({"chunk_id": id}));
+        assert_eq!(a.structured["content"], "what is remembered", "{}", a.text);
+    }
+    assert!(p.error("cortex_read", json!({"path": "/etc/passwd"})).contains("outside the project"));
+}
+
+#[test]
+fn a_long_file_is_read_in_parts_that_fit() {
+    let long: String = (0..500).map(|i| format!("pub fn f{i}() -> &'static str {{ \"{i}\" }}\n")).collect();
+    let p = with_files(&[("long.rs", &long)]);
+    let (mut next, mut lines) = (Value::from(1), Vec::new());
+    while !next.is_null() {
+        let a = p.get("cortex_read", json!({"path": "long.rs", "start_line": next}));
+        assert!(cost_of(&a) <= 2000);
+        lines.extend(text(&a.structured["content"]).lines().map(String::from));
+        next = a.structured["next_start_line"].clone();
+    }
+    assert_eq!(lines.join("\n") + "\n", long);
+    p.write("long.rs", &"x".repeat(100_000));
+    let a = p.get("cortex_read", json!({"path": "long.rs", "max_tokens": 500}));
+    assert!(cost_of(&a) <= 500 && warnings(&a).contains("is cut"), "{}", a.text);
+}
+
+#[test]
+fn the_status_counts_and_an_empty_index_says_what_to_do() {
+    let p = project();
+    let a = p.get("cortex_status", json!({}));
+    assert_eq!((&a.structured["files"], &a.structured["languages"]["rust"]), (&json!(4), &json!(2)));
+    assert!(a.structured["reload"]["successful"].as_u64().unwrap() > 0 && a.structured["indexing"]["leads"] == false);
+    assert!(a.text.contains("2 rust") && a.text.contains(Path::new(p.dir.path()).to_str().unwrap()), "{}", a.text);
+    for tool in ALL.iter().filter(|t| !["cortex_read", "cortex_related"].contains(&t.name)) {
+        let a = empty()
+            .get(tool.name, if tool.name == "cortex_search" || tool.name == "cortex_exact" { json!({"query": "x"}) } else { json!({}) });
+        assert!(a.text.starts_with("warning: there is no index: run `cortex index`"), "{}", a.text);
+    }
+}
+
+#[test]
+fn a_generation_that_does_not_come_is_told_and_a_cancelled_call_ends() {
+    let p = project();
+    let a = p.get("cortex_search", json!({"query": "lock", "min_generation": 1_000_000, "wait_ms": 1}));
+    assert!(warnings(&a).contains("generation 1000000 was not reached") && !paths(&a).is_empty(), "{}", a.text);
+    let call = Call::default();
+    call.cancel.store(true, Ordering::Relaxed);
+    let answer = Tool::named("cortex_search").unwrap().call(&p.context, &call, json!({"query": "lock"}));
+    assert_eq!(answer, Err(ToolError::Cancelled));
+}
+
+#[test]
+fn schemas_are_plain_and_say_everything() {
+    fn check(schema: &Value, at: &str, described: bool) {
+        for key in ["anyOf", "oneOf", "allOf", "$ref", "$defs", "format", "title"] {
+            assert!(schema.get(key).is_none(), "{at}: {key}");
+        }
+        assert!(schema["type"].is_string(), "{at}: {schema}");
+        assert_ne!(schema.get("additionalProperties"), Some(&json!(false)), "{at}");
+        for (name, property) in schema["properties"].as_object().into_iter().flatten() {
+            let description = text(&property["description"]);
+            assert!(!described || !description.is_empty(), "{at}.{name} has no description");
+            assert!(description.chars().count() <= 125, "{at}.{name}: {description}");
+            check(property, &format!("{at}.{name}"), described);
+        }
+        for key in ["items", "additionalProperties"] {
+            schema.get(key).into_iter().for_each(|inner| check(inner, &format!("{at}[]"), described));
+        }
+    }
+    for tool in ALL {
+        check(&Value::Object((tool.input_schema)()), tool.name, true);
+        check(&Value::Object((tool.output_schema)()), tool.name, true);
+        assert!(tool.description.chars().count() <= 350, "{}: {}", tool.name, tool.description.chars().count());
+    }
+    let search = Value::Object((ALL[0].input_schema)());
+    assert_eq!(search["required"], json!(["query"]));
+    assert_eq!(search["properties"]["mode"]["enum"], json!(["hybrid", "semantic", "exact"]));
+    assert_eq!(search["properties"]["mode"]["default"], "hybrid");
+    assert_eq!(
+        search["properties"]["limit"],
+        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Most results, one a file."})
+    );
+}
+
+#[derive(Clone, Serialize, JsonSchema)]
+struct Probe {
+    rows: Vec<hits::Row>,
+    state: State,
+}
+
+impl Reply for Probe {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        self.rows.iter().flat_map(hits::Row::lines).collect()
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Text and JSON together fit, whatever is found; a result is never left out while another has a snippet or more than its
+    /// place; earlier snippets are not shorter for want of room.
+    #[test]
+    fn replies_fit_and_rows_come_before_snippets(
+        chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{0,200}", 1..30), 0..4usize), 1..40),
+        max_tokens in 200..6000usize,
+        explain: bool,
+        mark: bool,
+    ) {
+        let chunk = |i: usize, path: &str, lines: &[String]| Arc::new(Chunk {
+            id: format!("{path}#{i}").into(),
+            title: String::new(),
+            text: lines.join("\n"),
+            chunk_type: ChunkType::Definitions,
+            embedding: None,
+            tags: Vec::new(),
+            metadata: Metadata { file_path: Some(path.into()), start_line: Some(1), end_line: Some(9), ..Metadata::default() },
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            updated_at: chrono::DateTime::UNIX_EPOCH,
+        });
+        let hits: Vec<crate::search::Hit> = chunks.iter().enumerate().map(|(i, (path, lines, n_others))| crate::search::Hit {
+            path: path.as_str().into(),
+            chunk: chunk(i, path, lines),
+            others: (0..*n_others).map(|n| chunk(n, path, lines)).collect(),
+            score: 1.0,
+            terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
+        }).collect();
+        let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), hits::Show { explain, mark });
+        let build = |level| Probe { rows: details.rows(level), state: State::default() };
+        let reply = budget::fit(max_tokens, details.top(), build);
+        prop_assert!(budget::cost(&reply) <= max_tokens.max(budget::cost(&build(0))), "{} > {max_tokens}", budget::cost(&reply));
+        let json = serde_json::to_value(&reply.rows).unwrap();
+        let rows = json.as_array().unwrap();
+        let has = |key: &str| rows.iter().any(|r| r.get(key).is_some());
+        prop_assert!(rows.len() == hits.len() || !(has("snippet") || has("others")), "results are left out while others have snippets");
+        let all_others = (0..hits.len()).all(|i| hits[i].others.is_empty() || rows.get(i).is_some_and(|r| r.get("others").is_some()));
+        prop_assert!(all_others || !has("snippet"), "further places come before snippets");
+        if let Some(first_without) = rows.iter().position(|r| r.get("snippet").is_none()) {
+            prop_assert!(rows[first_without..].iter().all(|r| r.get("snippet").is_none()), "the earlier have the snippets");
+        }
+        // Unless everything is told, what is left is less than one line of the next snippet, or one row.
+        let all = build(details.top());
+        prop_assert!(budget::cost(&all) > max_tokens || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
+    }
+}
