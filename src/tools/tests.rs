@@ -466,7 +466,7 @@ proptest! {
     /// place; earlier snippets are not shorter for want of room.
     #[test]
     fn replies_fit_and_rows_come_before_snippets(
-        chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{0,200}", 1..30), 0..4usize), 1..40),
+        chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{1,200}", 1..30), 0..4usize), 1..40),
         max_tokens in 200..6000usize,
         explain: bool,
         mark: bool,
