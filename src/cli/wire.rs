@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use crate::chunk::{Cancel, Loaded};
 use crate::config::{self, Config};
 use crate::embed::{Embedder, StaticModel};
-use crate::index::{Indexer, IndexingService, Mode, Progress, Summary};
+use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
 use crate::store::{Announcer, ChunkFiles, Layout};
@@ -112,8 +112,8 @@ impl Project {
             reloader.look_every(POLL);
         }
         let asking = reloader.asking().clone();
-        let told = move |new: Option<&Summary>| {
-            if new.is_some_and(|summary| summary.changed) {
+        let told = move |told: Told| {
+            if told == Told::Written {
                 asking.now();
             }
             changed();

@@ -15,6 +15,12 @@ pub trait Embedder: Send + Sync {
     /// Length of its vectors.
     fn dimensions(&self) -> usize;
 
+    /// Whether vectors come at once. Nothing waits for an embedder whose vectors do not (a remote one): chunks are served
+    /// without theirs until they are in the cache.
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
     /// One vector for each passage: `[f32; dimensions]`, L2-normalised, or all zero when the passage has no token that
     /// the model knows. Uses all cores.
     ///

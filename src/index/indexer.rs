@@ -24,6 +24,8 @@ use crate::syntax;
 /// Source that is parsed at once; bounds the memory of a run.
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
+/// Texts that are given to a slow embedder at once.
+const EMBED_BATCH: usize = 64;
 /// Raised when the same source would give other chunks.
 const CHUNKER_VERSION: u32 = 1;
 
@@ -256,7 +258,9 @@ impl Indexer {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(IndexError::Cancelled);
             }
-            embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
+            if self.embedder.is_immediate() {
+                embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
+            }
             for (path, action, parsed) in parsed {
                 let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
                 match (action, parsed) {
@@ -318,6 +322,45 @@ impl Indexer {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
         Parsed { entry, chunks }
+    }
+
+    /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time; `told` is called when there are
+    /// new ones. The lock is held only while a batch is written. Returns how many were made.
+    ///
+    /// # Errors
+    /// When the embedder fails, the cache cannot be written, or the run is cancelled. What was made until then is kept.
+    pub fn embed_rest(&self, told: &dyn Fn()) -> Result<usize, IndexError> {
+        let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
+        let mut n_made = 0;
+        for t in ChunkType::ALL {
+            let mut lines = ChunkLines::open(&self.layout, t)?;
+            loop {
+                let cache = VectorCache::read(&self.layout, id, dimensions);
+                let mut missing: Vec<Chunk> = Vec::new();
+                while missing.len() < EMBED_BATCH
+                    && let Some(line) = lines.next_line()?
+                {
+                    let chunk = Chunk::from_json(line, t).ok();
+                    missing.extend(chunk.filter(|c| c.embedding.is_none() && !cache.contains(passage(c).key())));
+                }
+                if missing.is_empty() {
+                    break;
+                }
+                if self.cancel.load(Ordering::Relaxed) {
+                    return Err(IndexError::Cancelled);
+                }
+                let passages: Vec<_> = missing.iter().map(passage).collect();
+                let vectors = self.embedder.embed_passages(&passages)?;
+                let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
+                let mut writer = VectorWriter::append(&self.layout, &lock, id, dimensions)?;
+                for (passage, vector) in passages.iter().zip(&vectors) {
+                    writer.put(passage.key(), &Quantized::new(vector))?;
+                }
+                n_made += writer.finish()?;
+                told();
+            }
+        }
+        Ok(n_made)
     }
 
     /// Rewrites the vector cache when most of it belongs to texts that are gone.

@@ -31,10 +31,14 @@ const RESCAN_SHARE: u32 = 50;
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// Until it is asked for.
+const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// Indexes in the background. Dropping it ends a run that is under way and gives up the leadership.
 pub struct IndexingService {
     worker: Worker,
+    /// Makes the vectors of an embedder that takes its time.
+    _embedding: Option<Worker>,
     shared: Arc<Shared>,
     cancel: Arc<Cancel>,
 }
@@ -50,6 +54,17 @@ pub struct ServiceStatus {
     /// Of the last run, if it failed; it is tried again.
     pub last_error: Option<String>,
     pub last_run: Option<Summary>,
+    /// Why vectors are not made, of an embedder that takes its time; it is tried again.
+    pub embed_error: Option<String>,
+}
+
+/// What a service tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Told {
+    /// It went on, or failed.
+    Progress,
+    /// There are new chunk files, or new vectors.
+    Written,
 }
 
 /// How changes of the tree are noticed.
@@ -94,21 +109,25 @@ impl Queue {
 
 impl IndexingService {
     /// Starts in the background. `quiet`: how long the tree must be quiet before changes are indexed. `told` is called after each
-    /// step that somebody could want to know of, with the summary when there is a new generation.
+    /// step that somebody could want to know of.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Option<&Summary>) + Send + Sync + 'static) -> io::Result<Self> {
+    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Told) + Send + Sync + 'static) -> io::Result<Self> {
         let shared =
             Arc::new(Shared { queue: Mutex::default(), status: Mutex::default(), announcer: Announcer::new(indexer.layout.clone()) });
         let cancel = indexer.cancel.clone();
         // One core stays free for those who search meanwhile.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
         let pool = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|i| format!("index-{i}")).build();
+        let told: Arc<dyn Fn(Told) + Send + Sync> = Arc::new(told);
+        let slow = !indexer.embedder.is_immediate();
+        let embedding = if slow { Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?) } else { None };
         let mut job = Job {
             indexer,
             quiet,
-            told: Box::new(told),
+            told,
+            embedding: embedding.as_ref().map(|w| w.asking().clone()),
             shared: shared.clone(),
             pool: pool.map_err(io::Error::other)?,
             leader: None,
@@ -116,7 +135,7 @@ impl IndexingService {
         };
         let worker = Worker::spawn("indexing", move |asking| job.run(asking))?;
         worker.asking().now();
-        Ok(Self { worker, shared, cancel })
+        Ok(Self { worker, _embedding: embedding, shared, cancel })
     }
 
     /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
@@ -144,11 +163,25 @@ impl Drop for IndexingService {
     }
 }
 
+/// Runs when the index was brought up to date, beside whatever is indexed next.
+fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told) + Send + Sync>) -> io::Result<Worker> {
+    let mut retry = RETRY;
+    Worker::spawn("embedding", move |_| {
+        let result = indexer.embed_rest(&|| told(Told::Written));
+        locked(&shared.status).embed_error = result.as_ref().err().map(|e| chain(e));
+        told(Told::Progress);
+        let wait = if result.is_ok() { NEVER } else { retry };
+        retry = if result.is_ok() { RETRY } else { (retry * 2).min(LONGEST_RETRY) };
+        wait
+    })
+}
+
 /// What the thread owns.
 struct Job {
     indexer: Indexer,
     quiet: Duration,
-    told: Box<dyn Fn(Option<&Summary>) + Send + Sync>,
+    told: Arc<dyn Fn(Told) + Send + Sync>,
+    embedding: Option<Asking>,
     shared: Arc<Shared>,
     pool: ThreadPool,
     leader: Option<Leader>,
@@ -239,6 +272,9 @@ impl Job {
                 self.index(&scope)?;
             }
             let Some(leader) = &mut self.leader else { return Ok(()) };
+            if let Some(embedding) = &self.embedding {
+                embedding.now();
+            }
             if scope == Scope::All {
                 let at_least = if leader.watcher.is_some() { RESCAN } else { POLL };
                 leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);
@@ -255,7 +291,7 @@ impl Job {
         let announcer = &self.shared.announcer;
         let progress = |p: super::Progress| {
             announcer.update(|a| (a.done, a.total) = (p.done, p.total));
-            (self.told)(None);
+            (self.told)(Told::Progress);
         };
         let result = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress));
         announcer.update(|a| (a.done, a.total) = (0, 0));
@@ -266,9 +302,10 @@ impl Job {
         if summary.changed {
             tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
         }
-        status.last_run = Some(summary.clone());
+        let changed = summary.changed;
+        status.last_run = Some(summary);
         drop(status);
-        (self.told)(Some(&summary));
+        (self.told)(if changed { Told::Written } else { Told::Progress });
         Ok(())
     }
 
@@ -283,7 +320,7 @@ impl Job {
         // Nothing is lost: it is tried again.
         locked(&self.shared.queue).add(work);
         self.announce_queue();
-        (self.told)(None);
+        (self.told)(Told::Progress);
         let wait = self.retry;
         self.retry = (wait * 2).min(LONGEST_RETRY);
         wait

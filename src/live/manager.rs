@@ -6,11 +6,12 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
+use rustc_hash::FxHashSet;
 
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::Vectors;
-use crate::chunk::{Cancel, ChunkDelta, ChunkSet, Feed, FeedError, Loaded};
-use crate::embed::{EmbedError, Embedder};
+use crate::chunk::{Cancel, Change, Chunk, ChunkDelta, ChunkSet, Feed, FeedError, Fingerprint, Loaded};
+use crate::embed::{EmbedError, Embedder, passage};
 use crate::search::{CorpusBuilder, SearchError};
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
@@ -28,6 +29,8 @@ struct Source {
     /// `None` after a failed update: the next reload builds everything anew.
     builder: Option<CorpusBuilder>,
     n_local: u64,
+    /// Chunks that are served without their vectors.
+    lacking: Vec<Arc<Chunk>>,
 }
 
 /// What a reload did, over all feeds.
@@ -65,8 +68,16 @@ impl ChunkManager {
             let nothing = Vectors::prepare(&ChunkDelta::default(), &*feed, &*embedder)?;
             let corpus = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &nothing)?;
             let name = feed.name();
-            corpora.push(Arc::new(Served { name, generation: 0, local: true, indexed_at: None, corpus, warnings: Vec::new() }));
-            sources.push(Source { feed, builder: Some(builder), n_local: 0 });
+            corpora.push(Arc::new(Served {
+                name,
+                generation: 0,
+                local: true,
+                indexed_at: None,
+                corpus,
+                n_without_vectors: 0,
+                warnings: Vec::new(),
+            }));
+            sources.push(Source { feed, builder: Some(builder), n_local: 0, lacking: Vec::new() });
         }
         let empty = Snapshot { corpora, loaded_at: Utc::now() };
         Ok(Self { embedder, current: ArcSwap::from_pointee(empty), state: Mutex::new(sources), metrics: Mutex::default() })
@@ -157,7 +168,10 @@ impl Source {
         let Loaded { set, generation, indexed_at, warnings, n_parsed } = self.feed.load(cancel)?;
         *n_parsed_in_all += n_parsed;
         let rebuild = self.builder.is_none();
-        let delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(before.corpus.chunks(), &set) };
+        let mut delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(before.corpus.chunks(), &set) };
+        if !rebuild {
+            delta.updated.extend(self.arrived(&set, &delta));
+        }
         let known = generation.map_or(before.local, |g| g == before.generation && !before.local);
         if delta.is_empty() && !rebuild && known && warnings == before.warnings {
             return Ok(None);
@@ -170,10 +184,27 @@ impl Source {
         };
         let corpus = builder.update(Arc::new(set), &delta, &vectors)?;
         self.builder = Some(builder);
+        let indexed = delta.updated.iter().filter(|c| !c.metadata_only);
+        let replaced: FxHashSet<&str> = indexed.map(|c| &*c.new.id).collect();
+        self.lacking.retain(|c| !rebuild && !replaced.contains(&*c.id) && corpus.chunks().by_id(&c.id).is_some());
+        self.lacking.extend(vectors.lacking);
         self.n_local += 1;
         let (generation, local) = generation.map_or((self.n_local, true), |g| (g, false));
-        let served = Served { name: before.name, generation, local, indexed_at, corpus, warnings };
+        let served = Served { name: before.name, generation, local, indexed_at, n_without_vectors: self.lacking.len(), corpus, warnings };
         Ok(Some((served, delta)))
+    }
+
+    /// Chunks that are served without their vectors, and whose vectors are there now.
+    fn arrived(&self, set: &ChunkSet, delta: &ChunkDelta) -> Vec<Change> {
+        if self.lacking.is_empty() {
+            return Vec::new();
+        }
+        let changed: FxHashSet<&str> = delta.updated.iter().map(|c| &*c.new.id).collect();
+        let waiting = self.lacking.iter().filter(|c| !changed.contains(&*c.id)).filter_map(|c| set.by_id(&c.id));
+        let waiting: Vec<(Fingerprint, &Arc<Chunk>)> = waiting.map(|c| (passage(c).key(), c)).collect();
+        let stored = self.feed.vectors(&waiting.iter().map(|(key, _)| *key).collect());
+        let there = waiting.into_iter().filter(|(key, _)| stored.contains(*key));
+        there.map(|(_, chunk)| Change { new: chunk.clone(), metadata_only: false }).collect()
     }
 }
 

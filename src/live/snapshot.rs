@@ -34,6 +34,8 @@ pub struct Served {
     /// When the generation was written, RFC 3339; `None` when nobody said.
     pub indexed_at: Option<String>,
     pub corpus: Corpus,
+    /// Chunks that are found by their words alone until their vectors are made.
+    pub n_without_vectors: usize,
     /// For people: what was odd about the source.
     pub warnings: Vec<String>,
 }

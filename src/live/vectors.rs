@@ -14,6 +14,8 @@ use crate::search::VectorSource;
 pub(super) struct Vectors {
     stored: Box<dyn StoredVectors>,
     made: HashMap<Fingerprint, Quantized>,
+    /// Chunks whose vectors somebody else is to make.
+    pub(super) lacking: Vec<Arc<Chunk>>,
 }
 
 impl Vectors {
@@ -23,11 +25,15 @@ impl Vectors {
         let without: Vec<&Arc<Chunk>> = delta.added.iter().chain(changed).filter(|c| c.embedding.is_none()).collect();
         let keys: Vec<Fingerprint> = without.par_iter().map(|c| passage(c).key()).collect();
         let stored = feed.vectors(&keys.iter().copied().collect::<FxHashSet<_>>());
-        let (missing, passages): (Vec<Fingerprint>, Vec<_>) =
-            keys.iter().zip(&without).filter(|(key, _)| !stored.contains(**key)).map(|(key, chunk)| (*key, passage(chunk))).unzip();
+        let missing: Vec<(Fingerprint, &Arc<Chunk>)> = keys.into_iter().zip(without).filter(|(key, _)| !stored.contains(*key)).collect();
+        if !embedder.is_immediate() {
+            let lacking = missing.into_iter().map(|(_, chunk)| chunk.clone()).collect();
+            return Ok(Self { stored, made: HashMap::new(), lacking });
+        }
+        let passages: Vec<_> = missing.iter().map(|(_, chunk)| passage(chunk)).collect();
         let vectors = embedder.embed_passages(&passages)?;
-        let made = missing.into_iter().zip(vectors.iter().map(|v| Quantized::new(v))).collect();
-        Ok(Self { stored, made })
+        let made = missing.iter().map(|(key, _)| *key).zip(vectors.iter().map(|v| Quantized::new(v))).collect();
+        Ok(Self { stored, made, lacking: Vec::new() })
     }
 }
 

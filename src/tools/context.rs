@@ -57,6 +57,15 @@ pub struct Freshness {
     pub head: Option<String>,
     /// Files known to have changed since.
     pub pending: usize,
+    /// Chunks that are found by their words alone until their vectors are made.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0))]
+    pub vectors_pending: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &usize) -> bool {
+    *n == 0
 }
 
 /// What a tool answers from.
@@ -121,9 +130,9 @@ impl Context {
         if let Some(e) = self.manager.metrics().last_error {
             troubles.push(format!("{e}. The last good generation is served"));
         }
-        if let Some(e) = self.indexing.as_ref().and_then(|i| i.status().last_error) {
-            troubles.push(format!("the index was not brought up to date: {e}"));
-        }
+        let status = self.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
+        troubles.extend(status.last_error.map(|e| format!("the index was not brought up to date: {e}")));
+        troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
         let Activity { done, total, .. } = Activity::read(&self.layout);
         if code.corpus.chunks().is_empty() {
             troubles.push(match &self.indexing {
@@ -143,6 +152,7 @@ impl Context {
             indexed_at: code.indexed_at.clone(),
             head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
             pending: Activity::read(&self.layout).pending(),
+            vectors_pending: code.n_without_vectors,
         }
     }
 }
