@@ -126,10 +126,7 @@ impl Config {
             return Err(ConfigError::new(place(file), format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
         }
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
-        let address = match address.as_str() {
-            "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
-            other => other.parse().map_err(|_| ConfigError::new(place(file), format!("serve.address is `{other}`, but must be an IP address"))),
-        }?;
+        let address = self::address(&address).map_err(|e| ConfigError::new(place(file), format!("serve.address: {e}")))?;
         Ok(Self {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
@@ -142,6 +139,15 @@ impl Config {
             token: raw.serve.token.filter(|t| !t.is_empty()),
         })
     }
+}
+
+/// An IP address, or `localhost`.
+///
+/// # Errors
+/// When it is neither.
+pub fn address(text: &str) -> Result<IpAddr, String> {
+    let text = if text == "localhost" { "127.0.0.1" } else { text };
+    text.parse().map_err(|_| format!("`{text}` is no IP address"))
 }
 
 fn place(file: &Path) -> String {
@@ -300,7 +306,8 @@ mod tests {
     fn every_key_has_a_section_and_is_read() {
         for (key, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
-            let value = if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
+            let value =
+                if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
             load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
         }
     }

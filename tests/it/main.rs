@@ -14,4 +14,5 @@ mod project;
 mod regressions;
 mod search;
 mod search_output;
+mod serve;
 mod skip;
