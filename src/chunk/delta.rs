@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::{Chunk, ChunkId, ChunkSet};
 
@@ -33,16 +34,19 @@ impl ChunkDelta {
     /// is seen all the same.
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
+        // Most chunks of a reload are the very same ones, which is seen without touching them.
+        let same: FxHashSet<*const Chunk> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |chunk: &Arc<Chunk>| match old.by_id(&chunk.id) {
             None => Some(Found::Added(chunk.clone())),
-            Some(before) if Arc::ptr_eq(before, chunk) || before == chunk => None,
+            Some(before) if before == chunk => None,
             Some(before) => {
                 let metadata_only = before.indexed() == chunk.indexed() && before.embedding == chunk.embedding;
                 Some(Found::Updated(Change { new: chunk.clone(), metadata_only }))
             }
         };
         let mut delta = Self::default();
-        for found in new.all().par_iter().with_min_len(256).filter_map(compare).collect::<Vec<_>>() {
+        let different: Vec<&Arc<Chunk>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
+        for found in different.into_par_iter().with_min_len(256).filter_map(compare).collect::<Vec<_>>() {
             match found {
                 Found::Added(chunk) => delta.added.push(chunk),
                 Found::Updated(change) => delta.updated.push(change),

@@ -2,16 +2,24 @@
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rayon::prelude::*;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Chunk, ChunkId, ChunkType};
+use super::{Chunk, ChunkId, ChunkType, Fingerprint};
 
 /// All chunks of one generation, by id and by file. Immutable; shared by every reader.
+///
+/// A reload makes one from thousands of chunks of which most were in the last one. What that costs is the memory that is
+/// touched: names are hashed on all cores, and the tables hold positions, not names.
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     chunks: Vec<Arc<Chunk>>,
-    by_id: FxHashMap<ChunkId, u32>,
-    by_file: FxHashMap<Arc<str>, Vec<u32>>,
+    by_id: HashTable<u32>,
+    /// Positions of each file's chunks, in order.
+    files: Vec<Vec<u32>>,
+    /// Positions in `files`.
+    by_file: HashTable<u32>,
 }
 
 /// An id that stood twice in a set; the later chunk won.
@@ -20,41 +28,52 @@ pub struct Duplicate {
     pub id: ChunkId,
 }
 
+/// Two paths with one fingerprint are one path.
+fn fingerprint(path: &str) -> Fingerprint {
+    xxh3_128(path.as_bytes())
+}
+
+/// Where a fingerprint stands in a table.
+#[expect(clippy::cast_possible_truncation, reason = "any half of a hash is a hash")]
+fn short(fingerprint: Fingerprint) -> u64 {
+    fingerprint as u64
+}
+
 impl ChunkSet {
     /// Collects chunks in order. Of chunks with one id the last wins, everywhere, at the first one's place.
     #[must_use]
-    pub fn new(chunks: impl IntoIterator<Item = Arc<Chunk>>) -> (Self, Vec<Duplicate>) {
-        let chunks = chunks.into_iter();
-        let mut set = Self {
-            chunks: Vec::with_capacity(chunks.size_hint().0),
-            by_id: FxHashMap::with_capacity_and_hasher(chunks.size_hint().0, rustc_hash::FxBuildHasher),
-            by_file: FxHashMap::default(),
-        };
-        let mut duplicates = Vec::new();
-        for chunk in chunks {
-            let next = as_index(set.chunks.len());
-            match set.by_id.entry(chunk.id.clone()) {
-                std::collections::hash_map::Entry::Occupied(at) => {
-                    duplicates.push(Duplicate { id: chunk.id.clone() });
-                    set.chunks[*at.get() as usize] = chunk;
-                }
-                std::collections::hash_map::Entry::Vacant(slot) => {
-                    slot.insert(next);
-                    set.chunks.push(chunk);
+    pub fn new(all: Vec<Arc<Chunk>>) -> (Self, Vec<Duplicate>) {
+        let hashes = |c: &Arc<Chunk>| (xxh3_64(c.id.as_bytes()), c.metadata.file_path.as_deref().map(fingerprint));
+        let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_iter().with_min_len(256).map(hashes).collect();
+        let (mut chunks, mut by_id) = (Vec::<Arc<Chunk>>::with_capacity(all.len()), HashTable::with_capacity(all.len()));
+        let (mut duplicates, mut kept) = (Vec::new(), 0);
+        for (i, chunk) in all.into_iter().enumerate() {
+            let found = by_id.find(hashes[i].0, |at: &u32| chunks[*at as usize].id == chunk.id);
+            if let Some(&at) = found {
+                duplicates.push(Duplicate { id: chunk.id.clone() });
+                hashes[at as usize] = hashes[i];
+                chunks[at as usize] = chunk;
+            } else {
+                by_id.insert_unique(hashes[i].0, as_index(kept), |at| hashes[*at as usize].0);
+                hashes[kept] = hashes[i];
+                chunks.push(chunk);
+                kept += 1;
+            }
+        }
+        let (mut files, mut by_file) = (Vec::<Vec<u32>>::new(), HashTable::new());
+        let mut paths: Vec<Fingerprint> = Vec::new();
+        for (i, (_, path)) in (0u32..).zip(&hashes[..kept]) {
+            let Some(path) = *path else { continue };
+            match by_file.find(short(path), |f: &u32| paths[*f as usize] == path) {
+                Some(&f) => files[f as usize].push(i),
+                None => {
+                    by_file.insert_unique(short(path), as_index(files.len()), |f: &u32| short(paths[*f as usize]));
+                    paths.push(path);
+                    files.push(vec![i]);
                 }
             }
         }
-        for (i, chunk) in set.chunks.iter().enumerate() {
-            if let Some(path) = &chunk.metadata.file_path {
-                match set.by_file.get_mut(path.as_str()) {
-                    Some(list) => list.push(as_index(i)),
-                    None => {
-                        set.by_file.insert(path.as_str().into(), vec![as_index(i)]);
-                    }
-                }
-            }
-        }
-        (set, duplicates)
+        (Self { chunks, by_id, files, by_file }, duplicates)
     }
 
     /// Every chunk: by type, then in the order of the files.
@@ -66,17 +85,25 @@ impl ChunkSet {
     /// The chunk with this id, in O(1).
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&Arc<Chunk>> {
-        self.by_id.get(id).map(|i| &self.chunks[*i as usize])
+        let at = self.by_id.find(xxh3_64(id.as_bytes()), |at| &*self.chunks[*at as usize].id == id)?;
+        Some(&self.chunks[*at as usize])
     }
 
     /// The chunks of a file, in O(1): those whose `metadata.file_path` is this path.
     pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Chunk>> {
-        self.by_file.get(path).into_iter().flatten().map(|i| &self.chunks[*i as usize])
+        let is_it = |f: &u32| self.path(&self.files[*f as usize]) == path;
+        let file = self.by_file.find(short(fingerprint(path)), is_it).map(|f| &self.files[*f as usize]);
+        file.into_iter().flatten().map(|i| &self.chunks[*i as usize])
     }
 
-    /// Every file that has chunks, in no particular order.
-    pub fn files(&self) -> impl Iterator<Item = &Arc<str>> {
-        self.by_file.keys()
+    /// Every file that has chunks, in the order of their first chunks.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().map(|file| self.path(file))
+    }
+
+    fn path(&self, file: &[u32]) -> &str {
+        let first = file.first().map(|i| &self.chunks[*i as usize]);
+        first.and_then(|c| c.metadata.file_path.as_deref()).unwrap_or_default()
     }
 
     /// Number of chunks.

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::config::{self, Config};
 use crate::chunk::{Cancel, Loaded};
+use crate::config::{self, Config};
 use crate::embed::{Embedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary};
 use crate::live::{ChunkManager, Reloader};
@@ -54,13 +54,7 @@ impl Project {
 
     /// An indexer that waits so long for another process that indexes.
     pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer {
-        Indexer {
-            lock_wait,
-            layout: self.layout.clone(),
-            walk: self.walk.clone(),
-            embedder: self.embedder.clone(),
-            cancel: Arc::default(),
-        }
+        Indexer { lock_wait, layout: self.layout.clone(), walk: self.walk.clone(), embedder: self.embedder.clone(), cancel: Arc::default() }
     }
 
     /// Whether files changed since they were indexed.
@@ -106,9 +100,15 @@ impl Project {
         let after = changed.clone();
         let reloader = Reloader::spawn(manager.clone(), move |_| after())?;
         let asking = reloader.asking().clone();
-        let watcher = DirectoryWatcher::new(&self.layout.chunks_dir(), self.config.debounce, move || drop(asking.now()));
+        let watcher = DirectoryWatcher::new(&self.layout.chunks_dir(), self.config.debounce, move || {
+            asking.now();
+        });
         if let Err(e) = &watcher {
-            tracing::warn!("{}: it cannot be watched, so it is looked at every {} s: {e}", self.layout.chunks_dir().display(), POLL.as_secs());
+            tracing::warn!(
+                "{}: it cannot be watched, so it is looked at every {} s: {e}",
+                self.layout.chunks_dir().display(),
+                POLL.as_secs()
+            );
             reloader.look_every(POLL);
         }
         let asking = reloader.asking().clone();

@@ -227,6 +227,7 @@ impl Indexer {
         let open = |t| if previous.intact { ChunkLines::open(&self.layout, t) } else { Ok(ChunkLines::default()) };
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
+            copying: [0; 4],
             new: ChunkWriter::create(&self.layout, lock, &header)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
@@ -277,7 +278,11 @@ impl Indexer {
             }
         }
         summary.n_embedded = embed.writer.finish()?;
+        merge.finish()?;
         let manifest = merge.new.publish(previous.manifest.as_ref())?;
+        // The last handle on replaced files: to give their blocks back takes the file system as long as to write the new ones.
+        let old = merge.old;
+        rayon::spawn(move || drop(old));
         summary.changed = Some(&manifest) != previous.manifest.as_ref();
         Ok(manifest)
     }
@@ -372,10 +377,15 @@ fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
     out
 }
 
+/// Lines that are copied at once, at most.
+const COPY_LINES: usize = 1024;
+
 /// Old chunk files in, new chunk files out, file by file in the order of their paths.
 struct Merge<'a> {
-    /// One for each type, each at the first chunk of the file whose turn it is.
+    /// One for each type, each at the first chunk of the file whose turn it is, but for what is to be copied.
     old: Vec<ChunkLines>,
+    /// Lines of each type that are to be copied next.
+    copying: [usize; 4],
     new: ChunkWriter<'a>,
     now: DateTime<Utc>,
 }
@@ -383,20 +393,30 @@ struct Merge<'a> {
 impl Merge<'_> {
     /// Copies the chunks of an unchanged file.
     fn copy(&mut self, n_chunks: [u32; 4]) -> io::Result<()> {
-        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-            for _ in 0..n_chunks[i] {
-                if let Some(line) = self.old[i].next_line()? {
-                    self.new.put(t, line)?;
-                }
+        for (i, n) in n_chunks.into_iter().enumerate() {
+            self.copying[i] += n as usize;
+            if self.copying[i] >= COPY_LINES {
+                self.copy_now(i)?;
             }
         }
         Ok(())
+    }
+
+    fn copy_now(&mut self, i: usize) -> io::Result<()> {
+        let (lines, n) = self.old[i].next_lines(std::mem::take(&mut self.copying[i]))?;
+        self.new.put_lines(ChunkType::ALL[i], lines, n)
+    }
+
+    /// Everything is in the new files.
+    fn finish(&mut self) -> io::Result<()> {
+        (0..self.old.len()).try_for_each(|i| self.copy_now(i))
     }
 
     /// Writes the new chunks of a file; those whose content did not change keep their time stamps.
     fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<()> {
         let mut old: HashMap<String, Chunk> = HashMap::new();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+            self.copy_now(i)?;
             for _ in 0..old_n[i] {
                 if let Some(line) = self.old[i].next_line()?
                     && let Ok(chunk) = Chunk::from_json(line, t)

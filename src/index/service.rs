@@ -99,11 +99,8 @@ impl IndexingService {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Option<&Summary>) + Send + Sync + 'static) -> io::Result<Self> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::default(),
-            status: Mutex::default(),
-            announcer: Announcer::new(indexer.layout.clone()),
-        });
+        let shared =
+            Arc::new(Shared { queue: Mutex::default(), status: Mutex::default(), announcer: Announcer::new(indexer.layout.clone()) });
         let cancel = indexer.cancel.clone();
         // One core stays free for those who search meanwhile.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));

@@ -1,7 +1,7 @@
 //! Runs tools for every transport: on threads that may wait, a limited number at a time, counted.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -10,7 +10,6 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::metrics::ToolMetrics;
-use crate::chunk::Cancel;
 use crate::tools::{Answer, Call, Context, Tool, ToolError};
 
 /// Calls that run at a time. Most of them only wait, so there may be more than cores.
@@ -98,7 +97,7 @@ impl Calls {
     }
 }
 
-struct CancelOnDrop(Arc<Cancel>);
+struct CancelOnDrop(Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

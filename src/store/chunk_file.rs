@@ -73,6 +73,8 @@ pub struct ParsedFile {
     pub chunks: Vec<Arc<Chunk>>,
     /// Hash of each chunk's line; empty when the file has another layout than ours.
     lines: Vec<u128>,
+    /// Whether each chunk was taken from an earlier load; empty when none was.
+    is_known: Vec<bool>,
 }
 
 /// First line of a file of ours.
@@ -87,12 +89,7 @@ pub(super) fn opening(header: &Header) -> String {
 /// # Errors
 /// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
 /// or whose vector differs in length from the others or the header.
-pub fn parse_chunk_file(
-    path: &Path,
-    bytes: &[u8],
-    file_type: ChunkType,
-    known: Option<&ParsedFile>,
-) -> Result<ParsedFile, ChunkFileError> {
+pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType, known: Option<&ParsedFile>) -> Result<ParsedFile, ChunkFileError> {
     let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let (line, column) = position(bytes, e.valid_up_to());
@@ -124,16 +121,16 @@ fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> 
     let known: FxHashMap<u128, &Arc<Chunk>> = known.map_or_else(FxHashMap::default, |k| k.lines.iter().copied().zip(&k.chunks).collect());
     let parse = |line: &&str| {
         let hash = xxh3_128(line.as_bytes());
-        let chunk = match known.get(&hash) {
-            Some(chunk) => Arc::clone(chunk),
-            None => Arc::new(Chunk::from_json(line, file_type).ok()?),
+        let (chunk, is_known) = match known.get(&hash) {
+            Some(chunk) => (Arc::clone(chunk), true),
+            None => (Arc::new(Chunk::from_json(line, file_type).ok()?), false),
         };
-        Some((hash, chunk))
+        Some((hash, (chunk, is_known)))
     };
     let lines: Vec<&str> = chunk_lines(body).collect();
     let parsed = lines.par_iter().with_min_len(16).map(parse).collect::<Option<Vec<_>>>()?;
-    let (lines, chunks) = parsed.into_iter().unzip();
-    Some(ParsedFile { header: Some(header), chunks, lines })
+    let (lines, (chunks, is_known)) = parsed.into_iter().unzip();
+    Some(ParsedFile { header: Some(header), chunks, lines, is_known })
 }
 
 /// The chunk objects between the first and the last line of a file of ours.
@@ -179,7 +176,7 @@ fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks, lines: Vec::new() })
+    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks, ..ParsedFile::default() })
 }
 
 /// The error without serde's own "at line … column …", which counts from the chunk's start.
@@ -195,10 +192,12 @@ fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
 }
 
+/// All vectors of a file have one length. Where the header states it, chunks that were checked before are not touched.
 fn check_vectors(path: &Path, parsed: &ParsedFile) -> Result<(), ChunkFileError> {
     let stated = parsed.header.as_ref().map(|h| h.dimensions).filter(|d| *d > 0);
     let mut expected = stated;
-    for chunk in &parsed.chunks {
+    let is_new = |i: &usize| stated.is_none() || !parsed.is_known.get(*i).is_some_and(|known| *known);
+    for chunk in (0..parsed.chunks.len()).filter(is_new).map(|i| &parsed.chunks[i]) {
         let Some(vector) = &chunk.embedding else { continue };
         let error = |message| ChunkFileError::Chunk { path: path.to_path_buf(), chunk: chunk.id.to_string(), message };
         let length = *expected.get_or_insert(vector.len());

@@ -36,9 +36,11 @@ impl WriteLock {
     /// # Errors
     /// When another process keeps it, or the lock file cannot be opened.
     pub fn acquire(layout: &Layout, deadline: Duration) -> Result<Self, LockError> {
+        let path = layout.write_lock();
+        let file = open(layout, &path)?;
         let start = Instant::now();
         loop {
-            if let Some(file) = try_lock(layout, &layout.write_lock())? {
+            if has_locked(&file, &path)? {
                 return Ok(Self { _file: file });
             }
             if start.elapsed() >= deadline {
@@ -61,7 +63,9 @@ impl LeaderLock {
     /// # Errors
     /// When the lock file cannot be opened.
     pub fn try_acquire(layout: &Layout) -> Result<Option<Self>, LockError> {
-        Ok(try_lock(layout, &layout.leader_lock())?.map(|file| Self { _file: file }))
+        let path = layout.leader_lock();
+        let file = open(layout, &path)?;
+        Ok(has_locked(&file, &path)?.then_some(Self { _file: file }))
     }
 
     /// Whether some process leads.
@@ -71,14 +75,17 @@ impl LeaderLock {
     }
 }
 
-fn try_lock(layout: &Layout, path: &Path) -> Result<Option<File>, LockError> {
+fn open(layout: &Layout, path: &Path) -> Result<File, LockError> {
     fs::create_dir_all(layout.dot_cortex()).map_err(|source| LockError::Unusable { path: layout.dot_cortex(), source })?;
-    let unusable = |source| LockError::Unusable { path: path.to_path_buf(), source };
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(unusable)?;
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    file.map_err(|source| LockError::Unusable { path: path.to_path_buf(), source })
+}
+
+fn has_locked(file: &File, path: &Path) -> Result<bool, LockError> {
     match file.try_lock() {
-        Ok(()) => Ok(Some(file)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(source)) => Err(unusable(source)),
+        Ok(()) => Ok(true),
+        Err(TryLockError::WouldBlock) => Ok(false),
+        Err(TryLockError::Error(source)) => Err(LockError::Unusable { path: path.to_path_buf(), source }),
     }
 }
 

@@ -206,7 +206,8 @@ impl ChunkFiles {
         }
         let whose = if header.embedder.is_empty() { "an unnamed embedder" } else { &header.embedder };
         let embedder = &self.embedder;
-        (n_ignored > 0).then(|| format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()))
+        (n_ignored > 0)
+            .then(|| format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()))
     }
 }
 

@@ -100,12 +100,10 @@ impl Tool {
 }
 
 /// Reads the arguments, runs the tool, writes the reply. `A` and `R` are a tool's arguments and reply.
-fn answer<A: DeserializeOwned, R: Reply>(
-    arguments: Value,
-    run: impl FnOnce(A) -> Result<R, ToolError>,
-) -> Result<Answer, ToolError> {
+fn answer<A: DeserializeOwned, R: Reply>(arguments: Value, run: impl FnOnce(A) -> Result<R, ToolError>) -> Result<Answer, ToolError> {
     let arguments = if arguments.is_null() { Value::Object(Map::new()) } else { arguments };
-    let arguments = serde_json::from_value(arguments).map_err(|e| ToolError::Arguments(format!("the arguments are not understood: {e}")))?;
+    let arguments =
+        serde_json::from_value(arguments).map_err(|e| ToolError::Arguments(format!("the arguments are not understood: {e}")))?;
     let reply = run(arguments)?;
     let structured = serde_json::to_value(&reply).map_err(|e| ToolError::Failed(format!("the reply cannot be written: {e}")))?;
     Ok(Answer { text: reply.text(), structured })

@@ -9,8 +9,8 @@ use serde_json::Value;
 use crate::project::{Project, Random};
 
 /// A tree that is known: by path, the definitions of each file: name, length of its body.
-struct Tree {
-    project: Project,
+pub struct Tree {
+    pub project: Project,
     files: BTreeMap<String, Vec<(String, usize)>>,
     random: Random,
 }
@@ -21,7 +21,7 @@ const EXTENSIONS: [&str; 12] = ["rs", "py", "js", "ts", "go", "java", "rb", "c",
 const WORDS: [&str; 8] = ["valve", "kettle", "garden", "window", "engine", "letter", "bridge", "pillow"];
 
 impl Tree {
-    fn new(seed: u64, n_files: usize) -> Self {
+    pub fn new(seed: u64, n_files: usize) -> Self {
         let mut tree = Self { project: Project::new(), files: BTreeMap::new(), random: Random(seed) };
         (0..n_files).for_each(|_| tree.create());
         tree
@@ -58,7 +58,7 @@ impl Tree {
     }
 
     /// One random change of the tree.
-    fn change(&mut self) {
+    pub fn change(&mut self) {
         let Some(path) = self.some_path() else { return self.create() };
         let item = self.new_item();
         let at = self.random.below(self.files[&path].len() + 1);

@@ -7,6 +7,7 @@
 mod architecture;
 mod bad_input;
 mod crash;
+mod following;
 mod foreign;
 mod incremental;
 mod index;

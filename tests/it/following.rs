@@ -1,0 +1,136 @@
+//! A server that runs keeps the index as the tree is, and of several servers one does.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use cortex::config::globs;
+use cortex::embed::StaticModel;
+use cortex::index::{Indexer, IndexingService, Watching};
+use cortex::source::WalkOptions;
+use cortex::store::{Activity, Layout};
+
+use crate::incremental::Tree;
+use crate::project::Project;
+
+const QUIET: Duration = Duration::from_millis(20);
+
+/// A server's indexing, in this process.
+fn follow(p: &Project) -> IndexingService {
+    let indexer = Indexer {
+        layout: Layout::at(&p.root()),
+        walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
+        embedder: StaticModel::bundled(),
+        lock_wait: Duration::from_secs(10),
+        cancel: Arc::default(),
+    };
+    IndexingService::spawn(indexer, QUIET, |_| ()).unwrap()
+}
+
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < deadline, "not in time: {what}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn indexed(p: &Project, path: &str) -> bool {
+    let needle = format!("\"file_path\":\"{path}\"");
+    p.path(".cortex/chunks/manifest.json").exists() && crate::project::CHUNK_FILES.iter().any(|f| p.chunk_file(f).contains(&needle))
+}
+
+#[test]
+fn random_changes_are_followed_by_events_alone() {
+    let mut tree = Tree::new(7, 12);
+    let service = follow(&tree.project);
+    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    for _ in 0..8 {
+        for _ in 0..6 {
+            tree.change();
+        }
+        let fresh = tree.project.fresh_copy().timeless();
+        wait_until("the index is that of the tree", || tree.project.timeless() == fresh);
+    }
+    assert!(service.status().leads);
+    wait_until("nothing is pending", || Activity::read(&Layout::at(&tree.project.root())).pending() == 0);
+}
+
+#[test]
+fn new_directories_are_watched_also_when_they_come_filled() {
+    let p = Project::sample();
+    let service = follow(&p);
+    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    p.write("new/deep/er/first.rs", "fn first() {}\n");
+    wait_until("a file of a new directory", || indexed(&p, "new/deep/er/first.rs"));
+    p.write("new/deep/er/second.rs", "fn second() {}\n");
+    wait_until("a file that came to it later", || indexed(&p, "new/deep/er/second.rs"));
+    p.rename("new/deep", "moved");
+    wait_until("a renamed directory", || indexed(&p, "moved/er/first.rs") && !indexed(&p, "new/deep/er/first.rs"));
+    p.write("moved/er/third.rs", "fn third() {}\n");
+    wait_until("a file that came to it after", || indexed(&p, "moved/er/third.rs"));
+    p.write("moved/.gitignore", "er/\n");
+    wait_until("an ignored directory", || !indexed(&p, "moved/er/first.rs"));
+    p.remove("moved/.gitignore");
+    wait_until("one that is not ignored any more", || indexed(&p, "moved/er/third.rs"));
+    p.write("moved/er/fourth.rs", "fn fourth() {}\n");
+    wait_until("and is watched again", || indexed(&p, "moved/er/fourth.rs"));
+}
+
+#[test]
+fn what_is_pending_is_told_before_it_is_indexed() {
+    let p = Project::sample();
+    let service = follow(&p);
+    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    let layout = Layout::at(&p.root());
+    // Whoever holds the write lock keeps the change from being indexed.
+    let lock = cortex::store::WriteLock::acquire(&layout, Duration::from_secs(10)).unwrap();
+    p.write("src/late.rs", "fn late() {}\n");
+    wait_until("the change is told", || Activity::read(&layout).pending() == 1);
+    drop(lock);
+    wait_until("it is indexed", || indexed(&p, "src/late.rs"));
+    wait_until("nothing is pending", || Activity::read(&layout).pending() == 0);
+}
+
+#[test]
+fn another_takes_over_when_the_leader_is_gone() {
+    let p = Project::sample();
+    let first = follow(&p);
+    wait_until("the first leads", || matches!(first.status().watching, Watching::Events(n) if n > 0));
+    let second = follow(&p);
+    let asked = second.sync();
+    assert!(second.asking().wait(asked, Instant::now() + Duration::from_secs(30), &false.into()));
+    assert!(!second.status().leads);
+    assert_eq!((first.status().n_runs, second.status().n_runs), (1, 0), "it was indexed once");
+    drop(first);
+    wait_until("the second leads", || matches!(second.status().watching, Watching::Events(n) if n > 0));
+    p.write("src/after.rs", "fn after() {}\n");
+    wait_until("it indexes", || indexed(&p, "src/after.rs"));
+}
+
+#[test]
+fn one_that_stands_by_indexes_when_it_is_asked_to() {
+    let p = Project::sample();
+    // Leads, and watches nothing.
+    let _leader = cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root())).unwrap().unwrap();
+    let service = follow(&p);
+    for n in 0..3 {
+        p.write("src/asked.rs", format!("fn asked_{n}() {{}}\n"));
+        let ticket = service.sync();
+        assert!(service.asking().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
+        assert!(p.chunk_file("code-definitions.json").contains(&format!("asked_{n}")));
+    }
+    assert!(!service.status().leads);
+}
+
+#[test]
+fn chunk_files_of_another_program_are_left_alone() {
+    let p = Project::sample();
+    let foreign = r#"{"chunks":[{"id":"x","text":"written elsewhere"}]}"#;
+    p.write(".cortex/chunks/doc-chunks.json", foreign);
+    let service = follow(&p);
+    let ticket = service.sync();
+    assert!(service.asking().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
+    assert_eq!(p.chunk_file("doc-chunks.json"), foreign);
+    assert_eq!(service.status().last_error, None, "that is no failure");
+}
