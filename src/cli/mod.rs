@@ -56,7 +56,13 @@ pub fn run() -> ExitCode {
         _ => "warn",
     };
     let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(console::colors_enabled_stderr()).without_time().with_target(false).init();
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(console::colors_enabled_stderr())
+        .without_time()
+        .with_target(false)
+        .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
         Command::Index(args) => index::run(&args),

@@ -12,6 +12,7 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -74,9 +75,14 @@ pub fn router(app: App, access: Access) -> Router {
         .layer(from_fn_with_state(Arc::new(access), guard))
 }
 
+#[derive(Serialize)]
+struct Failure {
+    error: String,
+}
+
 /// An answer that is an error, in the form of all of them.
 pub(super) fn error(status: StatusCode, message: String) -> Response {
-    (status, Json(json!({ "error": message }))).into_response()
+    (status, Json(Failure { error: message })).into_response()
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {

@@ -36,7 +36,7 @@ Which tool:
 - cortex_exact: exact words, phrases, and totals: is it there at all, and everywhere it is.
 - cortex_outline: what is in a file or directory, without its text.
 - cortex_read: lines of a file, or a chunk by its id. Read what a search found instead of the whole file.
-- cortex_related: code similar to a chunk or a place: other implementations, callers, tests, duplicates.
+- cortex_related: code similar to a chunk or a place: other implementations, tests, duplicates.
 - cortex_status: what is indexed, how fresh it is, and what was skipped.
 
 Freshness: every reply states `generation`, which counts the changes of the index; all of a reply is of one generation. `pending` is the \

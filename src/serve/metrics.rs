@@ -40,7 +40,10 @@ impl ToolMetrics {
 pub(super) fn page(calls: &Calls) -> String {
     let context = &calls.context;
     let (snapshot, reloads) = (context.manager.current(), context.manager.metrics());
-    let indexing = context.indexing.as_ref().map(|i| i.status()).unwrap_or_default();
+    let indexing = match &context.indexing {
+        Some(indexing) => indexing.status(),
+        None => Default::default(),
+    };
     let tools = calls.metrics.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut page = Page::default();
 
