@@ -40,10 +40,10 @@ impl ToolMetrics {
 pub(super) fn page(calls: &Calls) -> String {
     let context = &calls.context;
     let (snapshot, reloads) = (context.manager.current(), context.manager.metrics());
-    let indexing = match &context.indexing {
-        Some(indexing) => indexing.status(),
-        None => Default::default(),
-    };
+    let (leads, n_runs) = context.indexing.as_ref().map_or((false, 0), |indexing| {
+        let status = indexing.status();
+        (status.leads, status.n_runs)
+    });
     let tools = calls.metrics.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let mut page = Page::default();
 
@@ -55,8 +55,8 @@ pub(super) fn page(calls: &Calls) -> String {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
     }
     page.one("cortex_pending_files", "gauge", "Files known to have changed since.", Activity::read(&context.layout).pending());
-    page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(indexing.leads));
-    page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", indexing.n_runs);
+    page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
+    page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
     page.family("cortex_reloads_total", "counter", "Looks at the chunk files, by how they ended.");
     let unchanged = reloads.n_successful.saturating_sub(reloads.n_published);
     for (result, n) in [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)] {
