@@ -126,12 +126,7 @@ impl Config {
             return Err(ConfigError::new(place(file), format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
         }
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
-        let address = match address.as_str() {
-            "localhost" => Ok(IpAddr::from([127, 0, 0, 1])),
-            other => {
-                other.parse().map_err(|_| ConfigError::new(place(file), format!("serve.address is `{other}`, but must be an IP address")))
-            }
-        }?;
+        let address = self::address(&address).map_err(|e| ConfigError::new(place(file), format!("serve.address: {e}")))?;
         Ok(Self {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
@@ -144,6 +139,15 @@ impl Config {
             token: raw.serve.token.filter(|t| !t.is_empty()),
         })
     }
+}
+
+/// An IP address, or `localhost`.
+///
+/// # Errors
+/// When it is neither.
+pub fn address(text: &str) -> Result<IpAddr, String> {
+    let text = if text == "localhost" { "127.0.0.1" } else { text };
+    text.parse().map_err(|_| format!("`{text}` is no IP address"))
 }
 
 fn place(file: &Path) -> String {

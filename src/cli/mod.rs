@@ -6,8 +6,10 @@ mod bench;
 mod clean;
 mod completions;
 mod index;
+mod mcp;
 mod render;
 mod search;
+mod serve;
 mod status;
 mod wire;
 
@@ -30,6 +32,8 @@ enum Command {
     Search(search::Args),
     Index(index::Args),
     Status(status::Args),
+    Mcp(mcp::Args),
+    Serve(serve::Args),
     Clean(clean::Args),
     Bench(bench::Args),
     Completions(completions::Args),
@@ -46,12 +50,25 @@ enum Outcome {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     // CORTEX_LOG=cortex=debug shows more.
-    let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new("warn"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().with_target(false).init();
+    let usual = match cli.command {
+        Command::Serve(_) => "cortex=info",
+        Command::Mcp(_) => "cortex=warn",
+        _ => "warn",
+    };
+    let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(console::colors_enabled_stderr())
+        .without_time()
+        .with_target(false)
+        .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Mcp(args) => mcp::run(&args),
+        Command::Serve(args) => serve::run(&args),
         Command::Clean(args) => clean::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),

@@ -1,1 +1,24 @@
 //! The servers: the tools over MCP (standard input and output, HTTP) and as a JSON API.
+//!
+//! Every way in ends in [`Calls`], which runs a tool on a thread of its own, a limited number at a time.
+
+mod access;
+mod calls;
+mod events;
+mod http;
+mod life;
+mod listen;
+mod mcp;
+mod metrics;
+mod openapi;
+mod stdio;
+#[cfg(test)]
+mod tests;
+
+pub use access::Access;
+pub use calls::Calls;
+pub use events::Changes;
+pub use http::{App, router};
+pub use life::{Signals, let_go, run};
+pub use listen::{bind, serve};
+pub use stdio::stdio;

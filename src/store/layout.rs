@@ -10,7 +10,7 @@ use crate::chunk::ChunkType;
 const DOT_CORTEX: &str = ".cortex";
 
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history.
-const GITIGNORE: &str = "# Derived by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/*.lock\n/.gitignore\n";
+const GITIGNORE: &str = "# Derived by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/*.lock\n/server.json\n/.gitignore\n";
 
 /// The paths of one project.
 #[derive(Debug, Clone, PartialEq, Eq)]

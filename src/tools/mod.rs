@@ -42,7 +42,7 @@ pub struct Tool {
     pub input_schema: fn() -> Map<String, Value>,
     /// JSON schema of [`Answer::structured`].
     pub output_schema: fn() -> Map<String, Value>,
-    run: fn(&Context, &Call, Value) -> Result<Answer, ToolError>,
+    pub(crate) run: fn(&Context, &Call, Value) -> Result<Answer, ToolError>,
 }
 
 /// Every tool, in the order in which they are listed.

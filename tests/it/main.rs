@@ -15,5 +15,6 @@ mod project;
 mod regressions;
 mod search;
 mod search_output;
+mod serve;
 mod skip;
 mod tools_snapshot;

@@ -1,0 +1,95 @@
+//! `cortex serve`: the tools for everybody on this machine.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context as _, Result};
+use tokio_util::sync::CancellationToken;
+
+use super::Outcome;
+use super::render::line;
+use super::wire::Project;
+use crate::config;
+use crate::serve::{self, Access, App, Calls, Changes, Signals};
+use crate::store::ServerFile;
+use crate::tools;
+
+/// Serve agents and programs over HTTP: MCP, a JSON API, events, metrics.
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  cortex serve
+  curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
+  CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
+
+It indexes in the background and follows changes. The address is printed, and is in .cortex/server.json while it runs.")]
+pub(super) struct Args {
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// Listen on this address; any but this machine's own needs a token [default: 127.0.0.1]
+    #[arg(long, value_name = "IP", value_parser = config::address)]
+    address: Option<IpAddr>,
+    /// The port to try first, 0 for any; the next ones follow if it is taken [default: 7717]
+    #[arg(long, value_name = "N")]
+    port: Option<u16>,
+    /// What clients must send as `Authorization: Bearer …`; other users can see it here, so prefer the variable
+    #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
+    token: Option<String>,
+    #[command(flatten)]
+    following: Following,
+}
+
+/// Whether a server indexes.
+#[derive(clap::Args)]
+pub(super) struct Following {
+    /// Index, and follow changes [default: in a git repository, and where there is an index]
+    #[arg(long, overrides_with = "no_watch")]
+    watch: bool,
+    /// Only serve the index that is there, and what others make of it
+    #[arg(long, overrides_with = "watch")]
+    no_watch: bool,
+}
+
+impl Following {
+    pub(super) fn wanted(&self, project: &Project) -> bool {
+        let follow = self.watch || (!self.no_watch && project.should_follow());
+        if !follow && !self.no_watch && !project.layout.dot_cortex().exists() {
+            let root = project.layout.root().display();
+            tracing::warn!("{root} is no git repository and has no index: run `cortex index`, or give --watch");
+        }
+        follow
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let address = args.address.unwrap_or(project.config.address);
+    let access = Access::new(address, args.token.clone().or_else(|| project.config.token.clone()))?;
+    let wanted = args.port.unwrap_or(project.config.port);
+    let listener = serve::bind(address, wanted)?;
+    let at = listener.local_addr()?;
+
+    let changes = Changes::default();
+    let follow = args.following.wanted(&project);
+    let context = Arc::new(project.serve(follow, changes.callback())?);
+    let (closing, calls) = (CancellationToken::new(), Calls::new(context.clone(), tools::ALL));
+    let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
+    let url = format!("http://{at}");
+    let result = serve::run(async {
+        // From here on a signal ends this in good order.
+        let signals = Signals::catch()?;
+        let is_project = project.layout.dot_cortex().is_dir();
+        let file = is_project.then(|| ServerFile::write(&project.layout, &url)).transpose();
+        let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", project.layout.server().display()));
+        line(&url).map_err(std::io::Error::other)?;
+        if wanted != 0 && wanted != at.port() {
+            eprintln!("port {wanted} is taken, so this is {}", at.port());
+        }
+        eprintln!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
+        serve::serve(listener, router, closing, signals).await
+    });
+    serve::let_go(context);
+    result.with_context(|| format!("{url} was not served"))?;
+    Ok(Outcome::Done)
+}

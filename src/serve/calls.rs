@@ -1,0 +1,106 @@
+//! Runs tools for every transport: on threads that may wait, a limited number at a time, counted.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+use tokio::time::timeout;
+
+use super::metrics::ToolMetrics;
+use crate::tools::{Answer, Call, Context, Tool, ToolError};
+
+/// Calls that run at a time. Most of them only wait, so there may be more than cores.
+const MAX_CALLS: usize = 64;
+/// How long a call waits for its turn.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The tools over one project, ready to be called from asynchronous code.
+pub struct Calls {
+    pub(super) context: Arc<Context>,
+    pub(super) tools: &'static [Tool],
+    pub(super) metrics: Arc<ToolMetrics>,
+    running: Arc<Semaphore>,
+}
+
+/// Why a call has no answer.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(super) enum CallError {
+    #[error("{MAX_CALLS} calls are running already: try again in a moment")]
+    Busy,
+    #[error(transparent)]
+    Tool(#[from] ToolError),
+}
+
+impl CallError {
+    /// One word, for the metrics.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Tool(ToolError::Arguments(_)) => "arguments",
+            Self::Tool(ToolError::NotFound(_)) => "not_found",
+            Self::Tool(ToolError::Failed(_)) => "failed",
+            Self::Tool(ToolError::Cancelled) => "cancelled",
+        }
+    }
+}
+
+impl Calls {
+    /// `tools` are [`crate::tools::ALL`], except in tests.
+    #[must_use]
+    pub fn new(context: Arc<Context>, tools: &'static [Tool]) -> Self {
+        Self { context, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
+    }
+
+    /// The tool with this name, or a message that says which there are.
+    pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
+        self.tools.iter().find(|t| t.name == name).ok_or_else(|| {
+            let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
+            format!("there is no tool `{name}`; there are {}", names.join(", "))
+        })
+    }
+
+    /// Calls a tool. When the returned future is dropped, the tool is told that nobody waits any more.
+    pub(super) async fn run(&self, tool: &'static Tool, arguments: Value) -> Result<Answer, CallError> {
+        let (start, metrics) = (Instant::now(), self.metrics.clone());
+        let call = move |context: &Context, call: &Call| {
+            let result = tool.call(context, call, arguments).map_err(CallError::from);
+            metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), start.elapsed());
+            result
+        };
+        match self.blocking(call).await {
+            Ok(result) => result,
+            Err(e) => {
+                self.metrics.record(tool.name, e.kind(), start.elapsed());
+                Err(e)
+            }
+        }
+    }
+
+    /// Runs what may wait or compute on a thread that may.
+    pub(super) async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Context, &Call) -> T + Send + 'static,
+    ) -> Result<T, CallError> {
+        let Ok(Ok(permit)) = timeout(PATIENCE, self.running.clone().acquire_owned()).await else { return Err(CallError::Busy) };
+        let (context, call) = (self.context.clone(), Call::default());
+        let _cancel = CancelOnDrop(call.cancel.clone());
+        let task = spawn_blocking(move || {
+            let result = work(&context, &call);
+            // Not before: a thread that nobody waits for counts, too.
+            drop(permit);
+            result
+        });
+        task.await.map_err(|e| ToolError::Failed(format!("the call did not end well; this is a bug of cortex: {e}")).into())
+    }
+}
+
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}

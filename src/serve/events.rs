@@ -1,0 +1,118 @@
+//! `/events`: what is served and what is being indexed, told when it changes.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::response::sse::{Event, KeepAlive};
+use axum::response::{IntoResponse, Sse};
+use serde::Serialize;
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::store::Activity;
+use crate::tools::Context;
+
+/// Events lie this far apart at least: indexing reports every file.
+const PACE: Duration = Duration::from_millis(100);
+/// Another process that indexes wakes nobody here.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Tells everybody who listens that there could be something new.
+#[derive(Debug, Clone)]
+pub struct Changes(watch::Sender<()>);
+
+impl Default for Changes {
+    fn default() -> Self {
+        Self(watch::Sender::new(()))
+    }
+}
+
+impl Changes {
+    /// What is to be called when something may have changed, on any thread.
+    #[must_use]
+    pub fn callback(&self) -> Arc<dyn Fn() + Send + Sync> {
+        let sender = self.0.clone();
+        Arc::new(move || sender.send_replace(()))
+    }
+}
+
+/// What is served.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Reload {
+    generation: u64,
+    chunks: usize,
+    corpora: Vec<Corpus>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Corpus {
+    name: &'static str,
+    chunks: usize,
+}
+
+/// How far indexing is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+struct Indexing {
+    done: usize,
+    total: usize,
+    pending: usize,
+}
+
+impl Reload {
+    fn now(context: &Context) -> Self {
+        let snapshot = context.manager.current();
+        let corpora: Vec<Corpus> = snapshot.corpora.iter().map(|c| Corpus { name: c.name, chunks: c.corpus.chunks().len() }).collect();
+        Self { generation: snapshot.code().generation, chunks: corpora.iter().map(|c| c.chunks).sum(), corpora }
+    }
+}
+
+impl Indexing {
+    fn now(context: &Context) -> Self {
+        let activity = Activity::read(&context.layout);
+        Self { done: activity.done, total: activity.total, pending: activity.pending() }
+    }
+}
+
+/// A stream for one listener: the state now, then each change, until `closing`.
+pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: CancellationToken) -> impl IntoResponse + use<> {
+    let (events, receiver) = mpsc::channel(16);
+    let changed = changes.0.subscribe();
+    tokio::spawn(async move {
+        tokio::select! {
+            () = tell(&context, changed, &events) => {}
+            () = events.closed() => {}
+            () = closing.cancelled() => {}
+        }
+    });
+    Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::default())
+}
+
+async fn tell(context: &Context, mut changed: watch::Receiver<()>, events: &mpsc::Sender<Result<Event, Infallible>>) {
+    let (mut reload, mut indexing) = (None, None);
+    loop {
+        if !news(events, "reload", Reload::now(context), &mut reload).await
+            || !news(events, "indexing", Indexing::now(context), &mut indexing).await
+        {
+            return;
+        }
+        tokio::time::sleep(PACE).await;
+        let _ = tokio::time::timeout(LOOK, changed.changed()).await;
+    }
+}
+
+/// Sends what was not sent before; false when nobody listens any more.
+async fn news<T: Serialize + PartialEq>(
+    events: &mpsc::Sender<Result<Event, Infallible>>,
+    name: &str,
+    now: T,
+    told: &mut Option<T>,
+) -> bool {
+    if told.as_ref() == Some(&now) {
+        return true;
+    }
+    let Ok(event) = Event::default().event(name).json_data(&now) else { return false };
+    *told = Some(now);
+    events.send(Ok(event)).await.is_ok()
+}

@@ -1,0 +1,166 @@
+//! The paths of the HTTP server, and what each answers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{StatusCode, Uri};
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use axum::{Json, Router};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::access::{Access, guard};
+use super::calls::{CallError, Calls};
+use super::events::{self, Changes};
+use super::mcp::Mcp;
+use super::{metrics, openapi};
+use crate::store::Activity;
+use crate::tools::ToolError;
+
+/// Larger requests are refused.
+const MAX_BODY_BYTES: usize = 1 << 20;
+/// How long a request may take until its answer begins; a call may wait for indexing for a minute of it.
+const TIMEOUT: Duration = Duration::from_secs(90);
+/// Tools are named `cortex_search`, and found at `/api/search`.
+pub(super) const PREFIX: &str = "cortex_";
+
+/// Every path with what it is for.
+pub(super) const PATHS: &[(&str, &str)] = &[
+    ("/mcp", "Model Context Protocol (streamable HTTP)"),
+    ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
+    ("/api/openapi.json", "their description (OpenAPI 3.1)"),
+    ("/events", "what is served and indexed, as server-sent events"),
+    ("/metrics", "numbers for Prometheus"),
+    ("/healthz", "200 while the process is up"),
+    ("/readyz", "200 when there is something to search"),
+];
+
+/// What the paths work with.
+pub struct App {
+    pub calls: Calls,
+    pub changes: Changes,
+    /// Ends streams that would go on for ever.
+    pub closing: CancellationToken,
+}
+
+/// The whole service, with its rules.
+pub fn router(app: App, access: Access) -> Router {
+    let App { calls, changes, closing } = app;
+    let calls = Arc::new(calls);
+    let (context, on_page) = (calls.context.clone(), calls.clone());
+    let mcp = Mcp::new(calls.clone()).over_http(&access, MAX_BODY_BYTES);
+    Router::new()
+        .route("/", get(async || index()))
+        .route("/healthz", get(async || "ok\n"))
+        .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
+        .route("/metrics", get(async move || ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))))
+        .route("/events", get(async move || events::stream(context, &changes, closing)))
+        .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(calls.tools))))
+        .route("/api/{tool}", get(from_query).post(from_body))
+        .route_service("/mcp", mcp)
+        .fallback(async |uri: Uri| unknown(&uri))
+        .method_not_allowed_fallback(async |uri: Uri| {
+            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not answer to this method", uri.path()))
+        })
+        .with_state(calls)
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(from_fn(limit_time))
+        .layer(from_fn_with_state(Arc::new(access), guard))
+}
+
+#[derive(Serialize)]
+struct Failure {
+    error: String,
+}
+
+/// An answer that is an error, in the form of all of them.
+pub(super) fn error(status: StatusCode, message: String) -> Response {
+    (status, Json(Failure { error: message })).into_response()
+}
+
+async fn limit_time(request: Request, next: Next) -> Response {
+    let late = |_| error(StatusCode::SERVICE_UNAVAILABLE, format!("there was no answer within {} s", TIMEOUT.as_secs()));
+    tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
+}
+
+fn index() -> String {
+    let lines: Vec<String> = PATHS.iter().map(|(path, what)| format!("{path:<20}{what}\n")).collect();
+    format!("cortex {}\n\n{}", env!("CARGO_PKG_VERSION"), lines.concat())
+}
+
+fn unknown(uri: &Uri) -> Response {
+    let paths: Vec<&str> = PATHS.iter().map(|(path, _)| *path).collect();
+    error(StatusCode::NOT_FOUND, format!("there is no {}; there are {}", uri.path(), paths.join(", ")))
+}
+
+/// Whether there is a generation; why not.
+fn ready(calls: &Calls) -> Response {
+    let (generation, metrics) = (calls.context.manager.current().code().generation, calls.context.manager.metrics());
+    let Activity { done, total, .. } = Activity::read(&calls.context.layout);
+    let reason = match metrics.last_error {
+        _ if generation > 0 => return Json(json!({ "ready": true, "generation": generation })).into_response(),
+        Some(e) => e,
+        None if metrics.n_reloads == 0 => "the index is being loaded".into(),
+        None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
+        None if calls.context.indexing.is_some() => "the index is being built".into(),
+        None => "there is no index: run `cortex index`".into(),
+    };
+    error(StatusCode::SERVICE_UNAVAILABLE, reason)
+}
+
+async fn from_query(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, Query(pairs): Query<Vec<(String, String)>>) -> Response {
+    call(&calls, &tool, arguments(pairs)).await
+}
+
+async fn from_body(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, body: Result<Bytes, BytesRejection>) -> Response {
+    let body = match body {
+        Ok(body) => body,
+        Err(e) => return error(e.status(), format!("{}: at most {MAX_BODY_BYTES} bytes are read", e.body_text())),
+    };
+    if body.is_empty() {
+        return call(&calls, &tool, Value::Null).await;
+    }
+    match serde_json::from_slice(&body) {
+        Ok(arguments) => call(&calls, &tool, arguments).await,
+        Err(e) => error(StatusCode::BAD_REQUEST, format!("the body is no JSON: {e}")),
+    }
+}
+
+/// The values of a query string. A key that is repeated is a list.
+fn arguments(pairs: Vec<(String, String)>) -> Value {
+    let mut map = Map::new();
+    for (key, value) in pairs {
+        match map.get_mut(&key) {
+            None => drop(map.insert(key, value.into())),
+            Some(Value::Array(list)) => list.push(value.into()),
+            Some(first) => *first = Value::Array(vec![first.take(), value.into()]),
+        }
+    }
+    Value::Object(map)
+}
+
+async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
+    let tool = match calls.tool(&format!("{PREFIX}{tool}")) {
+        Ok(tool) => tool,
+        Err(message) => return error(StatusCode::NOT_FOUND, message),
+    };
+    match calls.run(tool, arguments).await {
+        Ok(answer) => Json(answer.structured).into_response(),
+        Err(e) => {
+            let status = match &e {
+                CallError::Tool(ToolError::Arguments(_)) => StatusCode::BAD_REQUEST,
+                CallError::Tool(ToolError::NotFound(_)) => StatusCode::NOT_FOUND,
+                CallError::Tool(ToolError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+                CallError::Tool(ToolError::Cancelled) | CallError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+            };
+            error(status, e.to_string())
+        }
+    }
+}

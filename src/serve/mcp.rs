@@ -1,0 +1,250 @@
+//! The tools over the Model Context Protocol: what is said, whatever carries it.
+//!
+//! Nothing is kept for a session: every request is answered from the snapshot of its moment, in all revisions of the
+//! protocol that the SDK speaks, with `initialize` or `server/discover` before it or without.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig,
+    Tool as Listed, ToolAnnotations,
+};
+use rmcp::service::{Peer, RequestContext, ServerInitializeError};
+use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Map, Value};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::time::{Instant, MissedTickBehavior, interval_at};
+
+use super::access::Access;
+use super::calls::Calls;
+use crate::store::Activity;
+use crate::tools::{Tool, ToolError, Wait};
+
+/// What an agent is told before it has asked anything.
+const INSTRUCTIONS: &str = "\
+Cortex searches the code, documents and data of this repository from an index that follows the files. Prefer it to grep and to reading \
+whole files: one call finds the right lines.
+
+Which tool:
+- cortex_search: a question, a concept, or a name (\"where are retries counted\", \"ChunkManager::reload\"). Start here.
+- cortex_exact: exact words, phrases, and totals: is it there at all, and everywhere it is.
+- cortex_outline: what is in a file or directory, without its text.
+- cortex_read: lines of a file, or a chunk by its id. Read what a search found instead of the whole file.
+- cortex_related: code similar to a chunk or a place: other implementations, tests, duplicates.
+- cortex_status: what is indexed, how fresh it is, and what was skipped.
+
+Freshness: every reply states `generation`, which counts the changes of the index; all of a reply is of one generation. `pending` is the \
+number of files known to have changed since. After editing files pass wait_ms (5000, say): the changes are indexed before the answer. \
+Pass min_generation to see at least what an earlier reply saw.
+
+Paths are relative to the root of the repository. Warnings in a reply say what is not ready; the text of an error says what to do \
+instead.";
+
+const STATUS: &str = "cortex://status";
+const CHUNK: &str = "cortex://chunk/";
+
+/// How often a caller is told how far indexing is.
+const PROGRESS: Duration = Duration::from_millis(500);
+
+/// Answers requests of the protocol. Cheap to clone.
+#[derive(Clone)]
+pub(super) struct Mcp {
+    calls: Arc<Calls>,
+    listed: Arc<[Listed]>,
+}
+
+/// The protocol at a path of an HTTP server.
+pub(super) type McpOverHttp = StreamableHttpService<Mcp, NeverSessionManager>;
+
+impl Mcp {
+    pub(super) fn new(calls: Arc<Calls>) -> Self {
+        let listed = calls.tools.iter().map(listed).collect();
+        Self { calls, listed }
+    }
+
+    /// Talks to one client until it has no more to say.
+    pub(super) async fn talk(
+        self,
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> std::io::Result<()> {
+        match self.serve((input, output)).await {
+            Ok(running) => running.waiting().await.map(drop).map_err(std::io::Error::other),
+            // A client that leaves before it has said anything.
+            Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
+            Err(e) => Err(std::io::Error::other(e)),
+        }
+    }
+
+    /// Without sessions in any revision: there is nothing that a session could keep, a restart of the server disturbs no
+    /// client, and no memory is held for one that never says goodbye. Answers are plain JSON, and a stream only when there
+    /// is progress to tell.
+    pub(super) fn over_http(self, access: &Access, max_body_bytes: usize) -> McpOverHttp {
+        let config = StreamableHttpServerConfig::default()
+            .with_legacy_session_mode(false)
+            .with_json_response(true)
+            .with_max_request_body_bytes(max_body_bytes);
+        let config = match access.names() {
+            Some(names) => {
+                let origins = names.iter().flat_map(|name| ["http", "https"].map(|scheme| format!("{scheme}://{name}:*")));
+                let origins: Vec<String> = origins.collect();
+                config.with_allowed_origins(origins).with_allowed_hosts(names)
+            }
+            // A list of every address of this machine is not to be had; the server's own rule stands before this one.
+            None => config.disable_allowed_hosts(),
+        };
+        StreamableHttpService::new(move || Ok(self.clone()), Arc::new(NeverSessionManager::default()), config)
+    }
+
+    /// A tool's answer; meanwhile the client is told how far indexing is, if it wants to know.
+    async fn call(&self, tool: &'static Tool, arguments: Value, context: &RequestContext<RoleServer>) -> Result<CallToolResult, ErrorData> {
+        let token = context.meta.get_progress_token();
+        let answer = async {
+            tokio::select! {
+                answer = self.calls.run(tool, arguments) => answer,
+                () = self.tell_progress(token, &context.peer) => Err(ToolError::Cancelled.into()),
+                () = context.ct.cancelled() => Err(ToolError::Cancelled.into()),
+            }
+        };
+        Ok(match answer.await {
+            Ok(answer) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
+                result.structured_content = Some(answer.structured);
+                result
+            }
+            Err(e) => CallToolResult::error(vec![ContentBlock::text(e.to_string())]),
+        })
+    }
+
+    /// Does not return.
+    async fn tell_progress(&self, token: Option<ProgressToken>, peer: &Peer<RoleServer>) {
+        let Some(token) = token else { return std::future::pending().await };
+        let mut ticks = interval_at(Instant::now() + PROGRESS, PROGRESS);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut told = 0;
+        loop {
+            ticks.tick().await;
+            let Activity { done, total, .. } = Activity::read(&self.calls.context.layout);
+            // The protocol wants numbers that grow.
+            if total > 0 && done > told {
+                told = done;
+                let progress = ProgressNotificationParam::new(token.clone(), done as f64)
+                    .with_total(total as f64)
+                    .with_message(format!("indexing: {done} of {total} files"));
+                // Who does not listen misses nothing but this.
+                let _ = peer.notify_progress(progress).await;
+            }
+        }
+    }
+
+    async fn status(&self) -> Result<String, ErrorData> {
+        let tool = self.calls.tool(STATUS_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
+        let answer = self.calls.run(tool, Value::Null).await.map_err(|e| internal(&e))?;
+        serde_json::to_string_pretty(&answer.structured).map_err(|e| internal(&e))
+    }
+
+    async fn chunk(&self, encoded: &str) -> Result<String, ErrorData> {
+        let id = percent_decode_str(encoded).decode_utf8_lossy().into_owned();
+        let wanted = id.clone();
+        let take = move |context: &crate::tools::Context, call: &crate::tools::Call| {
+            let taken = context.take(&Wait::default(), call)?;
+            Ok(taken.snapshot.code().corpus.chunks().by_id(&wanted).map(|chunk| chunk.text.clone()))
+        };
+        let text = self.calls.blocking(take).await.and_then(|taken| taken.map_err(|e: ToolError| e.into()));
+        text.map_err(|e| internal(&e))?.ok_or_else(|| {
+            let advice = format!("there is no chunk `{id}` (any more): ids are those that cortex_search and cortex_outline state");
+            ErrorData::resource_not_found(advice, None)
+        })
+    }
+}
+
+const STATUS_TOOL: &str = "cortex_status";
+
+fn internal(e: &dyn std::fmt::Display) -> ErrorData {
+    ErrorData::internal_error(e.to_string(), None)
+}
+
+fn listed(tool: &Tool) -> Listed {
+    // Searching changes nothing, and knows nothing but this repository.
+    let annotations = ToolAnnotations::with_title(tool.title).read_only(true).destructive(false).idempotent(true).open_world(false);
+    Listed::new(tool.name, tool.description, object((tool.input_schema)()))
+        .with_title(tool.title)
+        .with_raw_output_schema(object((tool.output_schema)()))
+        .with_annotations(annotations)
+}
+
+/// The protocol wants a schema to say that it is an object's.
+fn object(mut schema: Map<String, Value>) -> Arc<Map<String, Value>> {
+    schema.entry("type").or_insert_with(|| "object".into());
+    Arc::new(schema)
+}
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let about = Implementation::new("cortex", env!("CARGO_PKG_VERSION"))
+            .with_title("Cortex")
+            .with_description("Searches code, documents and data of a repository");
+        let capabilities = ServerCapabilities::builder().enable_tools().enable_resources().build();
+        ServerConfig::new(capabilities).with_server_info(about).with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec()))
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Listed> {
+        self.listed.iter().find(|t| t.name == name).cloned()
+    }
+
+    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+        let tool = self.calls.tool(&request.name).map_err(|e| ErrorData::invalid_params(e, None))?;
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
+        self.call(tool, arguments, &context).await.map(Into::into)
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let status = Resource::new(STATUS, "status")
+            .with_title("Index status")
+            .with_description("What is indexed, how fresh it is, and what was skipped: what the tool cortex_status answers.")
+            .with_mime_type("application/json");
+        Ok(ListResourcesResult::with_all_items(vec![status]))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let chunk = ResourceTemplate::new(format!("{CHUNK}{{id}}"), "chunk")
+            .with_title("Chunk")
+            .with_description("The text of a chunk by the id that search results state, percent-encoded.")
+            .with_mime_type("text/plain");
+        Ok(ListResourceTemplatesResult::with_all_items(vec![chunk]))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let uri = request.uri;
+        let (text, mime_type) = if uri == STATUS {
+            (self.status().await?, "application/json")
+        } else if let Some(id) = uri.strip_prefix(CHUNK) {
+            (self.chunk(id).await?, "text/plain")
+        } else {
+            return Err(ErrorData::resource_not_found(format!("there is no resource `{uri}`; there are {STATUS} and {CHUNK}{{id}}"), None));
+        };
+        Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)]).into())
+    }
+}

@@ -1,0 +1,119 @@
+//! `/metrics`: numbers in the text format of Prometheus.
+
+use std::collections::BTreeMap;
+use std::fmt::{Display, Write};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use super::calls::Calls;
+use crate::store::Activity;
+
+/// Upper bounds of the latency histogram, in seconds.
+const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
+
+/// How tools were called so far.
+#[derive(Debug, Default)]
+pub(super) struct ToolMetrics(Mutex<BTreeMap<&'static str, Series>>);
+
+/// Of one tool.
+#[derive(Debug, Clone, Default)]
+struct Series {
+    by_result: BTreeMap<&'static str, u64>,
+    /// How many took at most as long as the bound.
+    at_most: [u64; BUCKETS.len()],
+    seconds: f64,
+}
+
+impl ToolMetrics {
+    pub(super) fn record(&self, tool: &'static str, result: &'static str, took: Duration) {
+        let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let series = tools.entry(tool).or_default();
+        *series.by_result.entry(result).or_default() += 1;
+        series.seconds += took.as_secs_f64();
+        for (n, bound) in series.at_most.iter_mut().zip(BUCKETS) {
+            *n += u64::from(took.as_secs_f64() <= bound);
+        }
+    }
+}
+
+/// The page. Labels are names of this program's, so that nothing needs escaping.
+pub(super) fn page(calls: &Calls) -> String {
+    let context = &calls.context;
+    let (snapshot, reloads) = (context.manager.current(), context.manager.metrics());
+    let (leads, n_runs) = context.indexing.as_ref().map_or((false, 0), |indexing| {
+        let status = indexing.status();
+        (status.leads, status.n_runs)
+    });
+    let tools = calls.metrics.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut page = Page::default();
+
+    page.family("cortex_info", "gauge", "The version of this server.");
+    page.row(concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1);
+    page.one("cortex_generation", "gauge", "The generation that is served.", snapshot.code().generation);
+    page.family("cortex_chunks", "gauge", "Chunks that are served.");
+    for corpus in &snapshot.corpora {
+        page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
+    }
+    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", Activity::read(&context.layout).pending());
+    page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
+    page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
+    page.family("cortex_reloads_total", "counter", "Looks at the chunk files, by how they ended.");
+    let unchanged = reloads.n_successful.saturating_sub(reloads.n_published);
+    for (result, n) in [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)] {
+        page.row(&format!("{{result=\"{result}\"}}"), n);
+    }
+    page.one("cortex_last_reload_seconds", "gauge", "How long the last one took.", reloads.last_duration.as_secs_f64());
+    if let Some(at) = reloads.last_reload_at {
+        page.one("cortex_last_reload_timestamp_seconds", "gauge", "When it ended.", at.timestamp());
+    }
+    page.family("cortex_tool_calls_total", "counter", "Calls of tools, by how they ended.");
+    for (tool, series) in &tools {
+        for (result, n) in &series.by_result {
+            page.row(&format!("{{tool=\"{tool}\",result=\"{result}\"}}"), n);
+        }
+    }
+    page.family("cortex_tool_seconds", "histogram", "How long calls of tools took, with waiting.");
+    for (tool, series) in &tools {
+        let n: u64 = series.by_result.values().sum();
+        for (bound, n) in BUCKETS.iter().map(ToString::to_string).zip(series.at_most).chain([("+Inf".into(), n)]) {
+            page.row(&format!("_bucket{{tool=\"{tool}\",le=\"{bound}\"}}"), n);
+        }
+        page.row(&format!("_sum{{tool=\"{tool}\"}}"), series.seconds);
+        page.row(&format!("_count{{tool=\"{tool}\"}}"), n);
+    }
+    if let Some(bytes) = resident_bytes() {
+        page.one("process_resident_memory_bytes", "gauge", "Memory that this process holds.", bytes);
+    }
+    page.text
+}
+
+#[derive(Default)]
+struct Page {
+    text: String,
+    name: &'static str,
+}
+
+impl Page {
+    fn family(&mut self, name: &'static str, kind: &str, help: &str) {
+        self.name = name;
+        // Writing to a string does not fail.
+        let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
+    }
+
+    /// `rest`: what follows the name of the family.
+    fn row(&mut self, rest: &str, value: impl Display) {
+        let _ = writeln!(self.text, "{}{rest} {value}", self.name);
+    }
+
+    fn one(&mut self, name: &'static str, kind: &str, help: &str, value: impl Display) {
+        self.family(name, kind, help);
+        self.row("", value);
+    }
+}
+
+/// Where Linux tells it.
+fn resident_bytes() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kilobytes: u64 = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()?;
+    Some(kilobytes * 1024)
+}

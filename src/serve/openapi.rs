@@ -1,0 +1,70 @@
+//! `/api/openapi.json`: the tools as an HTTP API, described from their own schemas.
+
+use serde_json::{Map, Value, json};
+
+use super::http::PREFIX;
+use crate::tools::Tool;
+
+pub(super) fn document(tools: &[Tool]) -> Value {
+    let paths: Map<String, Value> = tools.iter().map(path).collect();
+    let error = json!({
+        "type": "object",
+        "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
+        "required": ["error"]
+    });
+    json!({
+        "openapi": "3.1.0",
+        "info": { "title": "Cortex", "version": env!("CARGO_PKG_VERSION"), "description": "Searches code, documents and data of a repository." },
+        "paths": paths,
+        "components": {
+            "schemas": { "Error": error },
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer", "description": "Only when the server was given one." } }
+        },
+        "security": [{}, { "token": [] }]
+    })
+}
+
+fn path(tool: &Tool) -> (String, Value) {
+    let name = tool.name.strip_prefix(PREFIX).unwrap_or(tool.name);
+    let input = (tool.input_schema)();
+    let operation = |id: String, rest: Value| {
+        let mut operation = json!({
+            "operationId": id,
+            "summary": tool.title,
+            "description": tool.description,
+            "responses": responses(tool)
+        });
+        if let (Value::Object(operation), Value::Object(rest)) = (&mut operation, rest) {
+            operation.extend(rest);
+        }
+        operation
+    };
+    let get = operation(format!("{name}_get"), json!({ "parameters": parameters(&input) }));
+    let post = operation(name.into(), json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }));
+    (format!("/api/{name}"), json!({ "get": get, "post": post }))
+}
+
+/// Each property of the arguments as a parameter of the query string.
+fn parameters(input: &Map<String, Value>) -> Vec<Value> {
+    let required = input.get("required").and_then(Value::as_array);
+    let properties = input.get("properties").and_then(Value::as_object).into_iter().flatten();
+    let parameter = |(name, schema): (&String, &Value)| {
+        let is_required = required.is_some_and(|r| r.iter().any(|n| n == name));
+        json!({ "name": name, "in": "query", "required": is_required, "schema": schema })
+    };
+    properties.map(parameter).collect()
+}
+
+fn responses(tool: &Tool) -> Value {
+    let error = |what: &str| json!({ "description": what, "content": { "application/json": { "schema": { "$ref": "#/components/schemas/Error" } } } });
+    json!({
+        "200": { "description": "The answer.", "content": { "application/json": { "schema": (tool.output_schema)() } } },
+        "400": error("The arguments cannot be used."),
+        "401": error("The token is missing or wrong."),
+        "403": error("The Host or Origin is not allowed."),
+        "404": error("What was asked for is not there."),
+        "413": error("The body is too large."),
+        "500": error("The tool failed."),
+        "503": error("The server is busy or ending: try again.")
+    })
+}

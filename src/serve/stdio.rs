@@ -1,0 +1,54 @@
+//! MCP over standard input and output, for as long as the client is there.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context as Polling, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, ReadBuf, Stdin, stdin, stdout};
+use tokio_util::sync::CancellationToken;
+
+use super::calls::Calls;
+use super::life::{Signals, orphaned};
+use super::mcp::Mcp;
+
+/// How long calls may go on after the client has closed its end.
+const LAST_ANSWERS: Duration = Duration::from_millis(600);
+
+/// Serves one client until it closes standard input, or dies, or the process is told to end.
+///
+/// # Errors
+/// When the client speaks another protocol, or signals cannot be caught.
+pub async fn stdio(calls: Calls) -> io::Result<()> {
+    let mut signals = Signals::catch()?;
+    let ended = CancellationToken::new();
+    let input = Input { stdin: stdin(), ended: ended.clone() };
+    let client_left = async {
+        ended.cancelled().await;
+        tokio::time::sleep(LAST_ANSWERS).await;
+    };
+    tokio::select! {
+        result = Mcp::new(Arc::new(calls)).talk(input, stdout()) => result,
+        () = client_left => Ok(()),
+        () = signals.wait() => Ok(()),
+        () = orphaned() => Ok(()),
+    }
+}
+
+/// Standard input that tells when it has ended: the SDK waits longer for the last answers than a client may want to.
+struct Input {
+    stdin: Stdin,
+    ended: CancellationToken,
+}
+
+impl AsyncRead for Input {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Polling<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let result = ready!(Pin::new(&mut self.stdin).poll_read(cx, buffer));
+        if result.is_err() || buffer.filled().len() == before {
+            self.ended.cancel();
+        }
+        Poll::Ready(result)
+    }
+}

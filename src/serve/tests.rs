@@ -1,0 +1,317 @@
+//! The servers over tools of these tests' own.
+
+use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response, StatusCode};
+use hyper::service::Service;
+use hyper_util::service::TowerToHyperService;
+use serde_json::{Map, Value, json};
+use tempfile::TempDir;
+use tokio_stream::StreamExt;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::chunk::ChunkType;
+use crate::embed::{Embedder, StaticModel};
+use crate::live::{ChunkManager, Reloader};
+use crate::store::{ChunkFiles, Layout};
+use crate::tools::{Answer, Call, Context, Tool, ToolError};
+
+/// Set when a call of `cortex_wait` has ended because it was cancelled.
+static CANCELLED: AtomicUsize = AtomicUsize::new(0);
+static STARTED: AtomicUsize = AtomicUsize::new(0);
+
+static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
+    let schema = || match json!({ "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] }) {
+        Value::Object(map) => map,
+        _ => Map::new(),
+    };
+    let tool = |name, run| Tool { name, title: "A test", description: "Tests.", input_schema: schema, output_schema: schema, run };
+    vec![
+        tool("cortex_echo", |_, _, arguments| match arguments["word"].as_str() {
+            Some("panic") => panic!("on purpose"),
+            Some("nothing") => Err(ToolError::NotFound("there is nothing".into())),
+            None if !arguments["word"].is_array() => Err(ToolError::Arguments("give a word".into())),
+            _ => Ok(Answer { text: arguments["word"].to_string(), structured: arguments }),
+        }),
+        tool("cortex_wait", |_: &Context, call: &Call, _| {
+            STARTED.fetch_add(1, Ordering::SeqCst);
+            while call.check().is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            CANCELLED.fetch_add(1, Ordering::SeqCst);
+            Err(ToolError::Cancelled)
+        }),
+    ]
+});
+
+/// A server over a project of one chunk, if any.
+struct Server {
+    router: Router,
+    closing: CancellationToken,
+    changes: Changes,
+    context: Arc<Context>,
+    dir: TempDir,
+}
+
+impl Server {
+    fn new() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::at(dir.path());
+        layout.create().unwrap();
+        let model = StaticModel::bundled();
+        let files = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
+        let manager = Arc::new(ChunkManager::new(vec![Box::new(files)], model).unwrap());
+        let changes = Changes::default();
+        let changed = changes.callback();
+        let reloader = Reloader::spawn(manager.clone(), move |_| changed()).unwrap();
+        let context = Arc::new(Context { layout, manager, reloader, indexing: None, watcher: None });
+        let closing = CancellationToken::new();
+        let app = App { calls: Calls::new(context.clone(), &TOOLS), changes: changes.clone(), closing: closing.clone() };
+        let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());
+        Self { router, closing, changes, context, dir }
+    }
+
+    fn write_chunk(&self, id: &str) {
+        let file = Layout::at(self.dir.path()).chunk_file(ChunkType::Definitions);
+        fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string()).unwrap();
+        self.context.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
+        (self.changes.callback())();
+    }
+
+    async fn ask(&self, request: Request<Body>) -> Response<Body> {
+        TowerToHyperService::new(self.router.clone()).call(request).await.unwrap()
+    }
+
+    async fn get(&self, uri: &str) -> (StatusCode, String) {
+        read(self.ask(Request::get(uri).header("host", "localhost").body(Body::empty()).unwrap()).await).await
+    }
+
+    async fn post(&self, uri: &str, body: impl Into<Body>) -> (StatusCode, String) {
+        let request = Request::post(uri).header("host", "localhost").header("content-type", "application/json");
+        let request = request.header("accept", "application/json, text/event-stream").body(body.into()).unwrap();
+        read(self.ask(request).await).await
+    }
+
+    /// A request of the protocol, as an early revision sends it; its result or error.
+    async fn mcp(&self, method: &str, params: Value) -> Value {
+        let (status, body) = self.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()).await;
+        assert_eq!(status, StatusCode::OK, "{body}");
+        let reply: Value = serde_json::from_str(&body).unwrap();
+        if reply["error"].is_null() { reply["result"].clone() } else { reply["error"].clone() }
+    }
+}
+
+async fn read(response: Response<Body>) -> (StatusCode, String) {
+    let status = response.status();
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, String::from_utf8(body.to_vec()).unwrap())
+}
+
+fn json_of(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|e| panic!("{e}: {body}"))
+}
+
+#[tokio::test]
+async fn tools_answer_over_http() {
+    let s = Server::new();
+    let (status, body) = s.get("/api/echo?word=a%20b").await;
+    assert_eq!((status, json_of(&body)), (StatusCode::OK, json!({ "word": "a b" })));
+    let (_, body) = s.get("/api/echo?word=a&word=b&word=c").await;
+    assert_eq!(json_of(&body), json!({ "word": ["a", "b", "c"] }), "a repeated key is a list");
+    let (_, body) = s.post("/api/echo", r#"{"word": "x"}"#).await;
+    assert_eq!(json_of(&body), json!({ "word": "x" }));
+}
+
+#[tokio::test]
+async fn errors_say_what_is_wrong() {
+    let s = Server::new();
+    for (uri, body, status, message) in [
+        ("/api/echo", "", StatusCode::BAD_REQUEST, "give a word"),
+        ("/api/echo", "{", StatusCode::BAD_REQUEST, "no JSON"),
+        ("/api/echo", r#"{"word": "nothing"}"#, StatusCode::NOT_FOUND, "there is nothing"),
+        ("/api/echo", r#"{"word": "panic"}"#, StatusCode::INTERNAL_SERVER_ERROR, "bug of cortex"),
+        ("/api/other", "", StatusCode::NOT_FOUND, "cortex_echo, cortex_wait"),
+        ("/other", "", StatusCode::NOT_FOUND, "/mcp, /api/{tool}"),
+        ("/metrics", "", StatusCode::METHOD_NOT_ALLOWED, "method"),
+        ("/api/echo", &"x".repeat((1 << 20) + 1), StatusCode::PAYLOAD_TOO_LARGE, "1048576"),
+    ] {
+        let (got, body) = s.post(uri, body.to_string()).await;
+        assert_eq!(got, status, "{uri}: {body}");
+        assert!(json_of(&body)["error"].as_str().unwrap().contains(message), "{uri}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_stranger_is_refused_on_every_path() {
+    let s = Server::new();
+    for path in ["/", "/mcp", "/api/echo?word=a", "/api/openapi.json", "/events", "/metrics", "/healthz", "/readyz", "/nothing"] {
+        let request = Request::get(path).header("host", "evil.example").body(Body::empty()).unwrap();
+        assert_eq!(s.ask(request).await.status(), StatusCode::FORBIDDEN, "{path}");
+        let request = Request::get(path).header("host", "localhost").header("origin", "https://evil.example").body(Body::empty()).unwrap();
+        assert_eq!(s.ask(request).await.status(), StatusCode::FORBIDDEN, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn who_leaves_cancels_the_call() {
+    let s = Server::new();
+    let (started, cancelled) = (STARTED.load(Ordering::SeqCst), CANCELLED.load(Ordering::SeqCst));
+    let leaving = async {
+        while STARTED.load(Ordering::SeqCst) == started {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::select! {
+        _ = s.post("/api/wait", "") => panic!("it waits for ever"),
+        () = leaving => {}
+    }
+    let ended = async {
+        while CANCELLED.load(Ordering::SeqCst) == cancelled {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
+    // The thread counts the call after it has cancelled it.
+    let counted = async {
+        while !s.get("/metrics").await.1.contains("cortex_tool_calls_total{tool=\"cortex_wait\",result=\"cancelled\"} 1") {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), counted).await.unwrap();
+}
+
+#[tokio::test]
+async fn ready_when_something_is_served() {
+    let s = Server::new();
+    assert_eq!(s.get("/healthz").await.0, StatusCode::OK);
+    let (status, body) = s.get("/readyz").await;
+    assert!(status == StatusCode::SERVICE_UNAVAILABLE && json_of(&body)["error"].is_string(), "{body}");
+    s.write_chunk("a");
+    assert_eq!(s.get("/readyz").await.0, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn metrics_are_prometheus_text() {
+    let s = Server::new();
+    s.write_chunk("a");
+    s.get("/api/echo?word=a").await;
+    s.get("/api/echo").await;
+    let (_, page) = s.get("/metrics").await;
+    for line in [
+        "cortex_generation 1",
+        "cortex_chunks{corpus=\"code\"} 1",
+        "cortex_leader 0",
+        "cortex_tool_calls_total{tool=\"cortex_echo\",result=\"ok\"} 1",
+        "cortex_tool_calls_total{tool=\"cortex_echo\",result=\"arguments\"} 1",
+        "cortex_tool_seconds_bucket{tool=\"cortex_echo\",le=\"+Inf\"} 2",
+        "cortex_tool_seconds_count{tool=\"cortex_echo\"} 2",
+    ] {
+        assert!(page.lines().any(|l| l == line), "{line} is missing in\n{page}");
+    }
+    let mut typed = std::collections::HashSet::new();
+    for l in page.lines() {
+        if let Some(rest) = l.strip_prefix("# TYPE ") {
+            assert!(typed.insert(rest.split(' ').next().unwrap()), "{l}: twice");
+        } else if !l.starts_with('#') {
+            let (name, value) = l.rsplit_once(' ').unwrap();
+            assert!(value.parse::<f64>().is_ok(), "{l}");
+            assert!(typed.iter().any(|family| name.starts_with(family)), "{l}: without a type");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_api_describes_itself() {
+    let s = Server::new();
+    let (_, body) = s.get("/api/openapi.json").await;
+    let api = json_of(&body);
+    assert_eq!(api["openapi"], "3.1.0");
+    let echo = &api["paths"]["/api/echo"];
+    assert_eq!(echo["get"]["parameters"][0], json!({ "name": "word", "in": "query", "required": true, "schema": { "type": "string" } }));
+    assert_eq!(echo["post"]["requestBody"]["content"]["application/json"]["schema"]["required"], json!(["word"]));
+    let operations: Vec<&Value> = api["paths"].as_object().unwrap().values().flat_map(|p| p.as_object().unwrap().values()).collect();
+    let ids: std::collections::HashSet<&str> = operations.iter().map(|o| o["operationId"].as_str().unwrap()).collect();
+    assert_eq!(ids.len(), operations.len(), "each operation has an id of its own");
+    for operation in operations {
+        assert!(operation["responses"]["200"]["content"]["application/json"]["schema"].is_object());
+    }
+}
+
+#[tokio::test]
+async fn events_tell_the_state_and_then_its_changes() {
+    let s = Server::new();
+    let response = s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap()).await;
+    assert_eq!(response.headers()["content-type"], "text/event-stream");
+    s.write_chunk("a");
+    let (mut stream, mut text) = (response.into_body().into_data_stream(), String::new());
+    let heard = async {
+        while !text.contains("\"generation\":1,\"chunks\":1") || !text.contains("event: indexing") {
+            text += std::str::from_utf8(&stream.next().await.unwrap().unwrap()).unwrap();
+        }
+        s.closing.cancel();
+        while stream.next().await.is_some() {}
+    };
+    tokio::time::timeout(Duration::from_secs(30), heard).await.unwrap();
+    assert!(text.starts_with("event: reload\ndata: {\"generation\":"), "{text}");
+    assert!(text.contains("event: indexing\ndata: {\"done\":0,\"total\":0,\"pending\":0}"), "{text}");
+}
+
+#[tokio::test]
+async fn the_protocol_lists_and_calls_tools() {
+    let s = Server::new();
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        let client = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        let info = s.mcp("initialize", client).await;
+        assert_eq!((info["protocolVersion"].as_str(), &info["serverInfo"]["name"]), (Some(version), &json!("cortex")));
+        let instructions = info["instructions"].as_str().unwrap();
+        assert!(instructions.contains("cortex_search") && instructions.len() < 2000, "{} bytes", instructions.len());
+    }
+    let tools = s.mcp("tools/list", json!({})).await;
+    let echo = &tools["tools"][0];
+    assert_eq!((&echo["name"], &echo["title"]), (&json!("cortex_echo"), &json!("A test")));
+    let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"].map(|h| echo["annotations"][h].as_bool());
+    assert_eq!(hints, [Some(true), Some(false), Some(true), Some(false)]);
+    assert!(echo["inputSchema"]["type"] == "object" && echo["outputSchema"]["type"] == "object");
+
+    let call = async |name: &str, word: &str| s.mcp("tools/call", json!({ "name": name, "arguments": { "word": word } })).await;
+    let result = call("cortex_echo", "x").await;
+    assert_eq!((&result["content"][0]["text"], &result["structuredContent"]), (&json!("\"x\""), &json!({ "word": "x" })));
+    let failed = call("cortex_echo", "nothing").await;
+    assert_eq!((&failed["isError"], &failed["content"][0]["text"]), (&json!(true), &json!("there is nothing")));
+    let panicked = call("cortex_echo", "panic").await;
+    assert_eq!(panicked["isError"], true);
+    let unknown = call("cortex_other", "x").await;
+    assert_eq!(unknown["code"], -32602);
+    assert!(unknown["message"].as_str().unwrap().contains("cortex_echo, cortex_wait"), "{unknown}");
+}
+
+#[tokio::test]
+async fn chunks_are_resources() {
+    let s = Server::new();
+    s.write_chunk("src/a b.rs#answer");
+    let templates = s.mcp("resources/templates/list", json!({})).await;
+    assert_eq!(templates["resourceTemplates"][0]["uriTemplate"], "cortex://chunk/{id}");
+    for uri in ["cortex://chunk/src%2Fa%20b.rs%23answer", "cortex://chunk/src/a b.rs#answer"] {
+        let read = s.mcp("resources/read", json!({ "uri": uri })).await;
+        assert_eq!(read["contents"][0]["text"], "fn answer() {}", "{uri}: {read}");
+        assert_eq!(read["contents"][0]["mimeType"], "text/plain");
+    }
+    for uri in ["cortex://chunk/nothing", "cortex://nothing", "file:///etc/passwd"] {
+        let error = s.mcp("resources/read", json!({ "uri": uri })).await;
+        assert!(error["code"] == -32002 && error["message"].as_str().unwrap().contains("there "), "{uri}: {error}");
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_gives_the_next() {
+    let first = bind([127, 0, 0, 1].into(), 0).unwrap();
+    let port = first.local_addr().unwrap().port();
+    let second = bind([127, 0, 0, 1].into(), port).unwrap().local_addr().unwrap().port();
+    assert!(second > port && second <= port + 20, "{port} {second}");
+}

@@ -1,0 +1,278 @@
+//! The servers as programs see them: MCP over standard input and output, and HTTP.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use ureq::Agent;
+
+use crate::project::{Project, run};
+
+/// Nothing takes so long, except on a machine that is busy with other things.
+const LONG: Duration = Duration::from_secs(60);
+
+/// A server that ends with the test.
+struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    lines: Receiver<String>,
+}
+
+impl Server {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let (sender, lines) = channel();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+        Self { stdin: child.stdin.take(), child, lines }
+    }
+
+    fn line(&self) -> String {
+        self.lines.recv_timeout(LONG).expect("a line on stdout")
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
+    }
+
+    /// Sends a request; its answer, with whatever is told before it left out.
+    fn ask(&mut self, method: &str, params: &Value) -> Value {
+        self.send(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }));
+        loop {
+            let message: Value = serde_json::from_str(&self.line()).unwrap();
+            if message["id"] == method {
+                return message;
+            }
+        }
+    }
+
+    fn signal(&self, name: &str) {
+        assert!(Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap().success());
+    }
+
+    /// The exit code, once it has ended by itself; and how long that took.
+    fn ended(&mut self) -> (Option<i32>, Duration) {
+        let start = Instant::now();
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                return (status.code(), start.elapsed());
+            }
+            assert!(start.elapsed() < LONG, "the server does not end");
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn initialize(version: &str) -> Value {
+    json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
+}
+
+/// What every request says of itself since the protocol has no sessions.
+fn meta() -> Value {
+    json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    } })
+}
+
+fn agent() -> Agent {
+    Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONG)).build().into()
+}
+
+/// Status and body of an answer.
+fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
+    let request = headers.iter().fold(agent().get(url), |request, (name, value)| request.header(*name, *value));
+    let mut response = request.call().unwrap();
+    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
+}
+
+fn mcp(url: &str, headers: &[(&str, &str)], method: &str, params: &Value) -> Value {
+    let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
+    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
+    let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
+    let body = response.body_mut().read_to_string().unwrap();
+    serde_json::from_str(&body).unwrap_or_else(|e| panic!("{e}: {} {body}", response.status()))
+}
+
+#[track_caller]
+fn assert_instructions(result: &Value) {
+    let instructions = result["instructions"].as_str().unwrap_or_else(|| panic!("no instructions: {result}"));
+    assert!(instructions.contains("cortex_search") && instructions.contains("wait_ms"), "{instructions}");
+}
+
+#[test]
+fn an_agent_is_told_how_to_ask_over_stdio() {
+    let p = Project::sample();
+    for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+        let reply = server.ask("initialize", &initialize(version));
+        assert_eq!(reply["result"]["protocolVersion"], version);
+        assert_instructions(&reply["result"]);
+        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        assert!(server.ask("tools/list", &json!({}))["result"]["tools"].is_array());
+    }
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let reply = server.ask("server/discover", &meta());
+    assert_instructions(&reply["result"]);
+    assert!(reply["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{reply}");
+    assert!(server.ask("tools/list", &meta())["result"]["tools"].is_array(), "without a session");
+    let mut unknown = meta();
+    unknown["name"] = "cortex_nothing".into();
+    assert_eq!(server.ask("tools/call", &unknown)["error"]["code"], -32602);
+}
+
+#[test]
+fn a_server_for_one_agent_ends_with_it() {
+    let p = Project::sample();
+    // While it indexes for the first time, too: nobody waits for that.
+    for number in 0..30 {
+        p.write(format!("src/many{number}.rs"), "fn some() { let x = 1; }\n".repeat(500));
+    }
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--watch"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    drop(server.stdin.take());
+    let (code, took) = server.ended();
+    assert!(code == Some(0) && took < Duration::from_secs(3), "{code:?} {took:?}");
+
+    for signal in ["TERM", "INT"] {
+        let mut server = Server::start(&mut p.cortex(&["mcp", "--watch"]));
+        server.ask("initialize", &initialize("2025-06-18"));
+        server.signal(signal);
+        let (code, took) = server.ended();
+        assert!(code == Some(0) && took < Duration::from_secs(3), "{signal}: {code:?} {took:?}");
+    }
+}
+
+#[test]
+fn a_server_ends_when_its_parent_dies() {
+    let p = Project::sample();
+    // The shell dies; the pipe is still held open here.
+    let script = format!("'{}' mcp --no-watch <&0 & echo $!; wait", env!("CARGO_BIN_EXE_cortex"));
+    let mut shell = Server::start(p.command("bash").args(["-c", &script]));
+    let pid = shell.line();
+    shell.ask("initialize", &initialize("2025-06-18"));
+    shell.child.kill().unwrap();
+    shell.child.wait().unwrap();
+    let start = Instant::now();
+    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z")) {
+        assert!(start.elapsed() < LONG, "the server outlives its parent");
+        thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn http_serves_and_says_where() {
+    let p = Project::sample();
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let url = server.line();
+    assert!(url.starts_with("http://127.0.0.1:"), "{url}");
+    let file: Value = serde_json::from_str(&p.read(".cortex/server.json")).unwrap();
+    assert_eq!((file["url"].as_str(), file["pid"].as_u64()), (Some(url.as_str()), Some(server.child.id().into())));
+    assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200);
+    let start = Instant::now();
+    while get(&format!("{url}/readyz"), &[]).0 != 200 {
+        assert!(start.elapsed() < LONG);
+    }
+    let (_, metrics) = get(&format!("{url}/metrics"), &[]);
+    assert!(metrics.contains("\ncortex_generation 1\n"), "{metrics}");
+    assert_eq!(get(&format!("{url}/nothing"), &[]).0, 404);
+
+    for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        assert_instructions(&mcp(&url, &[], "initialize", &initialize(version))["result"]);
+        assert!(mcp(&url, &[("mcp-protocol-version", version)], "tools/list", &json!({}))["result"]["tools"].is_array());
+    }
+    let modern = |method: &'static str| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    assert_instructions(&mcp(&url, &modern("server/discover"), "server/discover", &meta())["result"]);
+    assert!(mcp(&url, &modern("tools/list"), "tools/list", &meta())["result"]["tools"].is_array());
+
+    // A listener does not hold up the end.
+    let mut events = agent().get(format!("{url}/events")).call().unwrap();
+    let mut first = [0; 13];
+    events.body_mut().as_reader().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"event: reload");
+    server.signal("TERM");
+    let (code, took) = server.ended();
+    assert!(code == Some(0) && took < Duration::from_secs(4), "{code:?} {took:?}");
+    assert!(!p.path(".cortex/server.json").exists());
+}
+
+#[test]
+fn strangers_are_refused() {
+    let p = Project::sample();
+    let server = Server::start(p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_SERVE_TOKEN", "secret"));
+    let url = server.line();
+    let token = ("authorization", "Bearer secret");
+    let ready = format!("{url}/metrics");
+    assert_eq!(get(&ready, &[token]).0, 200);
+    assert_eq!(get(&ready, &[]).0, 401);
+    assert_eq!(get(&ready, &[("authorization", "Bearer guess")]).0, 401);
+    assert_eq!(get(&ready, &[token, ("host", "evil.example")]).0, 403);
+    assert_eq!(get(&ready, &[token, ("origin", "https://evil.example")]).0, 403);
+    assert_eq!(get(&ready, &[token, ("origin", "http://localhost:3000")]).0, 200);
+    assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200, "no token for health");
+    assert!(!p.path(".cortex").exists(), "a server that does not index leaves nothing behind");
+}
+
+#[test]
+fn a_head_without_end_is_not_read() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    let head = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(100_000));
+    // It may hang up before it has heard all.
+    let _ = stream.write_all(head.as_bytes());
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    assert!(!answer.starts_with(b"HTTP/1.1 200"), "{}", String::from_utf8_lossy(&answer));
+    assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200, "others are served");
+}
+
+#[test]
+fn other_machines_need_a_token() {
+    let p = Project::sample();
+    let error = run(&mut p.cortex(&["serve", "--address", "0.0.0.0", "--port", "0"])).error();
+    assert!(error.contains("CORTEX_SERVE_TOKEN"), "{error}");
+    let error = run(p.cortex(&["serve", "--port", "0"]).env("CORTEX_SERVE_ADDRESS", "0.0.0.0")).error();
+    assert!(error.contains("CORTEX_SERVE_TOKEN"), "{error}");
+}
+
+#[test]
+fn two_servers_get_two_ports() {
+    let p = Project::sample();
+    let first = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let first_url = first.line();
+    let port = first_url.rsplit(':').next().unwrap();
+    let second = Server::start(&mut p.cortex(&["serve", "--port", port, "--no-watch"]));
+    let second_url = second.line();
+    assert_ne!(first_url, second_url);
+    for url in [first_url, second_url] {
+        assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200);
+    }
+}
+
+#[test]
+fn each_server_explains_itself() {
+    let p = Project::new();
+    for command in ["mcp", "serve"] {
+        let out = p.run(&[command, "--help"]).expect(0);
+        assert!(out.stdout.contains("Example") && out.stdout.contains("--no-watch"), "{}", out.stdout);
+    }
+    let out = run(p.cortex(&["serve", "--help"]).env("CORTEX_SERVE_TOKEN", "hush")).expect(0);
+    assert!(!out.stdout.contains("hush"), "a token is not shown");
+}
