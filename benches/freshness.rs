@@ -128,11 +128,9 @@ fn generate(dir: &Path) {
         fs::create_dir_all(&folder).expect("a directory");
         let mut text = format!("//! Keeps {} beside {}.\n\n", word(), word());
         for _ in 0..FUNCTIONS {
-            text.push_str(&format!("/// Turns {} into {}.\nfn {}_{}(a: usize) -> usize {{\n", word(), word(), word(), word()));
-            for _ in 0..12 {
-                text.push_str(&format!("    let {} = {}(a, {});\n", word(), word(), word()));
-            }
-            text.push_str("    a\n}\n\n");
+            let head = format!("/// Turns {} into {}.\nfn {}_{}(a: usize) -> usize {{\n", word(), word(), word(), word());
+            let body: Vec<String> = (0..12).map(|_| format!("    let {} = {}(a, {});\n", word(), word(), word())).collect();
+            text.extend([&*head, &body.concat(), "    a\n}\n\n"]);
         }
         fs::write(folder.join(format!("{}_{i}.rs", word())), text).expect("a file");
     }

@@ -310,8 +310,8 @@ impl Job {
     }
 
     fn failed(&mut self, work: Queue, e: &IndexError) -> Duration {
-        if matches!(e, IndexError::Foreign { .. }) {
-            // Somebody else keeps this index: that is no failure, and nothing is to be done.
+        if matches!(e, IndexError::Foreign { .. } | IndexError::Cancelled) {
+            // Somebody else keeps this index, or this is the end: that is no failure, and nothing is to be done.
             return RESCAN;
         }
         let message = chain(e);

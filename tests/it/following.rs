@@ -1,13 +1,17 @@
 //! A server that runs keeps the index as the tree is, and of several servers one does.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use cortex::chunk::Cancel;
 use cortex::config::globs;
-use cortex::embed::StaticModel;
+use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
 use cortex::index::{Indexer, IndexingService, Watching};
+use cortex::live::ChunkManager;
+use cortex::search::{Filter, Query};
 use cortex::source::WalkOptions;
-use cortex::store::{Activity, Layout};
+use cortex::store::{Activity, ChunkFiles, Layout};
 
 use crate::incremental::Tree;
 use crate::project::Project;
@@ -16,14 +20,17 @@ const QUIET: Duration = Duration::from_millis(20);
 
 /// A server's indexing, in this process.
 fn follow(p: &Project) -> IndexingService {
-    let indexer = Indexer {
+    IndexingService::spawn(indexer(p, StaticModel::bundled()), QUIET, |_| ()).unwrap()
+}
+
+fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
+    Indexer {
         layout: Layout::at(&p.root()),
         walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
-        embedder: StaticModel::bundled(),
+        embedder,
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
-    };
-    IndexingService::spawn(indexer, QUIET, |_| ()).unwrap()
+    }
 }
 
 #[track_caller]
@@ -133,4 +140,67 @@ fn chunk_files_of_another_program_are_left_alone() {
     assert!(service.asking().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
     assert_eq!(p.chunk_file("doc-chunks.json"), foreign);
     assert_eq!(service.status().last_error, None, "that is no failure");
+}
+
+/// Stands for a remote embedder, which costs money and time: it makes no vectors until it is reachable.
+struct Remote {
+    model: Arc<StaticModel>,
+    reachable: AtomicBool,
+}
+
+impl Embedder for Remote {
+    fn id(&self) -> &str {
+        self.model.id()
+    }
+
+    fn dimensions(&self) -> usize {
+        self.model.dimensions()
+    }
+
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        if !self.reachable.load(Ordering::SeqCst) {
+            return Err(EmbedError { embedder: "remote".into(), message: "there is no connection".into() });
+        }
+        self.model.embed_passages(passages)
+    }
+
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        self.model.embed_query(query)
+    }
+}
+
+#[test]
+fn an_embedder_that_takes_its_time_holds_up_nothing() {
+    let p = Project::sample();
+    let remote = Arc::new(Remote { model: StaticModel::bundled(), reachable: AtomicBool::new(false) });
+    let service = IndexingService::spawn(indexer(&p, remote.clone()), QUIET, |_| ()).unwrap();
+    let feed = ChunkFiles::new(Layout::at(&p.root()), remote.id(), remote.dimensions());
+    let manager = ChunkManager::new(vec![Box::new(feed)], remote.clone()).unwrap();
+    let reload = || manager.reload(&Cancel::new(false)).unwrap();
+    let found = |query: &str, words: bool| {
+        let vector = remote.embed_query(query).unwrap();
+        let query = Query::new(if words { query } else { "" });
+        let results = manager.current().code().corpus.search(&query, &vector, &Filter::default(), 1).unwrap();
+        results.hits.first().map(|h| h.path.to_string())
+    };
+    wait_until("the files are indexed", || indexed(&p, "src/retry.rs"));
+    reload();
+    let n_chunks = manager.current().code().corpus.chunks().len();
+    assert_eq!(manager.current().code().n_without_vectors, n_chunks);
+    assert_eq!(found("potatoes", true).as_deref(), Some("docs/guide.md"), "by words");
+    assert_eq!(found("cooking vegetables", false), None, "not yet by meaning");
+    wait_until("it is told why", || service.status().embed_error.is_some_and(|e| e.contains("no connection")));
+    assert_eq!(service.status().last_error, None, "the index itself is well");
+
+    remote.reachable.store(true, Ordering::SeqCst);
+    wait_until("the vectors come", || {
+        reload();
+        manager.current().code().n_without_vectors == 0
+    });
+    assert_eq!(found("cooking vegetables", false).as_deref(), Some("docs/guide.md"), "by meaning");
+    wait_until("no complaint is left", || service.status().embed_error.is_none());
 }
