@@ -84,6 +84,36 @@ fn new_directories_are_watched_also_when_they_come_filled() {
     wait_until("and is watched again", || indexed(&p, "moved/er/fourth.rs"));
 }
 
+/// Two branches that differ in a few hundred files, back and forth.
+#[test]
+fn a_checkout_is_followed() {
+    let p = Project::new();
+    let git = |args: &[&str]| {
+        let out = p.command("git").args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(args).output().unwrap();
+        assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    };
+    let write = |n: usize, what: &str| p.write(format!("src/part_{}/file_{n}.rs", n % 20), format!("/// {what}.\nfn {what}_{n}() {{}}\n"));
+    (0..200).for_each(|n| write(n, "old"));
+    git(&["init", "-q", "-b", "old"]);
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "old"]);
+    git(&["checkout", "-q", "-b", "new"]);
+    (100..350).for_each(|n| write(n, "new"));
+    (0..60).for_each(|n| p.remove(&format!("src/part_{}/file_{n}.rs", n % 20)));
+    git(&["add", "."]);
+    git(&["commit", "-q", "-m", "new"]);
+    let service = follow(&p);
+    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    let fresh = ["old", "new"].map(|branch| {
+        git(&["checkout", "-q", branch]);
+        p.fresh_copy().timeless()
+    });
+    for n in 0..if std::env::var_os("STRESS").is_some() { 20 } else { 2 } {
+        git(&["checkout", "-q", ["old", "new"][n % 2]]);
+        wait_until("the index is that of the branch", || p.timeless() == fresh[n % 2]);
+    }
+}
+
 #[test]
 fn what_is_pending_is_told_before_it_is_indexed() {
     let p = Project::sample();
