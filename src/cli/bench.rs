@@ -227,7 +227,7 @@ fn convert(given: &Given, layout: &Layout, embedder: &dyn Embedder) -> Result<()
         }
     }
     vectors.finish()?;
-    writer.publish(None)?;
+    writer.publish(None, 0)?;
     Ok(())
 }
 

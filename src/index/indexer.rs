@@ -283,7 +283,7 @@ impl Indexer {
         }
         summary.n_embedded = embed.writer.finish()?;
         merge.finish()?;
-        let manifest = merge.new.publish(previous.manifest.as_ref())?;
+        let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
         // The last handle on replaced files: to give their blocks back takes the file system as long as to write the new ones.
         let old = merge.old;
         rayon::spawn(move || drop(old));

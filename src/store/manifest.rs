@@ -18,6 +18,9 @@ pub struct Manifest {
     /// When it was written, RFC 3339.
     #[serde(default)]
     pub indexed_at: Option<String>,
+    /// Files of the tree in which it differs from the generation before.
+    #[serde(default)]
+    pub n_changed: usize,
     /// By file name; a type without chunks may have no file.
     pub files: BTreeMap<String, FileEntry>,
 }

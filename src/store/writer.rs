@@ -96,15 +96,16 @@ impl<'a> ChunkWriter<'a> {
         file.put(separator).and_then(|()| file.put(lines)).map_err(|e| at(&next_path(&self.layout.chunk_file(chunk_type)), &e))
     }
 
-    /// Completes the files and publishes them as the generation after `current`; when they say the same as before,
-    /// nothing is published and the current manifest is returned.
+    /// Completes the files and publishes them as the generation after `current`, in which `n_changed` files of the tree changed;
+    /// when the files say the same as before, nothing is published and the current manifest is returned.
     ///
     /// # Errors
     /// When a file cannot be written or renamed.
-    pub fn publish(mut self, current: Option<&Manifest>) -> io::Result<Manifest> {
+    pub fn publish(mut self, current: Option<&Manifest>, n_changed: usize) -> io::Result<Manifest> {
         let mut manifest = Manifest {
             generation: current.map_or(0, |m| m.generation) + 1,
             indexed_at: Some(chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)),
+            n_changed,
             files: std::collections::BTreeMap::new(),
         };
         // Beside one another: the disk takes as long for four files as for one.

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, ToolError};
 use crate::index::IndexingService;
-use crate::live::{ChunkManager, Reloader, Snapshot};
+use crate::live::{ChunkManager, Reloader, Served, Snapshot};
 use crate::source::{self, DirectoryWatcher};
-use crate::store::{Activity, Layout};
+use crate::store::{Activity, Layout, Manifest};
 
 /// How long the first answers wait for an index that is being loaded.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
@@ -145,13 +145,21 @@ impl Context {
         troubles
     }
 
+    /// Files of a generation that is written, and not served yet.
+    fn unserved(&self, code: &Served) -> usize {
+        match Manifest::read(&self.layout.manifest()) {
+            Ok(Some(manifest)) if manifest.generation > code.generation || code.local => manifest.n_changed,
+            _ => 0,
+        }
+    }
+
     fn freshness(&self, snapshot: &Snapshot) -> Freshness {
         let code = snapshot.code();
         Freshness {
             generation: code.generation,
             indexed_at: code.indexed_at.clone(),
             head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
-            pending: Activity::read(&self.layout).pending(),
+            pending: Activity::read(&self.layout).pending() + self.unserved(code),
             vectors_pending: code.n_without_vectors,
         }
     }
