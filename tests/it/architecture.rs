@@ -82,6 +82,7 @@ fn crates_are_named_in_one_place() {
         ("ast_grep_language", "syntax/language.rs"),
         ("pulldown_cmark", "syntax/markup.rs"),
         ("ignore", "source/walk.rs"),
+        ("notify_debouncer_mini", "source/watch.rs"),
         ("clap", "cli"),
         ("indicatif", "cli"),
         ("console", "cli"),
