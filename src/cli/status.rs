@@ -10,7 +10,7 @@ use super::Outcome;
 use super::render::{count, json, line, printable};
 use super::wire::Project;
 use crate::chunk::{ChunkType, Loaded};
-use crate::store::SourceTable;
+use crate::store::{Activity, SourceTable};
 
 /// Show what is indexed, how old it is and what was skipped.
 #[derive(clap::Args)]
@@ -36,6 +36,8 @@ struct Status {
     indexed_at: Option<String>,
     /// Files changed since then.
     stale: bool,
+    /// What a process is indexing now: files done of total, and paths that wait.
+    indexing: Option<Activity>,
     n_files: usize,
     n_chunks: usize,
     chunks: BTreeMap<&'static str, usize>,
@@ -61,6 +63,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.is_stale(),
+        indexing: Some(Activity::read(&project.layout)).filter(|a| a.pending() > 0),
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
@@ -79,6 +82,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 fn print(s: &Status, verbose: bool) -> Result<()> {
     line(&format!("project     {}", s.root.display()))?;
+    if let Some(Activity { done, total, queued }) = s.indexing {
+        line(&format!("indexing    {done} of {}, {queued} more changed", count(total, "file")))?;
+    }
     if s.n_chunks == 0 {
         line("index       none yet: run `cortex index`")?;
         return Ok(());

@@ -290,7 +290,9 @@ impl Job {
     fn index(&self, scope: &Scope) -> Result<(), IndexError> {
         let announcer = &self.shared.announcer;
         let progress = |p: super::Progress| {
-            announcer.update(|a| (a.done, a.total) = (p.done, p.total));
+            // From here on the files of this run are counted, and no longer the paths that asked for it.
+            let queued = locked(&self.shared.queue).paths.len();
+            announcer.update(|a| (a.done, a.total, a.queued) = (p.done, p.total, queued));
             (self.told)(Told::Progress);
         };
         let result = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress));
