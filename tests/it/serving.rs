@@ -30,6 +30,9 @@ fn times(suite: usize, stress: usize) -> usize {
     if is_stress() { stress } else { suite }
 }
 
+/// Files of another program that come with longer pauses are not known to belong together (specs/freshness.md).
+const TOGETHER: Duration = Duration::from_millis(30);
+
 /// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and every title and text
 /// says of which era it is.
 struct Publisher<'p> {
@@ -37,13 +40,15 @@ struct Publisher<'p> {
     /// As our own program writes; else as another one, which knows nothing of manifests.
     with_manifest: bool,
     era: usize,
+    /// Eras whose files came so slowly one after the other that nobody can tell that they belong together.
+    slow: BTreeSet<usize>,
 }
 
 impl<'p> Publisher<'p> {
     /// Begins with era 1.
     fn new(p: &'p Project, with_manifest: bool) -> Self {
         Layout::at(&p.root()).create().unwrap();
-        let mut this = Self { p, with_manifest, era: 0 };
+        let mut this = Self { p, with_manifest, era: 0, slow: BTreeSet::new() };
         this.publish();
         this
     }
@@ -69,8 +74,13 @@ impl<'p> Publisher<'p> {
             for (name, chunk_type) in CHUNK_FILES.iter().zip(ChunkType::ALL) {
                 self.p.write(path(&format!("{name}.aside")), json!({ "chunks": self.chunks(chunk_type) }).to_string());
             }
+            let mut last = Instant::now();
             for name in CHUNK_FILES {
                 self.p.rename(&path(&format!("{name}.aside")), &path(name));
+                if last.elapsed() >= TOGETHER {
+                    self.slow.insert(self.era);
+                }
+                last = Instant::now();
             }
             return;
         }
@@ -84,16 +94,22 @@ impl<'p> Publisher<'p> {
     }
 }
 
-/// The era that all results of a reply are of; each says it, and there must be one.
+/// The eras of the results of a reply; each result says one.
 #[track_caller]
-fn era(reply: &Value) -> usize {
+fn eras(reply: &Value) -> BTreeSet<usize> {
     let of = |result: &Value| {
         let text = result.to_string();
         let said: BTreeSet<usize> = text.split("era ").skip(1).map(|t| t.split(' ').next().unwrap().parse().unwrap()).collect();
         assert!(!said.is_empty(), "no era in {result}");
         said
     };
-    let eras: BTreeSet<usize> = reply["results"].as_array().unwrap().iter().flat_map(of).collect();
+    reply["results"].as_array().unwrap().iter().flat_map(of).collect()
+}
+
+/// The era of a reply.
+#[track_caller]
+fn era(reply: &Value) -> usize {
+    let eras = eras(reply);
     assert_eq!(eras.len(), 1, "the eras {eras:?} in one reply: {reply:#}");
     eras.into_iter().next().unwrap()
 }
@@ -126,7 +142,7 @@ fn serve_only(p: &Project) -> (Server, Client) {
 #[derive(Default)]
 struct Told {
     /// By generation of the index.
-    eras: Mutex<BTreeMap<u64, usize>>,
+    eras: Mutex<BTreeMap<u64, BTreeSet<usize>>>,
     n_queries: AtomicUsize,
 }
 
@@ -142,11 +158,10 @@ impl Told {
             let reply = client.call(tool, &arguments);
             assert_eq!(warnings(&reply), "");
             assert!(reply["total"].as_u64() > Some(0), "{tool} {arguments}: {reply}");
-            let (generation, said) = (reply["index"]["generation"].as_u64().unwrap(), era(&reply));
+            let generation = reply["index"]["generation"].as_u64().unwrap();
             assert!(generation >= last, "generation {generation} after {last}");
             last = generation;
-            let before = *self.eras.lock().unwrap().entry(generation).or_insert(said);
-            assert_eq!(said, before, "generation {generation} was of another era before");
+            self.eras.lock().unwrap().entry(generation).or_default().extend(eras(&reply));
             self.n_queries.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -197,11 +212,15 @@ fn replace_under_load(with_manifest: bool) {
         start.elapsed().as_secs_f64(),
         steps.join(", ")
     );
+    let excused = |eras: &BTreeSet<usize>| eras.iter().skip(1).any(|era| publisher.slow.contains(era));
+    let mixed: Vec<_> = eras.iter().filter(|(_, eras)| eras.len() > 1).collect();
+    println!("slow eras {:?}, mixed {mixed:?}", publisher.slow);
+    assert!(mixed.iter().all(|(_, eras)| excused(eras)), "eras are mixed: {mixed:?}");
     let statistics = &client.status()["reload"];
     assert_eq!(statistics["failed"], 0, "{statistics}");
     assert!(eras.len() > times(4, 100), "later generations do appear: {eras:?}");
     if with_manifest {
-        assert!(eras.iter().all(|(generation, era)| *generation == *era as u64), "{eras:?}");
+        assert!(eras.iter().all(|(generation, eras)| eras.iter().all(|era| *era as u64 == *generation)), "{eras:?}");
     }
     let (before, after) = (at(early), if late > 0 { at(late) } else { memory.last().unwrap().1 });
     println!("{before:.0} MB after {early} reloads, {after:.0} MB at the end");
@@ -340,7 +359,7 @@ fn our_damaged_files_leave_the_last_good_generation() {
     damage(true);
 }
 
-/// A server that was there before, but not the manifest that it can read: the chunk files speak for themselves.
+/// Nothing better was loaded before: the chunk files speak for themselves.
 #[test]
 fn a_server_starts_beside_an_unreadable_manifest() {
     let p = Project::new();
