@@ -30,6 +30,8 @@ pub struct ChunkFiles {
     embedder: String,
     dimensions: usize,
     known: HashMap<ChunkType, Arc<LoadedFile>>,
+    /// The last load had a manifest.
+    had_manifest: bool,
 }
 
 #[derive(Debug)]
@@ -38,6 +40,29 @@ struct LoadedFile {
     entry: FileEntry,
     content: Arc<ParsedFile>,
     warning: Option<String>,
+}
+
+/// A file as it was read: nothing is parsed before all of them are known to belong together, since parsing takes long and
+/// writers do not wait for it.
+#[derive(Debug)]
+enum Raw {
+    /// What it was before.
+    Known(Arc<LoadedFile>),
+    New {
+        path: PathBuf,
+        stamp: Option<Stamp>,
+        entry: FileEntry,
+        bytes: Vec<u8>,
+    },
+}
+
+impl Raw {
+    fn entry(&self) -> &FileEntry {
+        match self {
+            Self::Known(file) => &file.entry,
+            Self::New { entry, .. } => entry,
+        }
+    }
 }
 
 /// What the file system says of a file; equal stamps mean equal content unless the stamp is too fresh to trust.
@@ -55,6 +80,10 @@ pub enum LoadError {
     File(#[from] ChunkFileError),
     #[error("{}: cannot be read: {source}", path.display())]
     Manifest { path: PathBuf, source: io::Error },
+    #[error("{}: it says which chunk files belong together, and cannot be understood; run `cortex index` to repair", path.display())]
+    Senseless { path: PathBuf },
+    #[error("{}: it is gone, and was there before; run `cortex index` to repair", path.display())]
+    Gone { path: PathBuf },
     #[error("the load was cancelled")]
     Cancelled,
 }
@@ -63,14 +92,15 @@ impl ChunkFiles {
     /// The chunk files of a project. Nothing is read yet.
     #[must_use]
     pub fn new(layout: Layout, embedder: &str, dimensions: usize) -> Self {
-        Self { layout, embedder: embedder.into(), dimensions, known: HashMap::new() }
+        Self { layout, embedder: embedder.into(), dimensions, known: HashMap::new(), had_manifest: false }
     }
 
     /// Loads the four chunk files, in parallel, re-reading only those that changed since the last load.
     /// A missing file is an empty type.
     ///
     /// # Errors
-    /// A file that cannot be read or parsed, or cancellation (asked before each file).
+    /// A file that cannot be read or parsed, or cancellation (asked before each file). When there was a whole set before: a
+    /// manifest that cannot be understood, or a file that it names and that is gone.
     pub fn load(&mut self, cancel: &Cancel) -> Result<Loaded, LoadError> {
         let start = Instant::now();
         let mut attempt = 0;
@@ -83,43 +113,62 @@ impl ChunkFiles {
             let again = match &look {
                 _ if unsettled => true,
                 // A writer may be between two renames: look again. Without one, a second look must agree.
-                Ok(Look::Torn(..)) => attempt == 1 || WriteLock::is_held(&self.layout),
+                Ok(Look::Torn(..) | Look::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
                 _ => false,
             };
             if again && (attempt == 1 || start.elapsed() < SETTLE_DEADLINE) {
                 thread::sleep(SETTLE_POLL);
                 continue;
             }
-            return Ok(match look? {
+            return match look? {
                 Look::Consistent(files, manifest) => self.assemble(files, manifest, None),
                 Look::Torn(files, manifest) => {
+                    // What was loaded before is better than a part of it.
+                    let is_gone = |t: &ChunkType| {
+                        manifest.entry(*t).is_some() && self.known.contains_key(t) && !files.iter().any(|(there, _)| there == t)
+                    };
+                    if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
+                        return Err(LoadError::Gone { path: self.layout.chunk_file(gone) });
+                    }
                     let warning = format!(
                         "{} does not match the chunk files: they were changed by another program or torn; run `cortex index` to repair",
                         self.layout.manifest().display()
                     );
                     self.assemble(files, Some(manifest), Some(warning))
                 }
-            });
+                Look::Senseless(files) => {
+                    let senseless = LoadError::Senseless { path: self.layout.manifest() };
+                    if self.had_manifest {
+                        return Err(senseless);
+                    }
+                    // The chunk files speak for themselves.
+                    self.assemble(files, None, Some(senseless.to_string()))
+                }
+            };
         }
     }
 
     /// Whether files without a manifest, which alone could tell that they belong together, changed a moment before
-    /// `began` or since.
+    /// `began` or since. A file that was written aside is renamed long after it was written: the directory tells of that.
     fn is_being_written(&self, began: SystemTime) -> bool {
-        let modified = |t: &ChunkType| fs::metadata(self.layout.chunk_file(*t)).and_then(|m| m.modified()).ok();
+        let modified = |path: PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
         let recent = |at: SystemTime| at + QUIET > began && at <= SystemTime::now();
-        self.layout.is_foreign() && ChunkType::ALL.iter().filter_map(modified).any(recent)
+        let paths = ChunkType::ALL.iter().map(|t| self.layout.chunk_file(*t)).chain([self.layout.chunks_dir()]);
+        self.layout.is_foreign() && paths.filter_map(modified).any(recent)
     }
 
-    fn assemble(&mut self, files: Files, manifest: Option<Manifest>, torn: Option<String>) -> Loaded {
+    fn assemble(&mut self, files: RawFiles, manifest: Option<Manifest>, torn: Option<String>) -> Result<Loaded, LoadError> {
+        let parse = |(t, raw): (ChunkType, Raw)| Ok::<_, ChunkFileError>((t, self.parse(raw, t)?));
+        let files: Vec<(ChunkType, Arc<LoadedFile>)> = files.into_par_iter().map(parse).collect::<Result<_, _>>()?;
         let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
         let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| Arc::ptr_eq(&p.content, &f.content))).count();
         let (set, duplicates) = ChunkSet::new(files.iter().flat_map(|(_, f)| f.content.chunks.iter().cloned()).collect::<Vec<_>>());
         warnings.extend(duplicates.iter().map(|d| format!("the id {} occurs more than once; the last chunk with it is used", d.id)));
         self.known = files.into_iter().collect();
+        self.had_manifest = manifest.is_some();
         let (generation, indexed_at) = manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
-        Loaded { set, generation, indexed_at, warnings, n_parsed }
+        Ok(Loaded { set, generation, indexed_at, warnings, n_parsed })
     }
 
     /// One look at the files. The order matters: the manifest before the files, since it is written after them.
@@ -140,13 +189,14 @@ impl ChunkFiles {
         match manifest {
             Some(manifest) => Ok(Look::Torn(files, manifest)),
             // A first manifest that came while the files were read: they may be older than it.
-            None if self.layout.manifest().exists() => self.look(cancel),
+            None if read_manifest(self.layout.manifest())?.is_some() => self.look(cancel),
+            None if self.layout.manifest().exists() => Ok(Look::Senseless(files)),
             None => Ok(Look::Consistent(files, None)),
         }
     }
 
-    fn read_all(&self, cancel: &Cancel, next: Option<&Manifest>) -> Result<Files, LoadError> {
-        let read = |t: ChunkType| -> Result<Option<(ChunkType, Arc<LoadedFile>)>, LoadError> {
+    fn read_all(&self, cancel: &Cancel, next: Option<&Manifest>) -> Result<RawFiles, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<(ChunkType, Raw)>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
@@ -154,7 +204,7 @@ impl ChunkFiles {
             let file = self.read_file(&path, t);
             let wanted = next.and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
-                && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry == *wanted))
+                && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
                 return Ok(self.read_file(&next_path(&path), t)?.map(|f| (t, f)));
             }
@@ -164,7 +214,7 @@ impl ChunkFiles {
         Ok(read?.into_iter().flatten().collect())
     }
 
-    fn read_file(&self, path: &Path, file_type: ChunkType) -> Result<Option<Arc<LoadedFile>>, ChunkFileError> {
+    fn read_file(&self, path: &Path, file_type: ChunkType) -> Result<Option<Raw>, ChunkFileError> {
         let unreadable = |source| ChunkFileError::Read { path: path.to_path_buf(), source };
         let stamp = match fs::metadata(path) {
             Ok(m) => stamp(&m),
@@ -176,20 +226,29 @@ impl ChunkFiles {
             && stamp.is_some()
             && known.stamp == stamp
         {
-            return Ok(Some(known.clone()));
+            return Ok(Some(Raw::Known(known.clone())));
         }
         let bytes = fs::read(path).map_err(unreadable)?;
         let entry = FileEntry::of(&bytes);
         if let Some(known) = known.filter(|k| k.entry == entry) {
             let LoadedFile { content, warning, .. } = &**known;
-            return Ok(Some(Arc::new(LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() })));
+            let again = LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
+            return Ok(Some(Raw::Known(Arc::new(again))));
         }
+        Ok(Some(Raw::New { path: path.to_path_buf(), stamp, entry, bytes }))
+    }
+
+    fn parse(&self, raw: Raw, file_type: ChunkType) -> Result<Arc<LoadedFile>, ChunkFileError> {
+        let (path, stamp, entry, bytes) = match raw {
+            Raw::Known(file) => return Ok(file),
+            Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
+        };
         // A file with a warning is read whole, so that the warning counts all of it.
-        let reusable = known.filter(|k| k.warning.is_none()).map(|k| &*k.content);
-        let mut content = parse_chunk_file(path, &bytes, file_type, reusable)?;
+        let reusable = self.known.get(&file_type).filter(|k| k.warning.is_none()).map(|k| &*k.content);
+        let mut content = parse_chunk_file(&path, &bytes, file_type, reusable)?;
         drop(bytes);
-        let warning = self.drop_foreign_vectors(path, &mut content);
-        Ok(Some(Arc::new(LoadedFile { stamp, entry, content: Arc::new(content), warning })))
+        let warning = self.drop_foreign_vectors(&path, &mut content);
+        Ok(Arc::new(LoadedFile { stamp, entry, content: Arc::new(content), warning }))
     }
 
     /// Takes away inline vectors that another embedder made, or nobody says which; says so.
@@ -225,16 +284,18 @@ impl Feed for ChunkFiles {
     }
 }
 
-type Files = Vec<(ChunkType, Arc<LoadedFile>)>;
+type RawFiles = Vec<(ChunkType, Raw)>;
 
 enum Look {
-    Consistent(Files, Option<Manifest>),
-    Torn(Files, Manifest),
+    Consistent(RawFiles, Option<Manifest>),
+    Torn(RawFiles, Manifest),
+    /// There is a manifest that nobody understands.
+    Senseless(RawFiles),
 }
 
-fn matches(manifest: &Manifest, files: &[(ChunkType, Arc<LoadedFile>)]) -> bool {
+fn matches(manifest: &Manifest, files: &[(ChunkType, Raw)]) -> bool {
     ChunkType::ALL.iter().all(|t| {
-        let there = files.iter().find(|(ft, _)| ft == t).map(|(_, f)| &f.entry);
+        let there = files.iter().find(|(ft, _)| ft == t).map(|(_, f)| f.entry());
         manifest.entry(*t) == there
     })
 }

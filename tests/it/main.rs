@@ -1,6 +1,6 @@
 //! End-to-end tests: the real program in temporary projects. A test asserts what a user would notice.
 //!
-//! `STRESS=1` makes the crash tests longer.
+//! `STRESS=1` makes the crash and load tests longer.
 
 #![allow(clippy::unwrap_used, reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves")]
 
@@ -16,5 +16,7 @@ mod regressions;
 mod search;
 mod search_output;
 mod serve;
+mod server;
+mod serving;
 mod skip;
 mod tools_snapshot;

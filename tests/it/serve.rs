@@ -1,82 +1,14 @@
 //! The servers as programs see them: MCP over standard input and output, and HTTP.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use ureq::Agent;
 
 use crate::project::{Project, run};
-
-/// Nothing takes so long, except on a machine that is busy with other things.
-const LONG: Duration = Duration::from_secs(60);
-
-/// A server that ends with the test.
-struct Server {
-    child: Child,
-    stdin: Option<ChildStdin>,
-    lines: Receiver<String>,
-}
-
-impl Server {
-    fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let (sender, lines) = channel();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
-        Self { stdin: child.stdin.take(), child, lines }
-    }
-
-    fn line(&self) -> String {
-        self.lines.recv_timeout(LONG).expect("a line on stdout")
-    }
-
-    fn send(&mut self, message: &Value) {
-        writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
-    }
-
-    /// Sends a request; its answer, with whatever is told before it left out.
-    fn ask(&mut self, method: &str, params: &Value) -> Value {
-        self.send(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }));
-        loop {
-            let message: Value = serde_json::from_str(&self.line()).unwrap();
-            if message["id"] == method {
-                return message;
-            }
-        }
-    }
-
-    fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap().success());
-    }
-
-    /// The exit code, once it has ended by itself; and how long that took.
-    fn ended(&mut self) -> (Option<i32>, Duration) {
-        let start = Instant::now();
-        loop {
-            if let Some(status) = self.child.try_wait().unwrap() {
-                return (status.code(), start.elapsed());
-            }
-            assert!(start.elapsed() < LONG, "the server does not end");
-            thread::sleep(Duration::from_millis(5));
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-fn initialize(version: &str) -> Value {
-    json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } })
-}
+use crate::server::{LONG, Server, agent, get, initialize};
 
 /// What every request says of itself since the protocol has no sessions.
 fn meta() -> Value {
@@ -85,17 +17,6 @@ fn meta() -> Value {
         "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
         "io.modelcontextprotocol/clientCapabilities": {}
     } })
-}
-
-fn agent() -> Agent {
-    Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONG)).build().into()
-}
-
-/// Status and body of an answer.
-fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
-    let request = headers.iter().fold(agent().get(url), |request, (name, value)| request.header(*name, *value));
-    let mut response = request.call().unwrap();
-    (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
 fn mcp(url: &str, headers: &[(&str, &str)], method: &str, params: &Value) -> Value {
