@@ -16,14 +16,15 @@ use crate::project::{Project, run};
 const LONG: Duration = Duration::from_secs(60);
 
 /// A server that ends with the test.
-struct Server {
+pub struct Server {
     child: Child,
     stdin: Option<ChildStdin>,
     lines: Receiver<String>,
 }
 
 impl Server {
-    fn start(command: &mut Command) -> Self {
+    /// Starts it; its messages are dropped.
+    pub fn start(command: &mut Command) -> Self {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
         let (sender, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
@@ -31,7 +32,8 @@ impl Server {
         Self { stdin: child.stdin.take(), child, lines }
     }
 
-    fn line(&self) -> String {
+    /// The next line on standard output.
+    pub fn line(&self) -> String {
         self.lines.recv_timeout(LONG).expect("a line on stdout")
     }
 
