@@ -6,6 +6,7 @@
 
 mod architecture;
 mod bad_input;
+mod clients;
 mod crash;
 mod following;
 mod foreign;

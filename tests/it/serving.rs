@@ -90,7 +90,7 @@ impl<'p> Publisher<'p> {
         for chunk_type in ChunkType::ALL {
             self.chunks(chunk_type).iter().for_each(|c| writer.put(chunk_type, &c.to_string()).unwrap());
         }
-        writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref()).unwrap();
+        writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref(), 1).unwrap();
     }
 }
 

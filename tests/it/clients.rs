@@ -1,0 +1,154 @@
+//! The servers as real clients see them: the official Python SDK, and the inspector. `tests/it/clients/install.sh` installs
+//! both; where they are not, nothing is tested, except on machines that set `CI`.
+
+use std::env;
+use std::io::{Write, stderr};
+use std::path::{Path, PathBuf, absolute};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::project::{Project, run};
+use crate::server::Server;
+
+const PYTHON: &str = "venv/bin/python";
+const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
+const PYTHON_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
+
+/// Where the clients are. `None` (and a word about it) where they are not.
+fn clients() -> Option<PathBuf> {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let clients = env::var_os("CORTEX_TEST_CLIENTS").map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
+    if [PYTHON, INSPECTOR].iter().all(|program| clients.join(program).exists()) {
+        return Some(clients);
+    }
+    let how = format!("there are no MCP clients in {}: run tests/it/clients/install.sh", clients.display());
+    assert!(env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{how}");
+    // Past the test harness, which shows nothing of a test that passes.
+    writeln!(stderr(), "SKIPPED: {how}").unwrap();
+    None
+}
+
+/// A git repository without an index, with something for every tool to find.
+fn project() -> Project {
+    let p = Project::with(&[
+        (
+            "src/retry.rs",
+            "/// Waits longer after each failed attempt.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 2\n}\n\n\
+             pub struct Backoff;\n\nimpl Backoff {\n    pub fn pause(&self) {}\n}\n",
+        ),
+        ("src/poll.rs", "/// Polls again after each attempt.\npub fn poll_with_backoff(attempts: u32) -> u32 {\n    attempts + 1\n}\n"),
+        ("tools/colours.py", "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n"),
+        ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n"),
+    ]);
+    assert!(p.command("git").args(["init", "--quiet"]).status().unwrap().success());
+    p
+}
+
+/// A server over HTTP, and where it speaks MCP.
+fn serve(p: &Project) -> (Server, String) {
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let url = format!("{}/mcp", server.line());
+    (server, url)
+}
+
+/// Drives the target, a program or an address, with the Python SDK.
+#[track_caller]
+fn python(clients: &Path, p: &Project, mode: &str, target: &str) {
+    let python = clients.join(PYTHON);
+    let out = run(p.command(python.to_str().unwrap()).args([PYTHON_CLIENT, mode, target]));
+    assert_eq!(out.code, 0, "{mode} {target}\n{}{}", out.stdout, out.stderr);
+}
+
+#[test]
+fn the_python_sdk_gets_its_answers_over_stdio() {
+    let Some(clients) = clients() else { return };
+    for mode in ["auto", "legacy"] {
+        python(&clients, &project(), mode, env!("CARGO_BIN_EXE_cortex"));
+    }
+}
+
+#[test]
+fn the_python_sdk_gets_its_answers_over_http() {
+    let Some(clients) = clients() else { return };
+    for mode in ["auto", "legacy"] {
+        let p = project();
+        let (_server, url) = serve(&p);
+        python(&clients, &p, mode, &url);
+    }
+}
+
+/// The inspector, in one of the two eras of the protocol; `target` is a program with its arguments, or an address.
+struct Inspector<'a> {
+    clients: &'a Path,
+    project: &'a Project,
+    target: &'a [&'a str],
+}
+
+impl Inspector<'_> {
+    fn command(&self, era: &str, args: &[&str]) -> Command {
+        let mut c = self.project.command(self.clients.join(INSPECTOR).to_str().unwrap());
+        let node = self.clients.join("venv/bin");
+        let path = env::var_os("PATH").unwrap_or_default();
+        c.env("PATH", env::join_paths([node].into_iter().chain(env::split_paths(&path))).unwrap());
+        c.args(["--cli", "--quiet", "--format", "json", "--protocol-era", era]).args(self.target).args(args);
+        c
+    }
+
+    /// What a method results in.
+    #[track_caller]
+    fn ask(&self, era: &str, args: &[&str]) -> Value {
+        let out = run(&mut self.command(era, args)).expect(0);
+        let reply: Value = serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", out.stdout));
+        reply["result"].clone()
+    }
+
+    /// Lists in both eras, and calls every tool in one.
+    #[track_caller]
+    fn inspect(&self, era: &str) {
+        for era in ["legacy", "modern"] {
+            let listed = self.ask(era, &["--method", "tools/list", "--strict"]);
+            let names: Vec<&str> = listed["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+            assert_eq!(names, calls().map(|(name, ..)| name));
+        }
+        for (tool, arguments, says) in calls() {
+            let mut arguments = arguments;
+            arguments["wait_ms"] = 20_000.into();
+            let call = ["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments.to_string()];
+            let reply = self.ask(era, &call);
+            assert_eq!(reply["isError"], false, "{tool}: {reply}");
+            assert!(reply["structuredContent"]["index"]["generation"].as_u64() > Some(0), "{tool}: {reply}");
+            assert!(reply["content"][0]["text"].as_str().unwrap().contains(says), "{tool}: {reply}");
+        }
+        let call = ["--method", "tools/call", "--tool-name", "cortex_read", "--tool-arg", "path=src/rety.rs"];
+        let out = run(&mut self.command(era, &call));
+        assert!(out.code != 0 && out.stdout.contains("similar: src/retry.rs"), "{out:?}");
+    }
+}
+
+/// A call of each tool, in the order in which they are listed, and what its text must contain.
+fn calls() -> [(&'static str, Value, &'static str); 6] {
+    [
+        ("cortex_search", json!({ "query": "wait longer after a failed attempt" }), "match\nsrc/retry.rs:1-"),
+        ("cortex_exact", json!({ "query": "\"salted water\"" }), "«salted» «water»"),
+        ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
+        ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
+        ("cortex_read", json!({ "path": "src/retry.rs", "lines": "2-3" }), "    3     attempts * 2\n"),
+        ("cortex_status", json!({}), "2 rust"),
+    ]
+}
+
+#[test]
+fn the_inspector_gets_its_answers_over_stdio() {
+    let Some(clients) = clients() else { return };
+    let p = project();
+    Inspector { clients: &clients, project: &p, target: &[env!("CARGO_BIN_EXE_cortex"), "mcp"] }.inspect("legacy");
+}
+
+#[test]
+fn the_inspector_gets_its_answers_over_http() {
+    let Some(clients) = clients() else { return };
+    let p = project();
+    let (_server, url) = serve(&p);
+    Inspector { clients: &clients, project: &p, target: &[&url] }.inspect("modern");
+}

