@@ -101,6 +101,14 @@ pub struct ExactError {
     message: String,
 }
 
+impl ExactError {
+    /// What is wrong, without what to write instead.
+    #[must_use]
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+}
+
 /// The index could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[error("the text index failed: {0}")]

@@ -135,11 +135,14 @@ impl Context {
         troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
         let Activity { done, total, .. } = Activity::read(&self.layout);
         if code.corpus.chunks().is_empty() {
-            troubles.push(match &self.indexing {
+            let is_written = status.last_run.as_ref().map(|run| run.generation > code.generation);
+            troubles.push(match (&self.indexing, is_written) {
                 _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
-                Some(i) if i.status().last_run.is_none() => "the index is being built. Call again, or pass wait_ms".into(),
-                Some(_) => "there is nothing to index here".into(),
-                None => "there is no index: run `cortex index`".into(),
+                _ if self.manager.metrics().n_reloads == 0 => "the index is being loaded. Call again, or pass wait_ms".into(),
+                (Some(_), None) => "the index is being built. Call again, or pass wait_ms".into(),
+                (Some(_), Some(true)) => "the index is being loaded. Call again, or pass wait_ms".into(),
+                (Some(_), Some(false)) => "there is nothing to index here".into(),
+                (None, _) => "there is no index: run `cortex index`".into(),
             });
         }
         troubles

@@ -6,8 +6,8 @@ use serde::Deserialize;
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens};
 use super::filters::Filters;
 use super::search::{Found, Search, SearchReply, default_limit};
-use super::{Asked, Question, ToolError, Wait};
-use crate::search::Highlighter;
+use super::{Asked, Question, Taken, ToolError, Wait};
+use crate::search::{Filter, Highlighter, Results, SearchError};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -38,10 +38,24 @@ cortex_search.";
     type Reply = SearchReply;
 
     fn answer(self, asked: Asked) -> Result<SearchReply, ToolError> {
-        let Search { taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
-        let results = taken.snapshot.code().corpus.search_exact(&self.query, &filter, page.n_wanted())?;
+        let Search { mut taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
+        let results = search_exact(&mut taken, &self.query, &filter, page.n_wanted())?;
         asked.call.check()?;
         let words = Highlighter::exact(&self.query);
         Ok(Found { results, words, exact: true, explain: false, stats: None }.reply(&page, self.max_tokens, taken))
+    }
+}
+
+/// Searches for all that an exact query matches. Agents write code as it stands, like `Lock::open(`, and that is seldom a query:
+/// it is taken as a phrase, and they are told.
+pub(super) fn search_exact(taken: &mut Taken, query: &str, filter: &Filter, n_wanted: usize) -> Result<Results, ToolError> {
+    let corpus = &taken.snapshot.code().corpus;
+    match corpus.search_exact(query, filter, n_wanted) {
+        Err(SearchError::Exact(e)) if !query.contains('"') => {
+            let results = corpus.search_exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?;
+            taken.warnings.push(format!("{}: it is taken as a phrase in quotes", e.message()));
+            Ok(results)
+        }
+        result => Ok(result?),
     }
 }

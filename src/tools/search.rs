@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
+use super::exact::search_exact;
 use super::filters::{Filters, unknown_languages};
 use super::hits::{Hits, Page, Row, Show};
 use super::{Asked, Question, Reply, State, Taken, ToolError, Wait, count};
@@ -93,15 +94,16 @@ plain question works as well as an identifier. Use it first, before reading file
     type Reply = SearchReply;
 
     fn answer(self, asked: Asked) -> Result<SearchReply, ToolError> {
-        let Search { taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
-        let corpus = &taken.snapshot.code().corpus;
+        let Search { mut taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
+        let snapshot = taken.snapshot.clone();
+        let corpus = &snapshot.code().corpus;
         let query = Query::new(&self.query);
         let embed = || asked.context.manager.embedder().embed_query(&query.text);
         let start = Instant::now();
         let results = match self.mode {
             Mode::Hybrid => corpus.search(&query, &embed()?, &filter, page.n_wanted())?,
             Mode::Semantic => corpus.search_by_meaning(&embed()?, &filter, page.n_wanted())?,
-            Mode::Exact => corpus.search_exact(&self.query, &filter, page.n_wanted())?,
+            Mode::Exact => search_exact(&mut taken, &self.query, &filter, page.n_wanted())?,
         };
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
         asked.call.check()?;

@@ -162,9 +162,9 @@ impl Reply for StatusReply {
                 error(&r.last_error)
             ),
             format!(
-                "indexing: {leads}, changes noticed: {}, {} runs{at_work}, {} queued{}",
+                "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
                 i.watching,
-                i.runs,
+                count(usize::try_from(i.runs).unwrap_or(usize::MAX), "run"),
                 i.queued,
                 error(&i.last_error)
             ),

@@ -152,10 +152,25 @@ fn exact_counts_chunks_marks_words_and_explains_its_syntax() {
     assert_eq!(a.structured["results"].as_array().unwrap().len(), 1);
     assert!(a.structured["total"].as_u64().unwrap() >= 3, "{}", a.text);
     assert!(text(&a.structured["results"][0]["snippet"]).contains("«write»"), "{}", a.text);
-    let e = p.error("cortex_exact", json!({"query": "(lock"}));
+    let e = p.error("cortex_exact", json!({"query": "\"lock"}));
     assert!(e.contains("not well-formed") && e.contains("field:word"), "{e}");
     let a = p.get("cortex_exact", json!({"query": "lock", "types": "documentation", "path": ["docs/**"]}));
     assert_eq!(paths(&a), ["docs/guide.md"]);
+}
+
+#[test]
+fn code_that_is_no_exact_query_is_taken_as_a_phrase() {
+    let p = project();
+    let in_both =
+        |query: &str| [p.get("cortex_exact", json!({"query": query})), p.get("cortex_search", json!({"query": query, "mode": "exact"}))];
+    for query in ["acquire_lock(", "path::acquire_lock\\(", "error: {}", "-> Lock {"] {
+        for a in in_both(query) {
+            assert!(a.text.starts_with("warning: ") && warnings(&a).contains("taken as a phrase"), "{query}: {}", a.text);
+        }
+    }
+    for a in in_both("pub fn acquire_lock(") {
+        assert_eq!(paths(&a), ["src/lock.rs"], "{}", a.text);
+    }
 }
 
 #[test]

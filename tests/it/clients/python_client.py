@@ -164,8 +164,9 @@ async def main(mode, target):
 
         await resources(client, await searching(client))
         await refusals(client)
-        await editing(client)
+        # Before the edit, with which the server would have something to say of its own.
         await progress(client)
+        await editing(client)
         check(set(tools) == CALLED, "every tool was called", set(tools) ^ CALLED)
     print(json.dumps({"protocol": version, "tools": len(tools), "generations": generations[-1]}))
 
