@@ -147,10 +147,14 @@ impl Shared {
         self.changed.notify_all();
     }
 
-    /// No state is left half changed by a panic.
     fn locked(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.state)
     }
+}
+
+/// The content of a mutex, also after a panic elsewhere: for state that no panic leaves half changed.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -12,8 +12,9 @@ use crate::embed::{Embedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
-use crate::store::{Announcer, ChunkFiles, Layout};
+use crate::store::{ChunkFiles, Layout};
 use crate::tools::Context as Tools;
+use crate::worker::Asking;
 
 /// How long an index run waits for another one.
 pub(super) const LONG_WAIT: Duration = Duration::from_secs(60);
@@ -73,11 +74,9 @@ impl Project {
             indicatif::ProgressStyle::with_template("indexing {wide_bar} {pos}/{len} files {elapsed}")
                 .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
         );
-        let announcer = Announcer::new(self.layout.clone());
         let report = |p: Progress| {
             bar.set_length(p.total as u64);
             bar.set_position(p.done as u64);
-            announcer.update(|a| (a.done, a.total) = (p.done, p.total));
         };
         let summary = self.indexer(lock_wait).run(mode, &Scope::All, &report);
         bar.finish_and_clear();
@@ -94,23 +93,11 @@ impl Project {
     /// background. `changed` is called, on any thread, when there could be something new to tell.
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         let manager = Arc::new(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?);
-        if follow {
-            self.layout.create().with_context(|| format!("{} cannot be written", self.layout.dot_cortex().display()))?;
+        let created = if follow { self.layout.create() } else { Ok(()) };
+        if let Err(e) = &created {
+            tracing::warn!("nothing is indexed, what is there is served: {e}");
         }
-        let after = changed.clone();
-        let reloader = Reloader::spawn(manager.clone(), move |_| after())?;
-        let asking = reloader.asking().clone();
-        let watcher = DirectoryWatcher::new(&self.layout.chunks_dir(), self.config.debounce, move || {
-            asking.now();
-        });
-        if let Err(e) = &watcher {
-            tracing::warn!(
-                "{}: it cannot be watched, so it is looked at every {} s: {e}",
-                self.layout.chunks_dir().display(),
-                POLL.as_secs()
-            );
-            reloader.look_every(POLL);
-        }
+        let reloader = Reloader::spawn(manager.clone(), self.chunk_watch(changed.clone()))?;
         let asking = reloader.asking().clone();
         let told = move |told: Told| {
             if told == Told::Written {
@@ -118,8 +105,32 @@ impl Project {
             }
             changed();
         };
+        let follow = follow && created.is_ok();
         let indexing = if follow { Some(IndexingService::spawn(self.indexer(SERVICE_WAIT), self.config.debounce, told)?) } else { None };
-        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing, watcher: watcher.ok() })
+        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing })
+    }
+
+    /// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.
+    fn chunk_watch(&self, changed: Arc<dyn Fn() + Send + Sync>) -> impl FnMut(&Asking) -> Duration + Send + 'static {
+        let (directory, quiet) = (self.layout.chunks_dir(), self.config.debounce);
+        let (mut watcher, mut told) = (None, None);
+        move |asking| {
+            changed();
+            let wake = asking.clone();
+            let tell = move || {
+                wake.now();
+            };
+            let watcher = watcher.get_or_insert_with(|| DirectoryWatcher::new(&directory, quiet, tell));
+            let Err(why) = watcher.renew() else {
+                told = None;
+                return Reloader::RESCAN;
+            };
+            if told.as_ref() != Some(&why) {
+                tracing::info!("{} cannot be watched, so it is looked at every {} s: {why}", directory.display(), POLL.as_secs());
+                told = Some(why);
+            }
+            POLL
+        }
     }
 
     /// Reads the chunk files, without an index over them.

@@ -11,13 +11,14 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::chunker::{chunk_file, chunk_lines};
-use super::plan::{Action, Plan, sha256};
+use super::plan::{Action, Plan, sha256, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions};
 use crate::store::{
-    self, ChunkLines, ChunkWriter, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
+    self, Announcement, ChunkLines, ChunkWriter, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter,
+    WriteLock,
 };
 use crate::syntax;
 
@@ -51,6 +52,8 @@ pub enum IndexError {
     Foreign { path: PathBuf },
     #[error("the index run was cancelled")]
     Cancelled,
+    #[error("the index run ended in a panic; this is a bug of cortex")]
+    Panic,
 }
 
 impl From<io::Error> for IndexError {
@@ -86,11 +89,12 @@ impl Indexer {
     /// An index of another program is never stale.
     #[must_use]
     pub fn look(&self, scope: &Scope) -> Look {
+        let walked_at_ns = now_ns();
         let SourceTree { files, directories, .. } = source::walk(self.layout.root(), &self.walk, scope);
-        Look { is_stale: self.differs(files, scope), directories }
+        Look { is_stale: self.differs(files, scope, walked_at_ns), directories }
     }
 
-    fn differs(&self, files: Vec<SourceFile>, scope: &Scope) -> bool {
+    fn differs(&self, files: Vec<SourceFile>, scope: &Scope, walked_at_ns: u64) -> bool {
         if self.layout.is_foreign() {
             return false;
         }
@@ -103,12 +107,19 @@ impl Indexer {
             return true;
         }
         let stamps = plan.into_kept();
-        if stamps != table.files
+        let is_better = *scope == Scope::All && {
+            let (then, now) = (trusted_before(table.walked_at_ns), trusted_before(walked_at_ns));
+            stamps.values().any(|e| (then..now).contains(&e.modified_ns))
+        };
+        if (stamps != table.files || is_better)
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
             && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
         {
             // Failing to note it costs only time.
             table.files = stamps;
+            if *scope == Scope::All {
+                table.walked_at_ns = walked_at_ns;
+            }
             let _ = table.write(&self.layout);
         }
         false
@@ -142,13 +153,18 @@ impl Indexer {
         let start = Instant::now();
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
+        let announcement = Announcement::of_run(&self.layout, &lock);
+        let progress = &|p: Progress| {
+            announcement.progress(p.done, p.total);
+            progress(p);
+        };
         store::recover(&self.layout, &lock)?;
         if mode == Mode::Incremental && self.layout.is_foreign() {
             return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
         }
         let previous = self.previous(mode);
         let scope = if previous.reparse { &Scope::All } else { scope };
-        let walked_at_ns = u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
+        let walked_at_ns = now_ns();
         let tree = source::walk(self.layout.root(), &self.walk, scope);
         let mut summary = Summary::default();
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
@@ -293,7 +309,8 @@ impl Indexer {
 
     /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason.
     fn parse(&self, file: &SourceFile) -> Parsed {
-        let mut entry = SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, ..SourceEntry::default() };
+        let mut entry =
+            SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
         let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
             Ok(bytes) => bytes,
             Err(e) => {
@@ -385,6 +402,10 @@ impl Indexer {
         }
         writer.finish().map(|_| ())
     }
+}
+
+fn now_ns() -> u64 {
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
 }
 
 struct Previous {

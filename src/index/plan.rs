@@ -29,15 +29,16 @@ pub(super) struct Plan {
 impl Plan {
     /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays.
     pub(super) fn new(root: &Path, table: &SourceTable, files: Vec<SourceFile>, scope: &Scope, full: bool) -> Self {
-        let trusted_before = table.walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX));
+        let trusted_before = trusted_before(table.walked_at_ns);
         let decide = |file: SourceFile| {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
                 Some(known) if !full && known.bytes == file.bytes => {
-                    let stamp_tells =
-                        known.modified_ns == file.modified_ns && file.modified_ns < trusted_before && !known.sha256.is_empty();
+                    let stamp_tells = (known.modified_ns, known.changed_ns) == (file.modified_ns, file.changed_ns)
+                        && file.modified_ns < trusted_before
+                        && !known.sha256.is_empty();
                     if stamp_tells || unchanged(root, &file, known) {
-                        Action::Keep(SourceEntry { modified_ns: file.modified_ns, ..known.clone() })
+                        Action::Keep(SourceEntry { modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..known.clone() })
                     } else {
                         Action::Parse(file)
                     }
@@ -66,6 +67,11 @@ impl Plan {
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))
     }
+}
+
+/// A file that was modified before may be known by its stamps; a later one could have changed again within one tick.
+pub(super) fn trusted_before(walked_at_ns: u64) -> u64 {
+    walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX))
 }
 
 /// Whether the content is the indexed one; for a file that could not be read, whether that is still so.

@@ -7,19 +7,19 @@
 use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{IndexError, Indexer, Mode};
-use super::report::Summary;
 use crate::chunk::Cancel;
 use crate::source::{ChangeWatcher, Scope, TreeChange, is_ignore_file};
-use crate::store::{Announcer, LeaderLock};
-use crate::worker::{Asking, Ticket, Worker};
+use crate::store::{Announcement, LeaderLock};
+use crate::worker::{Asking, Ticket, Worker, locked};
 
 /// How often a process that does not lead tries to.
 const STANDBY: Duration = Duration::from_millis(500);
@@ -49,11 +49,14 @@ pub struct ServiceStatus {
     /// This process watches the source tree.
     pub leads: bool,
     pub watching: Watching,
+    /// The tree was compared with the index at least once.
+    pub has_looked: bool,
     /// Runs that wrote a new generation.
     pub n_runs: u64,
     /// Of the last run, if it failed; it is tried again.
     pub last_error: Option<String>,
-    pub last_run: Option<Summary>,
+    /// Why nobody can lead.
+    pub lock_error: Option<String>,
     /// Why vectors are not made, of an embedder that takes its time; it is tried again.
     pub embed_error: Option<String>,
 }
@@ -82,7 +85,6 @@ pub enum Watching {
 struct Shared {
     queue: Mutex<Queue>,
     status: Mutex<ServiceStatus>,
-    announcer: Announcer,
 }
 
 /// What may have changed since the last run.
@@ -95,6 +97,11 @@ struct Queue {
 impl Queue {
     fn is_empty(&self) -> bool {
         !self.all && self.paths.is_empty()
+    }
+
+    /// How many paths are known to wait.
+    fn len(&self) -> usize {
+        self.paths.len().max(usize::from(self.all))
     }
 
     fn add(&mut self, other: Self) {
@@ -114,8 +121,7 @@ impl IndexingService {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Told) + Send + Sync + 'static) -> io::Result<Self> {
-        let shared =
-            Arc::new(Shared { queue: Mutex::default(), status: Mutex::default(), announcer: Announcer::new(indexer.layout.clone()) });
+        let shared = Arc::new(Shared { queue: Mutex::default(), status: Mutex::default() });
         let cancel = indexer.cancel.clone();
         // One core stays free for those who search meanwhile.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
@@ -190,7 +196,9 @@ struct Job {
 
 /// What the leader has.
 struct Leader {
-    _lock: LeaderLock,
+    lock: LeaderLock,
+    /// What waits to be indexed, for the other processes.
+    announcement: Arc<Announcement>,
     /// `None` where the tree is polled.
     watcher: Option<ChangeWatcher>,
     /// Relative to the root.
@@ -201,15 +209,26 @@ struct Leader {
 impl Job {
     /// One run; returns when the next is due.
     fn run(&mut self, asking: &Asking) -> Duration {
+        if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout)) {
+            // `.cortex` was removed, and with it the lock that others see.
+            self.leader = None;
+            let mut status = locked(&self.shared.status);
+            (status.leads, status.watching) = (false, Watching::Elsewhere);
+        }
         if self.leader.is_none() {
             self.try_to_lead(asking);
         }
         let mut work = mem::take(&mut *locked(&self.shared.queue));
         work.all |= self.leader.as_ref().is_some_and(|l| l.next_look <= Instant::now());
-        if !work.is_empty()
-            && let Err(e) = self.update(&work)
-        {
-            return self.failed(work, &e);
+        if !work.is_empty() {
+            match catch_unwind(AssertUnwindSafe(|| self.update(&work))) {
+                Ok(Ok(())) => {
+                    let mut status = locked(&self.shared.status);
+                    (status.last_error, status.has_looked) = (None, true);
+                }
+                Ok(Err(e)) => return self.failed(work, &e),
+                Err(_) => return self.failed(Queue { all: true, ..work }, &IndexError::Panic),
+            }
         }
         self.retry = RETRY;
         self.announce_queue();
@@ -221,15 +240,17 @@ impl Job {
 
     fn try_to_lead(&mut self, asking: &Asking) {
         let lock = match LeaderLock::try_acquire(&self.indexer.layout) {
-            Ok(Some(lock)) => lock,
-            Ok(None) => return,
+            Ok(lock) => lock,
             Err(e) => {
-                locked(&self.shared.status).last_error = Some(e.to_string());
+                locked(&self.shared.status).lock_error = Some(chain(&e));
                 return;
             }
         };
+        locked(&self.shared.status).lock_error = None;
+        let Some(lock) = lock else { return };
+        let announcement = Arc::new(Announcement::of_queue(&self.indexer.layout, &lock));
         tracing::info!("this process watches {}", self.indexer.layout.root().display());
-        let watcher = self.watcher(asking.clone());
+        let watcher = self.watcher(asking.clone(), announcement.clone());
         let mut status = locked(&self.shared.status);
         status.leads = true;
         status.watching = match &watcher {
@@ -239,10 +260,10 @@ impl Job {
         if let Err(e) = &watcher {
             tracing::warn!("the tree cannot be watched, so it is looked at every {} s: {e}", POLL.as_secs());
         }
-        self.leader = Some(Leader { _lock: lock, watcher: watcher.ok(), watched: HashSet::new(), next_look: Instant::now() });
+        self.leader = Some(Leader { lock, announcement, watcher: watcher.ok(), watched: HashSet::new(), next_look: Instant::now() });
     }
 
-    fn watcher(&self, asking: Asking) -> Result<ChangeWatcher, String> {
+    fn watcher(&self, asking: Asking, announcement: Arc<Announcement>) -> Result<ChangeWatcher, String> {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
         ChangeWatcher::new(move |change| {
@@ -254,9 +275,9 @@ impl Job {
             if queue.is_empty() {
                 return;
             }
-            let n = queue.paths.len();
+            let n = queue.len();
             drop(queue);
-            shared.announcer.update(|a| a.queued = n);
+            announcement.queued(n);
             asking.when_quiet(quiet);
         })
     }
@@ -264,6 +285,10 @@ impl Job {
     /// Indexes what changed. Directories that nobody watched while they were looked at are looked at once more.
     fn update(&mut self, work: &Queue) -> Result<(), IndexError> {
         let mut scope = work.scope();
+        if let (Some(leader), Scope::Paths(_)) = (&mut self.leader, &scope) {
+            // A directory may have been removed and made again since: the system watches the old one.
+            leader.forget(self.indexer.layout.root(), |d| scope.contains(d));
+        }
         loop {
             let start = Instant::now();
             let look = self.pool.install(|| self.indexer.look(&scope));
@@ -288,26 +313,22 @@ impl Job {
     }
 
     fn index(&self, scope: &Scope) -> Result<(), IndexError> {
-        let announcer = &self.shared.announcer;
-        let progress = |p: super::Progress| {
-            // From here on the files of this run are counted, and no longer the paths that asked for it.
-            let queued = locked(&self.shared.queue).paths.len();
-            announcer.update(|a| (a.done, a.total, a.queued) = (p.done, p.total, queued));
+        let announcement = self.leader.as_ref().map(|l| &l.announcement);
+        let progress = |_| {
+            // The run tells of its files now; the paths that asked for it are not counted twice.
+            if let Some(announcement) = announcement {
+                announcement.queued(locked(&self.shared.queue).len());
+            }
             (self.told)(Told::Progress);
         };
-        let result = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress));
-        announcer.update(|a| (a.done, a.total) = (0, 0));
-        let summary = result?;
+        let summary = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
         let mut status = locked(&self.shared.status);
-        status.last_error = None;
         status.n_runs += u64::from(summary.changed);
         if summary.changed {
             tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
         }
-        let changed = summary.changed;
-        status.last_run = Some(summary);
         drop(status);
-        (self.told)(if changed { Told::Written } else { Told::Progress });
+        (self.told)(if summary.changed { Told::Written } else { Told::Progress });
         Ok(())
     }
 
@@ -329,20 +350,26 @@ impl Job {
     }
 
     fn announce_queue(&self) {
-        let n = locked(&self.shared.queue).paths.len();
-        self.shared.announcer.update(|a| a.queued = n);
+        if let Some(leader) = &self.leader {
+            leader.announcement.queued(locked(&self.shared.queue).len());
+        }
     }
 }
 
 impl Leader {
+    fn forget(&mut self, root: &Path, is_gone: impl Fn(&str) -> bool) {
+        for directory in self.watched.extract_if(|d| is_gone(d)) {
+            if let Some(watcher) = &mut self.watcher {
+                watcher.unwatch(&root.join(directory));
+            }
+        }
+    }
+
     /// Watches the directories of `scope` that are there, and forgets those that are not. Returns the new ones.
     fn watch(&mut self, root: &Path, scope: &Scope, directories: &[String], shared: &Shared) -> BTreeSet<String> {
-        let Some(watcher) = &mut self.watcher else { return BTreeSet::new() };
         let there: HashSet<&str> = directories.iter().map(String::as_str).collect();
-        let is_gone = |d: &String| scope.contains(d) && !there.contains(d.as_str());
-        for directory in self.watched.extract_if(|d| is_gone(d)) {
-            watcher.unwatch(&root.join(directory));
-        }
+        self.forget(root, |d| scope.contains(d) && !there.contains(d));
+        let Some(watcher) = &mut self.watcher else { return BTreeSet::new() };
         let mut new = BTreeSet::new();
         for directory in directories.iter().filter(|d| !self.watched.contains(*d)) {
             if let Err(e) = watcher.watch(&root.join(directory)) {
@@ -376,10 +403,6 @@ fn to_look_at(root: &Path, path: &Path) -> Option<String> {
 fn chain(e: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(e.source(), |e| e.source()).map(|e| format!(": {e}"));
     std::iter::once(e.to_string()).chain(causes).collect()
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

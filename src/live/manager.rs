@@ -1,7 +1,7 @@
 //! Load, compare, update, publish: one reload.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
@@ -13,6 +13,7 @@ use super::vectors::Vectors;
 use crate::chunk::{Cancel, Change, Chunk, ChunkDelta, ChunkSet, Feed, FeedError, Fingerprint, Loaded};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::search::{CorpusBuilder, SearchError};
+use crate::worker::locked;
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
 pub struct ChunkManager {
@@ -212,9 +213,4 @@ impl Source {
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())
-}
-
-/// A panic in another thread's reload leaves old or new state, each complete: the lock may be taken over.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

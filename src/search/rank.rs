@@ -107,11 +107,14 @@ pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Fi
 pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &Filter, limit: usize) -> Result<Results, TextError> {
     let ranking = Ranking::new(corpus, query, &[], filter)?;
     let mut files: HashMap<u32, Vec<Slot>> = HashMap::new();
-    let mut total = 0;
     for slot in found.into_iter().filter(|s| ranking.allowed(*s)) {
-        total += 1;
         files.entry(corpus.file_of[slot as usize]).or_default().push(slot);
     }
+    // An outline repeats what stands in the file's other chunks: it counts where they do not match, or may not.
+    for (at, slots) in files.iter_mut().filter(|(_, slots)| slots.len() > 1) {
+        slots.retain(|s| Some(*s) != corpus.files[*at as usize].outline);
+    }
+    let total = files.values().map(Vec::len).sum();
     let mut hits: Vec<Hit> = files
         .into_iter()
         .filter_map(|(at, mut slots)| {

@@ -79,6 +79,12 @@ impl Calls {
         }
     }
 
+    /// Waits until no call is running.
+    pub(super) async fn finished(&self) {
+        // The semaphore is never closed, and all of it is free when nobody runs.
+        let _ = self.running.acquire_many(MAX_CALLS as u32).await;
+    }
+
     /// Runs what may wait or compute on a thread that may.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,

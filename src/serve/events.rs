@@ -71,7 +71,7 @@ impl Reload {
 impl Indexing {
     fn now(context: &Context) -> Self {
         let activity = Activity::read(&context.layout);
-        Self { done: activity.done, total: activity.total, pending: activity.pending() }
+        Self { done: activity.done, total: activity.total, pending: context.freshness(&context.manager.current()).pending }
     }
 }
 

@@ -6,7 +6,6 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::calls::Calls;
-use crate::store::Activity;
 
 /// Upper bounds of the latency histogram, in seconds.
 const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
@@ -54,7 +53,7 @@ pub(super) fn page(calls: &Calls) -> String {
     for corpus in &snapshot.corpora {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
     }
-    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", Activity::read(&context.layout).pending());
+    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", context.freshness(&context.manager.current()).pending);
     page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
     page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
     page.family("cortex_reloads_total", "counter", "Looks at the chunk files, by how they ended.");

@@ -14,7 +14,9 @@ use super::life::{Signals, orphaned};
 use super::mcp::Mcp;
 
 /// How long calls may go on after the client has closed its end.
-const LAST_ANSWERS: Duration = Duration::from_millis(600);
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// How long a request takes from standard input to its call, and an answer to standard output, at the most.
+const BREATH: Duration = Duration::from_millis(100);
 
 /// Serves one client until it closes standard input, or dies, or the process is told to end.
 ///
@@ -24,12 +26,16 @@ pub async fn stdio(calls: Calls) -> io::Result<()> {
     let mut signals = Signals::catch()?;
     let ended = CancellationToken::new();
     let input = Input { stdin: stdin(), ended: ended.clone() };
+    let calls = Arc::new(calls);
     let client_left = async {
         ended.cancelled().await;
-        tokio::time::sleep(LAST_ANSWERS).await;
+        // What it asked last has begun by then, and is answered.
+        tokio::time::sleep(BREATH).await;
+        let _ = tokio::time::timeout(LAST_ANSWERS, calls.finished()).await;
+        tokio::time::sleep(BREATH).await;
     };
     tokio::select! {
-        result = Mcp::new(Arc::new(calls)).talk(input, stdout()) => result,
+        result = Mcp::new(calls.clone()).talk(input, stdout()) => result,
         () = client_left => Ok(()),
         () = signals.wait() => Ok(()),
         () = orphaned() => Ok(()),

@@ -69,8 +69,12 @@ impl Server {
         let manager = Arc::new(ChunkManager::new(vec![Box::new(files)], model).unwrap());
         let changes = Changes::default();
         let changed = changes.callback();
-        let reloader = Reloader::spawn(manager.clone(), move |_| changed()).unwrap();
-        let context = Arc::new(Context { layout, manager, reloader, indexing: None, watcher: None });
+        let reloader = Reloader::spawn(manager.clone(), move |_| {
+            changed();
+            Reloader::RESCAN
+        })
+        .unwrap();
+        let context = Arc::new(Context { layout, manager, reloader, indexing: None });
         let closing = CancellationToken::new();
         let app = App { calls: Calls::new(context.clone(), &TOOLS), changes: changes.clone(), closing: closing.clone() };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());

@@ -9,6 +9,6 @@ mod walk;
 mod watch;
 
 pub use git::head;
-pub use skip::{LineLimit, Skip, check_content};
+pub use skip::{LineLimit, Skip, check_content, is_for_indexing};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};

@@ -107,6 +107,14 @@ const BY_NAME: &[(Skip, &[&str])] = &[
     (Skip::Minified, &["*.min.js", "*.min.mjs", "*.min.css", "*.bundle.js", "*.chunk.js", "*.js.map", "*.css.map", "*.ts.map", "*-min.js"]),
 ];
 
+/// Whether a path, relative to the root, may be indexed as far as its name tells: not when it, or a folder above it, is
+/// hidden, or when it looks like a secret.
+#[must_use]
+pub fn is_for_indexing(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !path.split('/').any(|part| part.starts_with('.')) && by_name(name).is_none()
+}
+
 /// A reason in the file's name.
 #[must_use]
 pub(super) fn by_name(file_name: &str) -> Option<Skip> {

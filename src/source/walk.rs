@@ -1,6 +1,7 @@
 //! Lists the files of a tree, in parallel, without reading them.
 
 use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::UNIX_EPOCH;
@@ -29,6 +30,8 @@ pub struct SourceFile {
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
+    /// The same of its description (`ctime`), which nobody can set.
+    pub changed_ns: u64,
 }
 
 /// Which part of a tree is looked at.
@@ -174,7 +177,13 @@ fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOpti
         return Visit::Skip(path, Skip::TooLarge, Some(format!("{} bytes", metadata.len())));
     }
     let modified_ns = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
-    Visit::File(SourceFile { path, bytes: metadata.len(), modified_ns: u64::try_from(modified_ns).unwrap_or(u64::MAX) })
+    let changed_ns = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
+    Visit::File(SourceFile {
+        path,
+        bytes: metadata.len(),
+        modified_ns: u64::try_from(modified_ns).unwrap_or(u64::MAX),
+        changed_ns: u64::try_from(changed_ns).unwrap_or(0),
+    })
 }
 
 /// An entry that could not be looked at. A malformed ignore file is no reason to skip anything.

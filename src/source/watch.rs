@@ -3,8 +3,11 @@
 //! An event says that something changed somewhere; what it means is found by looking. Reading is not a change: the
 //! system reports opened files too, and whoever reads what it watches would wake itself for ever.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use notify_debouncer_mini::notify::{
     self, Event, EventHandler, EventKind, RecommendedWatcher, RecursiveMode, Watcher, WatcherKind,
@@ -26,10 +29,18 @@ pub struct ChangeWatcher {
     watcher: RecommendedWatcher,
 }
 
-/// Watches one directory and says, when it has been quiet for a while, that something changed.
+/// Watches one directory and says, when it has been quiet for a while, that something changed. The directory may be removed
+/// and made again, or not be there yet: [`DirectoryWatcher::renew`] finds it.
 pub struct DirectoryWatcher {
-    _debouncer: Debouncer<WriteWatcher>,
+    directory: PathBuf,
+    quiet: Duration,
+    tell: Arc<dyn Fn() + Send + Sync>,
+    /// Which directory is watched, as the system tells them apart.
+    watching: Option<(Identity, Debouncer<WriteWatcher>)>,
 }
+
+/// What tells directories of one path apart: device, inode, when it was made.
+type Identity = (u64, u64, Option<SystemTime>);
 
 impl ChangeWatcher {
     /// Starts with no directory. `tell` runs on the watcher's thread.
@@ -67,17 +78,34 @@ impl ChangeWatcher {
 }
 
 impl DirectoryWatcher {
-    /// Watches `directory`; `tell` runs on a thread of the watcher when nothing in it changed for `quiet`, or, while it goes on
-    /// changing, after each `quiet`.
+    /// Watches nothing yet. `tell` runs on a thread of the watcher when nothing in the directory changed for `quiet`, or, while
+    /// it goes on changing, after each `quiet`.
+    pub fn new(directory: &Path, quiet: Duration, tell: impl Fn() + Send + Sync + 'static) -> Self {
+        Self { directory: directory.to_path_buf(), quiet, tell: Arc::new(tell), watching: None }
+    }
+
+    /// Watches the directory that is there now; costs a `stat` when that is the one it watches.
     ///
     /// # Errors
-    /// When the system allows no more watchers; the message says what to do.
-    pub fn new(directory: &Path, quiet: Duration, tell: impl Fn() + Send + 'static) -> Result<Self, String> {
+    /// When there is none, or the system allows no more watchers; the message says what to do.
+    pub fn renew(&mut self) -> Result<(), String> {
+        let found = fs::metadata(&self.directory).map_err(|e| e.to_string());
+        let found = found.inspect_err(|_| self.watching = None)?;
+        // A new directory may have the number of the one that was removed.
+        let identity = (found.dev(), found.ino(), found.created().ok());
+        if self.watching.as_ref().is_some_and(|(watched, _)| *watched == identity) {
+            return Ok(());
+        }
+        self.watching = None;
+        let tell = self.tell.clone();
         let handler = move |_: DebounceEventResult| tell();
-        let mut debouncer =
-            new_debouncer_opt::<_, WriteWatcher>(Config::default().with_timeout(quiet), handler).map_err(|e| explain(&e))?;
-        debouncer.watcher().watch(directory, RecursiveMode::NonRecursive).map_err(|e| explain(&e))?;
-        Ok(Self { _debouncer: debouncer })
+        let config = Config::default().with_timeout(self.quiet);
+        let mut debouncer = new_debouncer_opt::<_, WriteWatcher>(config, handler).map_err(|e| explain(&e))?;
+        debouncer.watcher().watch(&self.directory, RecursiveMode::NonRecursive).map_err(|e| explain(&e))?;
+        self.watching = Some((identity, debouncer));
+        // What happened before it was watched.
+        (self.tell)();
+        Ok(())
     }
 }
 
@@ -152,19 +180,30 @@ mod tests {
 
     #[test]
     fn a_directory_that_is_read_stays_quiet_and_one_that_is_written_tells() {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("a");
-        std::fs::write(&file, "x").unwrap();
+        let base = tempfile::tempdir().unwrap();
+        let dir = base.path().join("chunks");
+        let file = dir.join("a");
         let (tx, rx) = mpsc::channel();
         let read = file.clone();
         let tell = move || {
             // What the reloader does: it reads what it watches.
-            std::fs::read(&read).unwrap();
+            let _ = std::fs::read(&read);
             tx.send(()).unwrap();
         };
-        let _watcher = DirectoryWatcher::new(dir.path(), Duration::from_millis(20), tell).unwrap();
-        std::fs::write(&file, "y").unwrap();
-        rx.recv_timeout(LONG).unwrap();
-        assert!(rx.recv_timeout(Duration::from_millis(300)).is_err(), "its own reading wakes it again");
+        let mut watcher = DirectoryWatcher::new(&dir, Duration::from_millis(20), tell);
+        assert!(watcher.renew().is_err(), "it is not there yet");
+        for _ in 0..2 {
+            std::fs::create_dir(&dir).unwrap();
+            watcher.renew().unwrap();
+            rx.recv_timeout(LONG).expect("something may have happened before it was watched");
+            std::fs::write(&file, "y").unwrap();
+            rx.recv_timeout(LONG).expect("it was written");
+            assert!(rx.recv_timeout(Duration::from_millis(300)).is_err(), "its own reading wakes it again");
+            watcher.renew().unwrap();
+            // It goes, and comes again.
+            std::fs::remove_dir_all(&dir).unwrap();
+            rx.recv_timeout(LONG).expect("it was removed");
+            while rx.recv_timeout(Duration::from_millis(100)).is_ok() {}
+        }
     }
 }

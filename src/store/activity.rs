@@ -1,6 +1,8 @@
-//! What the process that indexes is at, for all the others: a small file that counts only while that process lives.
+//! What the process that indexes is at, for all the others: two small files, each of whoever holds a lock, and worth nothing
+//! without it.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -10,11 +12,11 @@ use super::layout::next_path;
 use super::lock::LeaderLock;
 use super::{Layout, WriteLock};
 
-/// How often the file is written while numbers change.
+/// How often a file is written while numbers change.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Files that the index does not hold yet as they are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
     /// Of the run that is under way: files that are parsed and embedded, of those that must be.
     pub done: usize,
@@ -23,62 +25,87 @@ pub struct Activity {
     pub queued: usize,
 }
 
+/// How far the run of the holder of the write lock is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Run {
+    done: usize,
+    total: usize,
+}
+
 impl Activity {
-    /// Files known to have changed since the generation that is served was written.
+    /// Files known to have changed since the last generation was written.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.total + self.queued
     }
 
-    /// What a living process says; nothing to do when none says anything.
+    /// What living processes say; nothing to do when none says anything.
     #[must_use]
     pub fn read(layout: &Layout) -> Self {
-        let Ok(bytes) = fs::read(layout.activity()) else { return Self::default() };
-        if LeaderLock::is_held(layout) || WriteLock::is_held(layout) {
-            // Somebody else's file, or half a one, says nothing.
-            serde_json::from_slice(&bytes).unwrap_or_default()
-        } else {
-            Self::default()
-        }
+        // Half a file, or somebody else's, says nothing.
+        let run = fs::read(layout.run()).ok().filter(|_| WriteLock::is_held(layout));
+        let Run { done, total } = run.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let queue = fs::read(layout.queue()).ok().filter(|_| LeaderLock::is_held(layout));
+        let queued = queue.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        Self { done, total, queued }
     }
 }
 
-/// Tells what this process is at.
+/// Tells what this process is at, as long as it holds the lock that it was made with.
 #[derive(Debug)]
-pub struct Announcer {
-    layout: Layout,
-    told: Mutex<(Activity, Option<Instant>)>,
+pub struct Announcement {
+    path: PathBuf,
+    /// What was said last, and when it was written.
+    said: Mutex<(Vec<u8>, Option<Instant>)>,
 }
 
-impl Announcer {
+impl Announcement {
+    /// Of an index run.
     #[must_use]
-    pub fn new(layout: Layout) -> Self {
-        Self { layout, told: Mutex::new((Activity::default(), None)) }
+    pub fn of_run(layout: &Layout, _: &WriteLock) -> Self {
+        Self::new(layout.run())
     }
 
-    /// Says what changes. Failing to say it harms nobody.
-    pub fn update(&self, change: impl FnOnce(&mut Activity)) {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = told.0;
-        change(&mut told.0);
-        let now = told.0;
-        if now == before {
+    /// Of what waits to be indexed.
+    #[must_use]
+    pub fn of_queue(layout: &Layout, _: &LeaderLock) -> Self {
+        Self::new(layout.queue())
+    }
+
+    fn new(path: PathBuf) -> Self {
+        Self { path, said: Mutex::default() }
+    }
+
+    /// So many files of a run are done.
+    pub fn progress(&self, done: usize, total: usize) {
+        self.say(&Run { done, total });
+    }
+
+    /// So many paths wait.
+    pub fn queued(&self, n: usize) {
+        self.say(&n);
+    }
+
+    /// Failing to say it harms nobody.
+    fn say<T: Serialize + Default + PartialEq>(&self, what: &T) {
+        let json = if *what == T::default() { Vec::new() } else { serde_json::to_vec(what).unwrap_or_default() };
+        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if said.0 == json {
             return;
         }
-        let path = self.layout.activity();
-        if now == Activity::default() {
-            let _ = fs::remove_file(path);
-            told.1 = None;
-        } else if told.1.is_none_or(|at| at.elapsed() >= INTERVAL) {
-            let json = serde_json::to_vec(&now).unwrap_or_default();
-            let _ = fs::write(next_path(&path), json).and_then(|()| fs::rename(next_path(&path), &path));
-            told.1 = Some(Instant::now());
+        if json.is_empty() {
+            let _ = fs::remove_file(&self.path);
+            *said = (json, None);
+        } else if said.1.is_none_or(|at| at.elapsed() >= INTERVAL) {
+            let next = next_path(&self.path);
+            let _ = fs::write(&next, &json).and_then(|()| fs::rename(&next, &self.path));
+            *said = (json, Some(Instant::now()));
         }
     }
 }
 
-impl Drop for Announcer {
+impl Drop for Announcement {
     fn drop(&mut self) {
-        self.update(|a| *a = Activity::default());
+        let _ = fs::remove_file(&self.path);
     }
 }

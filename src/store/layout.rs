@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::writer::{at, replace_file};
+use super::writer::at;
 use crate::chunk::ChunkType;
 
 /// Name of the folder that holds everything that Cortex writes.
@@ -142,10 +142,16 @@ impl Layout {
         self.dot_cortex().join("leader.lock")
     }
 
-    /// What the process that indexes is at.
+    /// How far the index run is that is under way.
     #[must_use]
-    pub fn activity(&self) -> PathBuf {
-        self.cache_dir().join("activity.json")
+    pub fn run(&self) -> PathBuf {
+        self.cache_dir().join("run.json")
+    }
+
+    /// How many changed paths wait for an index run.
+    #[must_use]
+    pub fn queue(&self) -> PathBuf {
+        self.cache_dir().join("queue.json")
     }
 
     /// Where the HTTP server of this project listens, while it runs.
@@ -163,7 +169,12 @@ impl Layout {
             fs::create_dir_all(&dir).map_err(|e| at(&dir, &e))?;
         }
         let gitignore = self.dot_cortex().join(".gitignore");
-        if gitignore.exists() { Ok(()) } else { replace_file(&gitignore, GITIGNORE.as_bytes()) }
+        if gitignore.exists() {
+            return Ok(());
+        }
+        // Many processes may start at once: each renames its own.
+        let own = self.dot_cortex().join(format!(".gitignore.{}", std::process::id()));
+        fs::write(&own, GITIGNORE).and_then(|()| fs::rename(&own, &gitignore)).map_err(|e| at(&gitignore, &e))
     }
 
     /// Whether the chunk files are another program's: they are there, and no manifest is or was about to be.

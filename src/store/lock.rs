@@ -18,7 +18,7 @@ pub struct WriteLock {
 /// Held for life by the one process that watches the source tree.
 #[derive(Debug)]
 pub struct LeaderLock {
-    _file: File,
+    file: File,
 }
 
 /// Why the lock was not had.
@@ -41,6 +41,8 @@ impl WriteLock {
         let start = Instant::now();
         loop {
             if has_locked(&file, &path)? {
+                // What one that died at its work said of it.
+                let _ = fs::remove_file(layout.run());
                 return Ok(Self { _file: file });
             }
             if start.elapsed() >= deadline {
@@ -65,7 +67,19 @@ impl LeaderLock {
     pub fn try_acquire(layout: &Layout) -> Result<Option<Self>, LockError> {
         let path = layout.leader_lock();
         let file = open(layout, &path)?;
-        Ok(has_locked(&file, &path)?.then_some(Self { _file: file }))
+        if !has_locked(&file, &path)? {
+            return Ok(None);
+        }
+        let _ = fs::remove_file(layout.queue());
+        Ok(Some(Self { file }))
+    }
+
+    /// Whether the lock is still the one that others would try to take: not when `.cortex` was removed meanwhile.
+    #[must_use]
+    pub fn is_current(&self, layout: &Layout) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let of = |m: fs::Metadata| (m.dev(), m.ino());
+        fs::metadata(layout.leader_lock()).ok().map(of) == self.file.metadata().ok().map(of)
     }
 
     /// Whether some process leads.

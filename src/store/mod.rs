@@ -14,7 +14,7 @@ mod sources;
 mod vectors;
 mod writer;
 
-pub use activity::{Activity, Announcer};
+pub use activity::{Activity, Announcement};
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
 pub use layout::{Layout, RootError};
 pub use lock::{LeaderLock, LockError, WriteLock};

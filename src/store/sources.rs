@@ -38,6 +38,9 @@ pub struct SourceEntry {
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
+    /// Of the file's description: also when a file with the old stamp took its place. Nanoseconds since 1970.
+    #[serde(default)]
+    pub changed_ns: u64,
     /// SHA-256 of the content, hexadecimal; empty when it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sha256: String,

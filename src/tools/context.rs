@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, Reloader, Served, Snapshot};
-use crate::source::{self, DirectoryWatcher};
+use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
 /// How long the first answers wait for an index that is being loaded.
@@ -19,6 +19,8 @@ const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// Longest wait.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 const POLL: Duration = Duration::from_millis(20);
+/// How often one who waits for a generation looks at the files.
+const LOOK: Duration = Duration::from_millis(200);
 /// Hexadecimal digits of a commit: as many as tell it from all others.
 const COMMIT_DIGITS: usize = 12;
 
@@ -29,8 +31,6 @@ pub struct Context {
     pub reloader: Reloader,
     /// `None` when this process only serves what is on disk.
     pub indexing: Option<IndexingService>,
-    /// Wakes the reloader; `None` where the chunk files are polled.
-    pub watcher: Option<DirectoryWatcher>,
 }
 
 /// How fresh the answer has to be. Part of the arguments of every tool.
@@ -101,16 +101,25 @@ impl Context {
         let time = wait.wait_ms.map_or(DEFAULT_WAIT, Duration::from_millis).min(MAX_WAIT);
         let deadline = Instant::now() + time;
         let mut in_time = true;
-        if let (Some(_), Some(indexing)) = (wait.wait_ms, &self.indexing) {
-            in_time = indexing.asking().wait(indexing.sync(), deadline, &call.cancel);
+        let mut in_vain = None;
+        if wait.wait_ms.is_some() {
+            match &self.indexing {
+                _ if self.layout.is_foreign() => in_vain = Some("another program writes this index, and it alone brings it up to date"),
+                None => in_vain = Some("this server does not index: run `cortex index`, and changes are seen"),
+                Some(indexing) => in_time = indexing.asking().wait(indexing.sync(), deadline, &call.cancel),
+            }
         }
         let reload = || self.reloader.asking().wait(self.reloader.asking().now(), deadline, &call.cancel);
         in_time &= reload();
         let generation = || self.manager.current().code().generation;
         if let Some(wanted) = wait.min_generation {
+            let mut next_look = Instant::now() + LOOK;
             while generation() < wanted && Instant::now() < deadline && call.check().is_ok() {
                 std::thread::sleep(POLL);
-                let _ = reload();
+                if Instant::now() >= next_look {
+                    let _ = reload();
+                    next_look = Instant::now() + LOOK;
+                }
             }
             if generation() < wanted {
                 return Some(format!(
@@ -119,6 +128,9 @@ impl Context {
                     generation()
                 ));
             }
+        }
+        if let Some(why) = in_vain {
+            return Some(format!("wait_ms has no effect: {why}"));
         }
         (!in_time).then(|| format!("waited {} ms, and not every change is indexed yet: call again, or wait longer", time.as_millis()))
     }
@@ -131,19 +143,25 @@ impl Context {
             troubles.push(format!("{e}. The last good generation is served"));
         }
         let status = self.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
-        troubles.extend(status.last_error.map(|e| format!("the index was not brought up to date: {e}")));
+        // Without a generation there was never anything to look at: whoever leads is at it.
+        let has_looked = status.has_looked || (self.indexing.is_some() && !status.leads && code.generation > 0);
+        let error = status.last_error.or(status.lock_error);
+        troubles.extend(error.map(|e| format!("the index was not brought up to date: {e}")));
         troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
         let Activity { done, total, .. } = Activity::read(&self.layout);
+        let n_unserved = self.unserved(code);
         if code.corpus.chunks().is_empty() {
-            let is_written = status.last_run.as_ref().map(|run| run.generation > code.generation);
-            troubles.push(match (&self.indexing, is_written) {
+            troubles.push(match &self.indexing {
                 _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
-                _ if self.manager.metrics().n_reloads == 0 => "the index is being loaded. Call again, or pass wait_ms".into(),
-                (Some(_), None) => "the index is being built. Call again, or pass wait_ms".into(),
-                (Some(_), Some(true)) => "the index is being loaded. Call again, or pass wait_ms".into(),
-                (Some(_), Some(false)) => "there is nothing to index here".into(),
-                (None, _) => "there is no index: run `cortex index`".into(),
+                _ if n_unserved > 0 || self.manager.metrics().n_reloads == 0 => {
+                    "the index is being loaded. Call again, or pass wait_ms".into()
+                }
+                Some(_) if !has_looked => "the index is being built. Call again, or pass wait_ms".into(),
+                Some(_) => "there is nothing to index here".into(),
+                None => "there is no index: run `cortex index`".into(),
             });
+        } else if self.indexing.is_some() && !has_looked {
+            troubles.push("the files have not been compared with the index yet: they may have changed. Call again, or pass wait_ms".into());
         }
         troubles
     }
@@ -156,7 +174,9 @@ impl Context {
         }
     }
 
-    fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+    /// Which state a snapshot is.
+    #[must_use]
+    pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
         let code = snapshot.code();
         Freshness {
             generation: code.generation,

@@ -9,9 +9,14 @@ use crate::chunk::{Chunk, ChunkSet, ChunkType};
 /// Paths that are proposed in place of an unknown one.
 const MAX_PROPOSALS: usize = 3;
 const MIN_SIMILARITY: f64 = 0.4;
+/// No system knows longer paths.
+const MAX_PATH_BYTES: usize = 4096;
 
 /// A path as the index has it: relative to the root, without `.`. Empty: the root.
 pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
+    if path.len() > MAX_PATH_BYTES {
+        return Err(ToolError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
+    }
     let refused = |why: String| Err(ToolError::Arguments(format!("path is `{path}`: {why}")));
     if Path::new(path).is_absolute() {
         return match Path::new(path).strip_prefix(root) {

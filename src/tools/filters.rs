@@ -10,6 +10,10 @@ use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
 use crate::search::Filter;
 
+/// Globs that are compiled for one question; nested ones cost stack.
+const MAX_GLOBS: usize = 64;
+const MAX_GLOB_BYTES: usize = 1024;
+
 /// Kinds of chunks. Part of the arguments of the tools that find chunks.
 #[derive(Default, Deserialize, JsonSchema)]
 pub(super) struct Kinds {
@@ -47,6 +51,9 @@ impl Kinds {
 
 impl Filters {
     pub(super) fn filter(&self) -> Result<Filter, ToolError> {
+        if self.path.len() > MAX_GLOBS || self.path.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
+            return Err(ToolError::Arguments(format!("path: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
+        }
         let paths = globs(&self.path).map_err(|e| ToolError::Arguments(format!("path: {e}")))?;
         Ok(Filter { paths, tags: self.tags.clone(), ..self.kinds.filter() })
     }

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 use super::budget::{MAX_TOKENS, MIN_TOKENS, cut, default_tokens, fit};
 use super::{Asked, Question, Reply, State, ToolError, Wait, files, plain};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::source::is_for_indexing;
 
 /// A file that has grown beyond this since it was indexed is not read.
-const MAX_BYTES: u64 = 64 << 20;
+const MAX_BYTES: u64 = 8 << 20;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -139,12 +140,16 @@ fn current(root: &Path, chunks: &ChunkSet, path: &str) -> Result<String, ToolErr
     from_disk(root, path)
 }
 
-/// Reads a file, if it lies in the project for real.
+/// Reads a file, if it lies in the project for real and is none that is never indexed: whatever a chunk file says, nobody
+/// comes by a secret this way.
 fn from_disk(root: &Path, path: &str) -> Result<String, ToolError> {
+    if !is_for_indexing(path) {
+        return Err(ToolError::Arguments(format!("`{path}` is hidden, or of a kind that is never indexed: it is not read")));
+    }
     let failed = |e: std::io::Error| ToolError::NotFound(format!("`{path}` is in the index but cannot be read: {e}"));
     let real = fs::canonicalize(root.join(path)).map_err(failed)?;
-    if !real.starts_with(fs::canonicalize(root).map_err(failed)?) {
-        return Err(ToolError::Arguments(format!("`{path}` leads out of the project by a symbolic link: it is not read")));
+    if real != fs::canonicalize(root).map_err(failed)?.join(path) {
+        return Err(ToolError::Arguments(format!("`{path}` is, or lies behind, a symbolic link: it is not read")));
     }
     let metadata = fs::metadata(&real).map_err(failed)?;
     if !metadata.is_file() || metadata.len() > MAX_BYTES {

@@ -47,8 +47,8 @@ fn empty() -> Project {
     let model = StaticModel::bundled();
     let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed)], model).unwrap());
-    let reloader = Reloader::spawn(manager.clone(), |_| ()).unwrap();
-    Project { dir, context: Context { layout, manager, reloader, indexing: None, watcher: None } }
+    let reloader = Reloader::spawn(manager.clone(), |_| Reloader::RESCAN).unwrap();
+    Project { dir, context: Context { layout, manager, reloader, indexing: None } }
 }
 
 impl Project {
@@ -229,6 +229,15 @@ fn arguments_are_read_as_agents_write_them() {
 }
 
 #[test]
+fn arguments_that_would_cost_the_server_its_life_are_refused() {
+    let p = project();
+    let nested = "{".repeat(40_000) + &"}".repeat(40_000);
+    assert!(p.error("cortex_search", json!({"query": "a", "path": [nested]})).contains("globs"), "they are compiled recursively");
+    assert!(p.error("cortex_search", json!({"query": "a", "path": vec!["*.rs"; 1000]})).contains("globs"));
+    assert!(p.error("cortex_read", json!({"path": "a".repeat(900_000)})).contains("longer"), "it is compared with every path");
+}
+
+#[test]
 fn unknown_arguments_and_languages_are_told_and_harm_nothing() {
     let p = project();
     let a = p.get("cortex_search", json!({"query": "lock", "langauges": "rust", "k": 3}));
@@ -381,6 +390,22 @@ fn nothing_outside_the_index_is_read() {
         assert_eq!(a.structured["content"], "what is remembered", "{}", a.text);
     }
     assert!(p.error("cortex_read", json!({"path": "/etc/passwd"})).contains("outside the project"));
+    // A link and a secret within the project are no way round the rules of indexing.
+    p.write(".env", "TOKEN=secret");
+    fs::remove_file(p.dir.path().join("tool.py")).unwrap();
+    std::os::unix::fs::symlink(".env", p.dir.path().join("tool.py")).unwrap();
+    p.publish(&[
+        foreign("tool", Some("tool.py")),
+        foreign("env", Some(".env")),
+        foreign("git", Some(".git/config")),
+        foreign("key", Some("keys/id_rsa")),
+    ]);
+    p.write("keys/id_rsa", "secret");
+    for path in [".env", ".git/config", "keys/id_rsa"] {
+        let message = p.error("cortex_read", json!({"path": path}));
+        assert!(message.contains("not read") && !message.contains("secret"), "{message}");
+    }
+    assert!(p.error("cortex_read", json!({"path": "tool.py"})).contains("symbolic link"));
 }
 
 #[test]

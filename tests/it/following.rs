@@ -84,6 +84,53 @@ fn new_directories_are_watched_also_when_they_come_filled() {
     wait_until("and is watched again", || indexed(&p, "moved/er/fourth.rs"));
 }
 
+/// The system goes on watching the directory that was removed.
+#[test]
+fn a_directory_that_is_made_again_at_once_is_watched() {
+    let p = Project::sample();
+    let service = follow(&p);
+    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    for n in 0..3 {
+        std::fs::remove_dir_all(p.path("src")).unwrap();
+        p.write("src/again.rs", format!("fn again_{n}() {{}}\n"));
+        wait_until("its first file", || p.chunk_file("code-definitions.json").contains(&format!("again_{n}")));
+        wait_until("nothing is pending", || Activity::read(&Layout::at(&p.root())).pending() == 0);
+        p.write(format!("src/later_{n}.rs"), "fn later() {}\n");
+        wait_until("a file that came to it later", || indexed(&p, &format!("src/later_{n}.rs")));
+    }
+}
+
+#[test]
+fn a_leader_whose_lock_was_removed_leads_again() {
+    let p = Project::sample();
+    let first = follow(&p);
+    wait_until("the first leads", || matches!(first.status().watching, Watching::Events(n) if n > 0));
+    std::fs::remove_dir_all(p.path(".cortex")).unwrap();
+    let second = follow(&p);
+    let asked = (first.sync(), second.sync());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    assert!(first.asking().wait(asked.0, deadline, &false.into()) && second.asking().wait(asked.1, deadline, &false.into()));
+    wait_until("one of them leads", || first.status().leads != second.status().leads);
+    p.write("src/after.rs", "fn after() {}\n");
+    wait_until("it indexes", || indexed(&p, "src/after.rs"));
+}
+
+#[test]
+fn what_a_dead_process_said_counts_no_more() {
+    let p = Project::sample();
+    p.index();
+    // As a killed run and a killed leader leave them.
+    p.write(".cortex/cache/run.json", r#"{"done":3,"total":99}"#);
+    p.write(".cortex/cache/queue.json", "7");
+    let layout = Layout::at(&p.root());
+    assert_eq!(Activity::read(&layout).pending(), 0, "nobody holds a lock");
+    let service = follow(&p);
+    wait_until("it leads", || service.status().leads && service.status().has_looked);
+    assert_eq!(Activity::read(&layout).pending(), 0, "the new leader has nothing to do");
+    let _lock = cortex::store::WriteLock::acquire(&layout, Duration::from_secs(10)).unwrap();
+    assert_eq!(Activity::read(&layout).pending(), 0, "nor who writes next");
+}
+
 /// Two branches that differ in a few hundred files, back and forth.
 #[test]
 fn a_checkout_is_followed() {

@@ -102,3 +102,28 @@ fn a_touched_file_is_read_once() {
     let ns = stamp.duration_since(std::time::UNIX_EPOCH).unwrap().as_nanos();
     assert!(table.contains(&ns.to_string()), "the new stamp is noted");
 }
+
+/// `tar -x`, `rsync -t` and generators with a fixed time set the old stamp on a new file.
+#[test]
+fn a_file_of_equal_size_and_time_that_took_anothers_place_is_indexed() {
+    let p = Project::with(&[("a.rs", "fn aaaa_one() {}\n")]);
+    p.age("a.rs");
+    p.index();
+    let modified = std::fs::metadata(p.path("a.rs")).unwrap().modified().unwrap();
+    p.write("n.tmp", "fn bbbb_two() {}\n");
+    p.set_modified("n.tmp", modified);
+    p.rename("n.tmp", "a.rs");
+    assert_eq!(p.found(&["bbbb_two"]), ["a.rs"]);
+}
+
+#[test]
+fn many_first_processes_do_not_disturb_each_other() {
+    for _ in 0..5 {
+        let p = Project::sample();
+        let mut children: Vec<_> =
+            (0..6).map(|_| p.cortex(&["search", "retry"]).stdout(std::process::Stdio::null()).spawn().unwrap()).collect();
+        for child in &mut children {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+}
