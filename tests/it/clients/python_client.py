@@ -4,6 +4,7 @@ MODE is `auto` (the newest revision of the protocol) or `legacy` (with a handsha
 that is served, as clients.rs made it. The first thing that is not as it should be ends the run with a message.
 """
 
+import fcntl
 import json
 import os
 import sys
@@ -118,8 +119,10 @@ async def editing(client):
 
 async def progress(client):
     """Who gives a token is told how far indexing is, nobody else; who does not wait any longer can go on asking."""
-    # Another process that indexes says so in this file. It counts while somebody leads, as this server does.
-    activity = Path(".cortex/cache/activity.json")
+    # A process that indexes says so in this file. It counts while somebody holds the write lock: here, this client.
+    lock = open(".cortex/write.lock", "w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    run = Path(".cortex/cache/run.json")
     told = []
 
     async def on_progress(done, total, message):
@@ -127,14 +130,15 @@ async def progress(client):
         waiting.cancel_scope.cancel()
 
     never = {"query": "attempts", "min_generation": 1_000_000, "wait_ms": LONG * 1000}
-    activity.write_text('{"done": 3, "total": 7, "queued": 0}')
+    run.write_text('{"done": 3, "total": 7}')
     try:
         with anyio.move_on_after(LONG / 2):
             async with anyio.create_task_group() as waiting:
                 waiting.start_soon(lambda: client.call_tool("cortex_search", never))
                 waiting.start_soon(lambda: client.call_tool("cortex_search", never, progress_callback=on_progress))
     finally:
-        activity.unlink(missing_ok=True)
+        run.unlink(missing_ok=True)
+        lock.close()
     check(told == [(3, 7, "indexing: 3 of 7 files")], "progress is told once", told)
     tokens = [m.params.progress_token for m in notifications if isinstance(m, types.ProgressNotification)]
     check(len(tokens) == 1, "nobody else is told", notifications)
