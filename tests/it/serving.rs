@@ -169,6 +169,15 @@ impl Told {
     }
 }
 
+/// Ends what runs beside a test, also when the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// How often a generation is written under load.
 const RHYTHM: Duration = Duration::from_millis(200);
 
@@ -186,6 +195,7 @@ fn replace_under_load(with_manifest: bool) {
     let start = Instant::now();
     let mut memory: Vec<(usize, f64)> = Vec::new();
     thread::scope(|scope| {
+        let _over = Over(&over);
         for n in 0..32 {
             let (told, over, client) = (&told, &over, Client::new(&client.url));
             scope.spawn(move || told.ask(&client, n, over));
@@ -199,7 +209,6 @@ fn replace_under_load(with_manifest: bool) {
                 break;
             }
         }
-        over.store(true, Ordering::Relaxed);
     });
     wait_until("the last era is served", || era(&client.call("exact", &question(0).1)) == publisher.era);
     let eras = told.eras.into_inner().unwrap();
@@ -544,6 +553,7 @@ fn killed_indexers_are_survived_and_repaired() {
     let began = Instant::now();
     let mut random = Random(7);
     thread::scope(|scope| {
+        let _over = Over(&over);
         for n in 0..3 {
             scope.spawn(move || ask(n));
         }
@@ -572,7 +582,6 @@ fn killed_indexers_are_survived_and_repaired() {
             alive.lock().unwrap().insert(url(&next));
             peers.push(next);
         }
-        over.store(true, Ordering::Relaxed);
     });
     println!("{n_kills} kills, {} queries, {:.1} s", n_queries.into_inner(), began.elapsed().as_secs_f64());
     let fresh = p.fresh_copy().timeless();
