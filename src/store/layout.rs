@@ -163,7 +163,11 @@ impl Layout {
             fs::create_dir_all(&dir).map_err(|e| at(&dir, &e))?;
         }
         let gitignore = self.dot_cortex().join(".gitignore");
-        if gitignore.exists() { Ok(()) } else { replace_file(&gitignore, GITIGNORE.as_bytes()) }
+        if gitignore.exists() {
+            return Ok(());
+        }
+        // Of several processes that begin at once one may have renamed the file that another was about to rename.
+        replace_file(&gitignore, GITIGNORE.as_bytes()).or_else(|e| if gitignore.exists() { Ok(()) } else { Err(e) })
     }
 
     /// Whether the chunk files are another program's: they are there, and no manifest is or was about to be.
