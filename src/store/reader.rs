@@ -19,7 +19,7 @@ use crate::chunk::{Cancel, ChunkSet, ChunkType, Feed, FeedError, Fingerprint, Lo
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
 /// Files without a manifest are taken when nobody has written them for so long.
-const QUIET: Duration = Duration::from_millis(30);
+const QUIET: Duration = Duration::from_millis(100);
 
 /// The chunk files of a project as a feed. Keeps what it read, so that an unchanged file is not read again, and of a
 /// changed one only the changed lines are parsed.
@@ -148,13 +148,18 @@ impl ChunkFiles {
         }
     }
 
-    /// Whether files without a manifest, which alone could tell that they belong together, changed a moment before
-    /// `began` or since. A file that was written aside is renamed long after it was written: the directory tells of that.
+    /// Whether files without a manifest, which alone could tell that they belong together, are being replaced: something in
+    /// their directory was written a moment before `began` or since. That may be a file that is yet to be renamed; of a rename
+    /// itself the directory tells.
     fn is_being_written(&self, began: SystemTime) -> bool {
+        if !self.layout.is_foreign() {
+            return false;
+        }
+        let directory = self.layout.chunks_dir();
+        let files = fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let modified = |path: PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
         let recent = |at: SystemTime| at + QUIET > began && at <= SystemTime::now();
-        let paths = ChunkType::ALL.iter().map(|t| self.layout.chunk_file(*t)).chain([self.layout.chunks_dir()]);
-        self.layout.is_foreign() && paths.filter_map(modified).any(recent)
+        files.chain([directory.clone()]).filter_map(modified).any(recent)
     }
 
     fn assemble(&mut self, files: RawFiles, manifest: Option<Manifest>, torn: Option<String>) -> Result<Loaded, LoadError> {

@@ -31,7 +31,7 @@ fn times(suite: usize, stress: usize) -> usize {
 }
 
 /// Files of another program that come with longer pauses are not known to belong together (specs/freshness.md).
-const TOGETHER: Duration = Duration::from_millis(30);
+const TOGETHER: Duration = Duration::from_millis(100);
 
 /// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and every title and text
 /// says of which era it is.
@@ -76,6 +76,8 @@ impl<'p> Publisher<'p> {
             }
             let mut last = Instant::now();
             for name in CHUNK_FILES {
+                // Slow as other programs are: readers come between.
+                thread::sleep(TOGETHER / 2);
                 self.p.rename(&path(&format!("{name}.aside")), &path(name));
                 if last.elapsed() >= TOGETHER {
                     self.slow.insert(self.era);
@@ -133,7 +135,8 @@ fn resident(server: &Server) -> f64 {
 
 /// A server that only serves, and reloads soon.
 fn serve_only(p: &Project) -> (Server, Client) {
-    let server = Server::start(p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+    let mut command = p.cortex(&["serve", "--port", "0", "--no-watch"]);
+    let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
     let client = Client::new(&server.line());
     (server, client)
 }
@@ -167,13 +170,22 @@ impl Told {
     }
 }
 
+/// Ends what runs beside a test, also when the test fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// How often a generation is written under load.
 const RHYTHM: Duration = Duration::from_millis(200);
 
-/// Replaces the chunk files under 32 clients: for a minute and 300 reloads, or 6 seconds. Memory after 300 reloads is at most
-/// a fifth above what it was after 30; in the suite, where few reloads are counted and memory still settles, at most twice of
-/// what it was after 5.
-fn replace_under_load(with_manifest: bool) {
+/// Replaces the chunk files under clients: for a minute and 300 reloads, or 6 seconds. Memory around reload 300 is at most
+/// a fifth above what it was around reload 30; in the suite, where few reloads are counted and memory still settles, at most
+/// twice of what it was around reload 5.
+fn replace_under_load(with_manifest: bool, n_clients: usize) {
     let p = Project::new();
     let mut publisher = Publisher::new(&p, with_manifest);
     let (server, client) = serve_only(&p);
@@ -184,7 +196,8 @@ fn replace_under_load(with_manifest: bool) {
     let start = Instant::now();
     let mut memory: Vec<(usize, f64)> = Vec::new();
     thread::scope(|scope| {
-        for n in 0..32 {
+        let _over = Over(&over);
+        for n in 0..n_clients {
             let (told, over, client) = (&told, &over, Client::new(&client.url));
             scope.spawn(move || told.ask(&client, n, over));
         }
@@ -197,12 +210,16 @@ fn replace_under_load(with_manifest: bool) {
                 break;
             }
         }
-        over.store(true, Ordering::Relaxed);
     });
     wait_until("the last era is served", || era(&client.call("exact", &question(0).1)) == publisher.era);
     let eras = told.eras.into_inner().unwrap();
     let reloads = n_reloads();
-    let at = |n: usize| memory.iter().find(|(reloads, _)| *reloads >= n).unwrap_or_else(|| panic!("only {reloads} reloads")).1;
+    // The median of some reloads: what queries hold for a moment is no growth.
+    let around = |n: usize| {
+        let mut near: Vec<f64> = memory.iter().filter(|(reloads, _)| (n / 2..=n).contains(reloads)).map(|m| m.1).collect();
+        near.sort_by(f64::total_cmp);
+        *near.get(near.len() / 2).unwrap_or_else(|| panic!("only {reloads} reloads"))
+    };
     let steps: Vec<String> = memory.iter().step_by(memory.len() / 15 + 1).map(|(n, mb)| format!("{n}: {mb:.0}")).collect();
     println!(
         "manifest {with_manifest}: {} queries, {} eras written, {reloads} reloads, {} generations seen, {:.0} s; MB after reload {}",
@@ -218,24 +235,30 @@ fn replace_under_load(with_manifest: bool) {
     assert!(mixed.iter().all(|(_, eras)| excused(eras)), "eras are mixed: {mixed:?}");
     let statistics = &client.status()["reload"];
     assert_eq!(statistics["failed"], 0, "{statistics}");
-    assert!(eras.len() > times(4, 100), "later generations do appear: {eras:?}");
+    assert!(eras.len() > times(2, 100), "later generations do appear: {eras:?}");
     if with_manifest {
         assert!(eras.iter().all(|(generation, eras)| eras.iter().all(|era| *era as u64 == *generation)), "{eras:?}");
     }
-    let (before, after) = (at(early), if late > 0 { at(late) } else { memory.last().unwrap().1 });
-    println!("{before:.0} MB after {early} reloads, {after:.0} MB at the end");
+    let (before, after) = (around(early), around(reloads.max(late)));
+    println!("{before:.0} MB until reload {early}, {after:.0} MB in the second half");
     assert!(after <= before * if is_stress() { 1.2 } else { 2.0 }, "memory grows from {before} to {after} MB: {memory:?}");
 }
 
 /// Nobody says which files of another program belong together; still no reply mixes generations.
 #[test]
 fn replacing_files_of_another_program_under_load() {
-    replace_under_load(false);
+    replace_under_load(false, 32);
+}
+
+/// One client leaves the machine so idle that hardly an era is slow: all must be whole.
+#[test]
+fn replacing_files_of_another_program_beside_one_client() {
+    replace_under_load(false, 1);
 }
 
 #[test]
 fn replacing_our_files_under_load() {
-    replace_under_load(true);
+    replace_under_load(true, 32);
 }
 
 /// What may happen to a file.
@@ -537,6 +560,7 @@ fn killed_indexers_are_survived_and_repaired() {
     let began = Instant::now();
     let mut random = Random(7);
     thread::scope(|scope| {
+        let _over = Over(&over);
         for n in 0..3 {
             scope.spawn(move || ask(n));
         }
@@ -547,16 +571,16 @@ fn killed_indexers_are_survived_and_repaired() {
                 leading.is_some()
             });
             plant(&p, n);
-            // An index run begins when the tree was quiet for 50 ms.
-            let moment = Duration::from_millis(random.below(300) as u64);
+            let moment = Duration::from_millis(random.below(150) as u64);
             if n % 4 == 0 {
-                let mut index = p.cortex(&["index"]).spawn().unwrap();
+                let mut index = p.cortex(&["index", "--quiet"]).spawn().unwrap();
                 thread::sleep(moment);
                 index.kill().unwrap();
                 index.wait().unwrap();
                 continue;
             }
-            thread::sleep(moment);
+            // The leader begins when the tree was quiet for 50 ms.
+            thread::sleep(Duration::from_millis(40) + moment);
             let mut dead = peers.swap_remove(leading.unwrap());
             alive.lock().unwrap().remove(&url(&dead));
             dead.server.child.kill().unwrap();
@@ -565,7 +589,6 @@ fn killed_indexers_are_survived_and_repaired() {
             alive.lock().unwrap().insert(url(&next));
             peers.push(next);
         }
-        over.store(true, Ordering::Relaxed);
     });
     println!("{n_kills} kills, {} queries, {:.1} s", n_queries.into_inner(), began.elapsed().as_secs_f64());
     let fresh = p.fresh_copy().timeless();
