@@ -1,5 +1,5 @@
 //! How long after one source file changed is it searchable? Decides whether the index is written and reloaded whole or in
-//! parts. Corpus: generated, 2 500 Rust files of four functions each, about 10 000 chunks; or a copy of the directory given
+//! parts. Corpus: generated, 2 000 Rust files of four functions each, 10 000 chunks; or a copy of the directory given
 //! as argument (`cargo bench --bench freshness -- ~/src/project`).
 //!
 //! Measured from the moment the change is noticed (what a watcher and its debouncing add is left out) to the answered
@@ -21,7 +21,7 @@ use cortex::source::{Scope, WalkOptions};
 use cortex::store::{ChunkFiles, Layout};
 
 const RUNS: usize = 30;
-const FILES: usize = 2_500;
+const FILES: usize = 2_000;
 const FUNCTIONS: usize = 4;
 
 fn main() {

@@ -82,7 +82,7 @@ impl Calls {
     /// Waits until no call is running.
     pub(super) async fn finished(&self) {
         // The semaphore is never closed, and all of it is free when nobody runs.
-        let _ = self.running.acquire_many(MAX_CALLS as u32).await;
+        let _ = self.running.acquire_many(u32::try_from(MAX_CALLS).unwrap_or(u32::MAX)).await;
     }
 
     /// Runs what may wait or compute on a thread that may.
