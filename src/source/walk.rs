@@ -89,11 +89,6 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     // Ignore files above the root count only inside a repository that begins above it: one in the home directory (dotfiles)
     // says nothing about the projects below.
     let inside_repository = !root.join(".git").exists() && root.ancestors().any(|d| d.join(".git").exists());
-    // A few paths are not worth starting threads for.
-    let n_threads = match scope {
-        Scope::All => std::thread::available_parallelism().map_or(2, usize::from).min(8),
-        Scope::Paths(_) => 1,
-    };
     let (base, within) = (root.to_path_buf(), scope.clone());
     let filter = move |entry: &DirEntry| {
         let path = entry.path().strip_prefix(&base).unwrap_or(entry.path()).to_string_lossy();
@@ -101,32 +96,40 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
         let in_scope = entry.depth() == 0 || if is_dir { within.reaches(&path) } else { within.contains(&path) };
         in_scope && !is_foreign(entry)
     };
-    let walker = WalkBuilder::new(root)
-        .hidden(true)
+    let mut walk = WalkBuilder::new(root);
+    walk.hidden(true)
         .parents(inside_repository)
         .ignore(false)
         .git_global(false)
         .follow_links(false)
         .require_git(false)
         .add_custom_ignore_filename(".cortexignore")
-        .filter_entry(filter)
-        .threads(n_threads)
-        .build_parallel();
+        .filter_entry(filter);
     let tree = Mutex::new(SourceTree::default());
-    walker.run(|| {
-        Box::new(|entry| {
-            let found = visit(root, entry, options);
-            // A panicking thread would have ended the walk; its lock is no reason to lose the rest.
-            let mut tree = tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-            match found {
-                Visit::File(file) => tree.files.push(file),
-                Visit::Directory(path) => tree.directories.push(path),
-                Visit::Skip(path, skip, detail) => tree.skipped.push((path, skip, detail)),
-                Visit::Nothing => {}
+    let note = |entry| {
+        let found = visit(root, entry, options);
+        // A panicking thread would have ended the walk; its lock is no reason to lose the rest.
+        let mut tree = tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match found {
+            Visit::File(file) => tree.files.push(file),
+            Visit::Directory(path) => tree.directories.push(path),
+            Visit::Skip(path, skip, detail) => tree.skipped.push((path, skip, detail)),
+            Visit::Nothing => {}
+        }
+        WalkState::Continue
+    };
+    match scope {
+        Scope::All => {
+            let n_threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+            walk.threads(n_threads).build_parallel().run(|| Box::new(note));
+        }
+        // A few paths are not worth starting threads for.
+        Scope::Paths(_) => {
+            for entry in walk.build() {
+                note(entry);
             }
-            WalkState::Continue
-        })
-    });
+        }
+    }
     let mut tree = tree.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     tree.files.sort_by(|a, b| a.path.cmp(&b.path));
     tree.directories.sort();

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::next_path;
 use super::lock::LeaderLock;
+use super::writer::replace_file;
 use super::{Layout, WriteLock};
 
 /// How often a file is written while numbers change.
@@ -97,8 +97,7 @@ impl Announcement {
             let _ = fs::remove_file(&self.path);
             *said = (json, None);
         } else if said.1.is_none_or(|at| at.elapsed() >= INTERVAL) {
-            let next = next_path(&self.path);
-            let _ = fs::write(&next, &json).and_then(|()| fs::rename(&next, &self.path));
+            let _ = replace_file(&self.path, &json);
             *said = (json, Some(Instant::now()));
         }
     }

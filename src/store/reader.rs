@@ -18,8 +18,9 @@ use crate::chunk::{Cancel, ChunkSet, ChunkType, Feed, FeedError, Fingerprint, Lo
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
-/// Files without a manifest are taken when nobody has written them for so long.
+/// Files without a manifest are taken when nobody has written them for so long; the longer that takes, the less is enough.
 const QUIET: Duration = Duration::from_millis(100);
+const LEAST_QUIET: Duration = Duration::from_millis(30);
 
 /// The chunk files of a project as a feed. Keeps what it read, so that an unchanged file is not read again, and of a
 /// changed one only the changed lines are parsed.
@@ -109,7 +110,8 @@ impl ChunkFiles {
             let began = SystemTime::now();
             let look = self.look(cancel);
             // What is there now may be half of what another program will have written.
-            let unsettled = self.is_being_written(began) && !cancel.load(Ordering::Relaxed);
+            let quiet = QUIET.saturating_sub(start.elapsed() / 10).max(LEAST_QUIET);
+            let unsettled = self.is_being_written(began, quiet) && !cancel.load(Ordering::Relaxed);
             let again = match &look {
                 _ if unsettled => true,
                 // A writer may be between two renames: look again. Without one, a second look must agree.
@@ -149,16 +151,16 @@ impl ChunkFiles {
     }
 
     /// Whether files without a manifest, which alone could tell that they belong together, are being replaced: something in
-    /// their directory was written a moment before `began` or since. That may be a file that is yet to be renamed; of a rename
+    /// their directory was written less than `quiet` before `began`, or since. That may be a file that is yet to be renamed; of a rename
     /// itself the directory tells.
-    fn is_being_written(&self, began: SystemTime) -> bool {
+    fn is_being_written(&self, began: SystemTime, quiet: Duration) -> bool {
         if !self.layout.is_foreign() {
             return false;
         }
         let directory = self.layout.chunks_dir();
         let files = fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let modified = |path: PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
-        let recent = |at: SystemTime| at + QUIET > began && at <= SystemTime::now();
+        let recent = |at: SystemTime| at + quiet > began && at <= SystemTime::now();
         files.chain([directory.clone()]).filter_map(modified).any(recent)
     }
 

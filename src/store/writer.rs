@@ -211,11 +211,11 @@ impl ChunkLines {
     }
 }
 
-/// Writes a small file aside, syncs it and renames it into place.
+/// Writes a small file aside and renames it into place. For files that can be derived anew: after a loss of power it may be
+/// empty.
 pub(super) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     let next = next_path(path);
-    write_synced(&next, content)?;
-    fs::rename(&next, path).map_err(|e| at(path, &e))
+    fs::write(&next, content).and_then(|()| fs::rename(&next, path)).map_err(|e| at(path, &e))
 }
 
 fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {

@@ -31,7 +31,7 @@ fn times(suite: usize, stress: usize) -> usize {
 }
 
 /// Files of another program that come with longer pauses are not known to belong together (specs/freshness.md).
-const TOGETHER: Duration = Duration::from_millis(100);
+const TOGETHER: Duration = Duration::from_millis(30);
 
 /// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and every title and text
 /// says of which era it is.
