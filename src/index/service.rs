@@ -269,7 +269,8 @@ impl Job {
         ChangeWatcher::new(move |change| {
             let mut queue = locked(&shared.queue);
             match change {
-                TreeChange::Unknown => queue.all = true,
+                // As if the root itself had been replaced: everything is looked at, and every directory watched anew.
+                TreeChange::Unknown => drop(queue.paths.insert(String::new())),
                 TreeChange::Paths(paths) => queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path))),
             }
             if queue.is_empty() {
