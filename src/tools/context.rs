@@ -92,8 +92,9 @@ impl Context {
         }
         call.check()?;
         let snapshot = self.manager.current();
-        warnings.extend(self.troubles(&snapshot));
-        Ok(Taken { index: self.freshness(&snapshot), snapshot, warnings })
+        let (activity, n_unserved) = (Activity::read(&self.layout), self.unserved(snapshot.code()));
+        warnings.extend(self.troubles(&snapshot, activity, n_unserved));
+        Ok(Taken { index: self.state_of(&snapshot, activity.pending() + n_unserved), snapshot, warnings })
     }
 
     /// Waits; says so if it was in vain.
@@ -136,7 +137,7 @@ impl Context {
     }
 
     /// What is wrong, or not ready, for people and agents.
-    fn troubles(&self, snapshot: &Snapshot) -> Vec<String> {
+    fn troubles(&self, snapshot: &Snapshot, activity: Activity, n_unserved: usize) -> Vec<String> {
         let code = snapshot.code();
         let mut troubles = code.warnings.clone();
         if let Some(e) = self.manager.metrics().last_error {
@@ -148,8 +149,7 @@ impl Context {
         let error = status.last_error.or(status.lock_error);
         troubles.extend(error.map(|e| format!("the index was not brought up to date: {e}")));
         troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
-        let Activity { done, total, .. } = Activity::read(&self.layout);
-        let n_unserved = self.unserved(code);
+        let Activity { done, total, .. } = activity;
         if code.corpus.chunks().is_empty() {
             troubles.push(match &self.indexing {
                 _ if total > 0 => format!("the index is being built: {done} of {total} files are done. Call again, or pass wait_ms"),
@@ -177,12 +177,16 @@ impl Context {
     /// Which state a snapshot is.
     #[must_use]
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
+        self.state_of(snapshot, Activity::read(&self.layout).pending() + self.unserved(snapshot.code()))
+    }
+
+    fn state_of(&self, snapshot: &Snapshot, pending: usize) -> Freshness {
         let code = snapshot.code();
         Freshness {
             generation: code.generation,
             indexed_at: code.indexed_at.clone(),
             head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
-            pending: Activity::read(&self.layout).pending() + self.unserved(code),
+            pending,
             vectors_pending: code.n_without_vectors,
         }
     }
