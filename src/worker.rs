@@ -152,6 +152,34 @@ impl Shared {
     }
 }
 
+/// Growing pauses between tries that fail.
+#[derive(Debug)]
+pub struct Backoff {
+    first: Duration,
+    longest: Duration,
+    next: Duration,
+}
+
+impl Backoff {
+    /// Begins with `first`; each pause is twice the one before, up to `longest`.
+    #[must_use]
+    pub fn new(first: Duration, longest: Duration) -> Self {
+        Self { first, longest, next: first }
+    }
+
+    /// How long to wait after one more failure.
+    pub fn failed(&mut self) -> Duration {
+        let wait = self.next;
+        self.next = (wait * 2).min(self.longest);
+        wait
+    }
+
+    /// A try succeeded.
+    pub fn reset(&mut self) {
+        self.next = self.first;
+    }
+}
+
 /// The content of a mutex, also after a panic elsewhere: for state that no panic leaves half changed.
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::chunk::Chunk;
 use crate::search::{Highlighter, Marked};
+pub(super) use crate::tools::{count, printable};
 
 /// Width when the output is no terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -30,19 +31,9 @@ pub(super) fn json(value: &impl Serialize) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// `1 file`, `2 files`.
-pub(super) fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// `340 ms`, `12.3 s`.
 pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
-}
-
-/// Text from a repository as it may be printed: nothing in it speaks to the terminal or breaks the line.
-pub(super) fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
 }
 
 /// `path:start-end` of a chunk.

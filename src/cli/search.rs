@@ -1,6 +1,5 @@
 //! `cortex search`: ranked results for a question.
 
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
@@ -127,20 +126,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             print_hit(hit, &mut words, context, args.explain)?;
         }
         if results.hits.is_empty() {
-            eprintln!("nothing found in {} chunks{}", code.corpus.chunks().len(), unknown_languages(code, &filter.languages));
+            eprintln!("nothing found in {} chunks{}", code.corpus.chunks().len(), unknown_languages(code, &filter));
         }
     }
     Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 
 /// A hint for languages that nothing here is written in.
-fn unknown_languages(code: &Served, wanted: &[String]) -> String {
-    let there: BTreeSet<&str> = code.corpus.chunks().all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
-    let unknown: Vec<&str> = wanted.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
-    if unknown.is_empty() {
-        return String::new();
-    }
-    format!("; nothing here is written in {} (there are {})", unknown.join(", "), Vec::from_iter(there).join(", "))
+fn unknown_languages(code: &Served, filter: &Filter) -> String {
+    let unknown = filter.unknown_languages(code.corpus.chunks());
+    unknown.map_or_else(String::new, |(unknown, there)| {
+        format!("; nothing here is written in {} (there are {})", unknown.join(", "), there.join(", "))
+    })
 }
 
 /// Brings the index up to date before it is searched. If that cannot be done, an index that is there is still searched.

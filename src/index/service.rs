@@ -19,7 +19,7 @@ use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{ChangeWatcher, Scope, TreeChange, is_ignore_file};
 use crate::store::{Announcement, LeaderLock};
-use crate::worker::{Asking, Ticket, Worker, locked};
+use crate::worker::{Asking, Backoff, Ticket, Worker, locked};
 
 /// How often a process that does not lead tries to.
 const STANDBY: Duration = Duration::from_millis(500);
@@ -137,7 +137,7 @@ impl IndexingService {
             shared: shared.clone(),
             pool: pool.map_err(io::Error::other)?,
             leader: None,
-            retry: RETRY,
+            backoff: Backoff::new(RETRY, LONGEST_RETRY),
         };
         let worker = Worker::spawn("indexing", move |asking| job.run(asking))?;
         worker.asking().now();
@@ -171,14 +171,16 @@ impl Drop for IndexingService {
 
 /// Runs when the index was brought up to date, beside whatever is indexed next.
 fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told) + Send + Sync>) -> io::Result<Worker> {
-    let mut retry = RETRY;
+    let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
         let result = indexer.embed_rest(&|| told(Told::Written));
         locked(&shared.status).embed_error = result.as_ref().err().map(|e| chain(e));
         told(Told::Progress);
-        let wait = if result.is_ok() { NEVER } else { retry };
-        retry = if result.is_ok() { RETRY } else { (retry * 2).min(LONGEST_RETRY) };
-        wait
+        if result.is_err() {
+            return backoff.failed();
+        }
+        backoff.reset();
+        NEVER
     })
 }
 
@@ -191,7 +193,7 @@ struct Job {
     shared: Arc<Shared>,
     pool: ThreadPool,
     leader: Option<Leader>,
-    retry: Duration,
+    backoff: Backoff,
 }
 
 /// What the leader has.
@@ -230,7 +232,7 @@ impl Job {
                 Err(_) => return self.failed(Queue { all: true, ..work }, &IndexError::Panic),
             }
         }
-        self.retry = RETRY;
+        self.backoff.reset();
         self.announce_queue();
         match &self.leader {
             Some(leader) => leader.next_look.saturating_duration_since(Instant::now()),
@@ -298,7 +300,8 @@ impl Job {
                 self.index(&scope)?;
             }
             let Some(leader) = &mut self.leader else { return Ok(()) };
-            if let Some(embedding) = &self.embedding {
+            // Without new chunks only the looks at everything ask: a dead process may have left some without vectors.
+            if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || scope == Scope::All) {
                 embedding.now();
             }
             if scope == Scope::All {
@@ -345,9 +348,7 @@ impl Job {
         locked(&self.shared.queue).add(work);
         self.announce_queue();
         (self.told)(Told::Progress);
-        let wait = self.retry;
-        self.retry = (wait * 2).min(LONGEST_RETRY);
-        wait
+        self.backoff.failed()
     }
 
     fn announce_queue(&self) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::ChunkManager;
 use crate::chunk::Cancel;
-use crate::worker::{Asking, Worker};
+use crate::worker::{Asking, Backoff, Worker};
 
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_millis(100);
@@ -30,7 +30,7 @@ impl Reloader {
     /// When no thread can be started.
     pub fn spawn(manager: Arc<ChunkManager>, mut after: impl FnMut(&Asking) -> Duration + Send + 'static) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
-        let (cancelled, mut retry) = (cancel.clone(), RETRY);
+        let (cancelled, mut backoff) = (cancel.clone(), Backoff::new(RETRY, LONGEST_RETRY));
         let mut told: Option<String> = None;
         let job = move |asking: &Asking| {
             let result = manager.reload(&cancelled);
@@ -42,9 +42,11 @@ impl Reloader {
             }
             told = error;
             let rescan = after(asking);
-            let wait = if result.is_ok() { rescan } else { retry.min(rescan) };
-            retry = if result.is_ok() { RETRY } else { (retry * 2).min(LONGEST_RETRY) };
-            wait
+            if result.is_err() {
+                return backoff.failed().min(rescan);
+            }
+            backoff.reset();
+            rescan
         };
         let worker = Worker::spawn("reloader", job)?;
         worker.asking().now();

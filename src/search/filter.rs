@@ -1,8 +1,10 @@
 //! What may be found: applied before anything is counted or cut off.
 
+use std::collections::BTreeSet;
+
 use globset::GlobSet;
 
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
 /// Restricts a search. An empty list or set restricts nothing; all that are given must hold.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +23,17 @@ impl Filter {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty() && self.languages.is_empty() && self.paths.is_empty() && self.tags.is_empty()
+    }
+
+    /// Languages asked for in which nothing of `chunks` is written, and those in which something is; `None` when all are there.
+    #[must_use]
+    pub fn unknown_languages<'a>(&'a self, chunks: &'a ChunkSet) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+        if self.languages.is_empty() {
+            return None;
+        }
+        let there: BTreeSet<&str> = chunks.all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
+        let unknown: Vec<&str> = self.languages.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
+        (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
     /// Whether this chunk may be found.

@@ -1,7 +1,5 @@
 //! What may be found, as arguments.
 
-use std::collections::BTreeSet;
-
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -61,11 +59,6 @@ impl Filters {
 
 /// A warning of languages that nothing here is written in.
 pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<String> {
-    if filter.languages.is_empty() {
-        return None;
-    }
-    let there: BTreeSet<&str> = chunks.all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
-    let unknown: Vec<&str> = filter.languages.iter().map(String::as_str).filter(|l| !there.contains(l)).collect();
-    (!unknown.is_empty())
-        .then(|| format!("nothing here is written in {}; there are {}", unknown.join(", "), Vec::from_iter(there).join(", ")))
+    let (unknown, there) = filter.unknown_languages(chunks)?;
+    Some(format!("nothing here is written in {}; there are {}", unknown.join(", "), there.join(", ")))
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{ToolError, plain};
+use super::{ToolError, printable};
 use crate::chunk::Chunk;
 use crate::search::{Highlighter, Hit, Marked, Results};
 
@@ -91,12 +91,12 @@ impl Span {
     pub(super) fn place(&self, path: Option<&str>) -> String {
         let lines = lines(self.start_line, self.end_line).map(|l| format!(":{l}")).unwrap_or_default();
         let what = self.symbol.as_deref().or(self.title.as_deref()).unwrap_or_default();
-        plain(format!("{}{lines} {what}", path.unwrap_or(&self.chunk_id)).trim_end())
+        printable(format!("{}{lines} {what}", path.unwrap_or(&self.chunk_id)).trim_end())
     }
 }
 
 /// `3-9`, `3`
-fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
+pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
     let first = first?;
     Some(last.filter(|l| *l != first).map_or_else(|| first.to_string(), |last| format!("{first}-{last}")))
 }
@@ -117,7 +117,7 @@ impl Row {
     /// As a reader sees it.
     pub(super) fn lines(&self) -> Vec<String> {
         let kind = self.span.language.iter().map(|l| format!("{l} ")).collect::<String>() + self.span.chunk_type;
-        let mut lines = vec![format!("{} [{}] {}", self.span.place(self.path.as_deref()), plain(&kind), self.score)];
+        let mut lines = vec![format!("{} [{}] {}", self.span.place(self.path.as_deref()), printable(&kind), self.score)];
         lines.extend(self.snippet.iter().flat_map(|s| s.lines()).map(|line| format!("  {line}")));
         if !self.others.is_empty() {
             lines.push(format!("  also {}", self.others.join(", ")));
@@ -161,7 +161,7 @@ impl<'r> Hits<'r> {
         let other = |c: &Chunk| {
             let lines = lines(c.metadata.start_line, c.metadata.end_line);
             let what = c.metadata.symbol.as_deref().or_else(|| lines.is_none().then_some(&*c.title)).unwrap_or_default();
-            plain(format!("{} {what}", lines.as_deref().unwrap_or_default()).trim())
+            printable(format!("{} {what}", lines.as_deref().unwrap_or_default()).trim())
         };
         let others: Vec<Vec<String>> = hits.iter().map(|h| h.others.iter().map(|c| other(c)).collect()).collect();
         let texts: Vec<_> = hits.iter().map(|h| (Marked::new(&h.chunk.text, words), h.chunk.metadata.start_line)).collect();

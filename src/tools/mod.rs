@@ -222,12 +222,14 @@ fn answer<Q: Question>(context: &Context, call: &Call, arguments: Value) -> Resu
 }
 
 /// `1 file`, `2 files`.
-fn count(n: usize, what: &str) -> String {
+#[must_use]
+pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Text from a repository on a line of its own: nothing in it breaks the line.
-fn plain(text: &str) -> String {
+/// Text from a repository as it may be shown on a line: nothing in it breaks the line or speaks to a terminal.
+#[must_use]
+pub fn printable(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
 }
 

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
-use super::{Asked, Question, Reply, State, ToolError, Wait, count, files, plain};
+use super::hits::lines as lines_of;
+use super::{Asked, Question, Reply, State, ToolError, Wait, count, files, printable};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
 /// Deeper nesting is not shown as such in the text.
@@ -247,15 +248,15 @@ impl Reply for OutlineReply {
     fn lines(&self) -> Vec<String> {
         let path = if self.path.is_empty() { "." } else { &self.path };
         let files = if self.total_files == 1 { String::new() } else { format!("{}, ", count(self.total_files, "file")) };
-        let mut lines = vec![format!("{}: {files}{}", plain(path), count(self.total_symbols, "symbol"))];
-        lines.extend(self.directories.iter().map(|d| format!("{}/ {}", plain(&d.path), count(d.files, "file"))));
+        let mut lines = vec![format!("{}: {files}{}", printable(path), count(self.total_symbols, "symbol"))];
+        lines.extend(self.directories.iter().map(|d| format!("{}/ {}", printable(&d.path), count(d.files, "file"))));
         lines.extend(self.files.iter().map(|f| {
             let symbols = if f.symbols.is_empty() { String::new() } else { format!(": {}", f.symbols.join(", ")) };
-            plain(&(f.path.clone() + &symbols))
+            printable(&(f.path.clone() + &symbols))
         }));
         lines.extend(self.symbols.iter().map(|s| {
-            let range = if s.start_line == s.end_line { s.start_line.to_string() } else { format!("{}-{}", s.start_line, s.end_line) };
-            format!("{}{} {} {range}", "  ".repeat(s.depth.min(MAX_INDENT)), s.kind, plain(&s.name))
+            let range = lines_of(Some(s.start_line), Some(s.end_line)).unwrap_or_default();
+            format!("{}{} {} {range}", "  ".repeat(s.depth.min(MAX_INDENT)), s.kind, printable(&s.name))
         }));
         lines.extend(self.note.clone());
         lines

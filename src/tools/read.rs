@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, cut, default_tokens, fit};
-use super::{Asked, Question, Reply, State, ToolError, Wait, files, plain};
+use super::{Asked, Question, Reply, State, ToolError, Wait, files, printable};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::source::is_for_indexing;
 
@@ -227,7 +227,7 @@ impl Reply for ReadReply {
 
     fn lines(&self) -> Vec<String> {
         let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
-        let mut lines = vec![format!("{}:{}-{} of {} lines", plain(what), self.start_line, self.end_line, self.total_lines)];
+        let mut lines = vec![format!("{}:{}-{} of {} lines", printable(what), self.start_line, self.end_line, self.total_lines)];
         if self.total_lines > 0 {
             lines.extend((self.start_line..).zip(self.content.split('\n')).map(|(number, line)| format!("{number:>5} {line}")));
         }
