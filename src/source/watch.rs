@@ -198,7 +198,8 @@ mod tests {
             rx.recv_timeout(LONG).expect("something may have happened before it was watched");
             std::fs::write(&file, "y").unwrap();
             rx.recv_timeout(LONG).expect("it was written");
-            assert!(rx.recv_timeout(Duration::from_millis(300)).is_err(), "its own reading wakes it again");
+            // One write may be told more than once; what its own reading wakes would never end.
+            assert!((0..50).any(|_| rx.recv_timeout(Duration::from_millis(300)).is_err()), "its own reading wakes it again");
             watcher.renew().unwrap();
             // It goes, and comes again.
             std::fs::remove_dir_all(&dir).unwrap();
