@@ -26,25 +26,14 @@ pub(super) struct Lexical {
     pub(super) body: Vec<f64>,
     /// By slot: BM25 of the words as they stand, stop words too.
     pub(super) plain: Vec<f64>,
-    /// By file.
-    pub(super) files: Vec<FileWords>,
+    /// By file: how much of the query its names, place and text hold together.
+    pub(super) files: Vec<f64>,
 }
 
 pub(super) struct TermWeight {
     pub(super) idf: f64,
     key: Key,
     is_whole: bool,
-}
-
-/// How much of the query a whole file holds, 0–1.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct FileWords {
-    /// Names, place and text together.
-    pub(super) all: f64,
-    /// Its text alone.
-    pub(super) text: f64,
-    /// The share of the query's words that occur at all.
-    pub(super) coverage: f64,
 }
 
 /// What one term does in one file.
@@ -84,7 +73,7 @@ impl Lexical {
             fields: vec![0.0; n_slots],
             body: vec![0.0; n_slots],
             plain: vec![0.0; n_slots],
-            files: vec![FileWords::default(); corpus.files.len()],
+            files: vec![0.0; corpus.files.len()],
         };
         let average_bytes = corpus.average_file_bytes();
         let mut scratch = Scratch { at: vec![u32::MAX; n_slots], in_file: vec![InFile::default(); corpus.files.len()] };
@@ -99,9 +88,7 @@ impl Lexical {
             out.body[*slot as usize] /= out.total_idf;
         }
         for file in &mut out.files {
-            file.all /= out.total_idf;
-            file.text /= out.total_idf;
-            file.coverage /= out.total_idf;
+            *file /= out.total_idf;
         }
         Ok(out)
     }
@@ -160,17 +147,13 @@ impl Lexical {
             let found = std::mem::take(&mut scratch.in_file[at as usize]);
             let has = |set: &[Key]| f64::from(u8::from(set.contains(&key)));
             let relative = 0.6 + 0.4 * file.n_bytes as f64 / average_bytes;
-            let text = f64::from(found.body).ln_1p() / relative.sqrt();
             let x = 3.0 * has(&file.stem)
                 + 1.5 * has(&file.path_terms)
                 + 2.0 * has(&file.types)
                 + 2.0 * f64::from(found.names).ln_1p()
                 + 0.5 * f64::from(found.comments).ln_1p()
-                + text;
-            let words = &mut self.files[at as usize];
-            words.all += idf * x / (x + 2.0);
-            words.text += idf * text / (text + 2.0);
-            words.coverage += idf * f64::from(u8::from(found.body > 0));
+                + f64::from(found.body).ln_1p() / relative.sqrt();
+            self.files[at as usize] += idf * x / (x + 2.0);
         }
         self.terms.push(TermWeight { idf, key, is_whole: term.is_whole });
         Ok(())
@@ -201,8 +184,8 @@ impl Lexical {
         Ok(())
     }
 
-    /// The share of a set of name parts that the query names, 0–1, weighted by idf, and the share of the query that they hold.
-    pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> (f64, f64) {
+    /// The share of a set of name parts that the query names, 0–1, weighted by idf.
+    pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> f64 {
         let (mut hit, mut all) = (0.0, 0.0);
         for part in parts {
             match self.terms.iter().find(|t| !t.is_whole && t.key == *part) {
@@ -213,8 +196,7 @@ impl Lexical {
                 None => all += unknown_idf,
             }
         }
-        let of_query: f64 = self.terms.iter().filter(|t| !t.is_whole).map(|t| t.idf).sum();
-        if all > 0.0 { (hit / all, hit / of_query.max(1e-9)) } else { (0.0, 0.0) }
+        if all > 0.0 { hit / all } else { 0.0 }
     }
 }
 

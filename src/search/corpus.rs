@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use super::Slot;
-use super::files::{File, Owners};
+use super::files::{File, References};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
@@ -37,7 +37,7 @@ pub struct Corpus {
     pub(super) files: Vec<Arc<File>>,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
-    owners: OnceLock<Owners>,
+    references: OnceLock<References>,
 }
 
 impl Corpus {
@@ -48,9 +48,9 @@ impl Corpus {
         (bytes as f64 / n.max(1) as f64).max(1.0)
     }
 
-    /// Which file defines what others mention; found when it is first asked for.
-    pub(super) fn owners(&self) -> &Owners {
-        self.owners.get_or_init(|| Owners::new(&self.files))
+    /// How its files refer to each other; found when it is first asked for.
+    pub(super) fn references(&self) -> &References {
+        self.references.get_or_init(|| References::new(&self.files))
     }
 
     /// The chunks of this corpus.
@@ -155,7 +155,7 @@ impl CorpusBuilder {
             files: self.files.clone(),
             text,
             vectors: self.vectors.clone(),
-            owners: OnceLock::new(),
+            references: OnceLock::new(),
         })
     }
 

@@ -8,7 +8,7 @@ use super::corpus::Corpus;
 use super::files::{File, Key, key};
 use super::filter::Filter;
 use super::form::Form;
-use super::proximity::{Closeness, closeness};
+use super::proximity::closeness;
 use super::query::Query;
 use super::text::TextError;
 use crate::chunk::{Chunk, ChunkType};
@@ -41,7 +41,7 @@ pub(super) struct Evidence<'a> {
     /// By slot; empty without a vector.
     cosines: Vec<f32>,
     /// Of some slots, in order.
-    close: Vec<(Slot, Closeness)>,
+    close: Vec<(Slot, f64)>,
     /// May this slot be found? Empty: all.
     allowed: Vec<bool>,
     identifiers: Vec<Key>,
@@ -49,46 +49,36 @@ pub(super) struct Evidence<'a> {
     /// idf of a name part that the query does not name.
     unknown_idf: f64,
     min_depth: usize,
-    /// How much better documents answer in words than code does.
-    documents_lead: f64,
     /// By file: what the best files refer to.
     hubs: Vec<f64>,
 }
 
-/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1.
+/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1. What they mean: specs/ranking.md.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
     pub(super) file_words: f64,
-    pub(super) file_text: f64,
-    pub(super) coverage: f64,
-    pub(super) chunk_words: f64,
-    pub(super) body: f64,
-    pub(super) best_body: f64,
-    pub(super) plain: f64,
-    pub(super) plain_chunks: f64,
-    pub(super) near: f64,
-    pub(super) phrases: f64,
-    pub(super) best_chunk: f64,
+    pub(super) plain_words: f64,
+    pub(super) near_words: f64,
     pub(super) meaning: f64,
-    pub(super) best_meaning: f64,
+    pub(super) best_chunk: f64,
+    /// ln of its bytes.
+    pub(super) size: f64,
     pub(super) outline_meaning: f64,
     pub(super) name_precision: f64,
-    pub(super) name_recall: f64,
-    pub(super) place_precision: f64,
-    pub(super) place_recall: f64,
+    pub(super) hub: f64,
+    pub(super) implementation: f64,
+    /// Folders.
+    pub(super) depth: f64,
+    pub(super) document: f64,
+    pub(super) path: f64,
     pub(super) definition: f64,
     pub(super) type_name: f64,
-    pub(super) path: f64,
-    pub(super) hub: f64,
-    pub(super) mentioned: f64,
-    pub(super) size: f64,
-    pub(super) depth: f64,
     pub(super) test: f64,
-    pub(super) document: f64,
     pub(super) config: f64,
-    pub(super) documents_lead: f64,
+    pub(super) aside: f64,
     /// Of the query.
     pub(super) topic: f64,
+    pub(super) statement: f64,
     pub(super) symbol: f64,
     pub(super) imperative: f64,
 }
@@ -113,18 +103,16 @@ impl<'a> Evidence<'a> {
             // As of a word in every hundredth chunk.
             unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
             min_depth: corpus.files.iter().filter(|f| !f.slots.is_empty()).map(|f| f.depth).min().unwrap_or(0),
-            documents_lead: 0.0,
             hubs: Vec::new(),
             allowed,
             corpus,
             query,
             filter,
         };
-        let mut best = out.best(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
+        let mut best = out.top(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
         best.sort_unstable();
         let close = closeness(query, &out.lexical, &corpus.text, &best)?;
         out.close = best.into_iter().zip(close).collect();
-        out.documents_lead = out.documents_lead();
         Ok(out)
     }
 
@@ -140,28 +128,15 @@ impl<'a> Evidence<'a> {
         self.corpus.chunk(slot).map_or("", |c| &c.id)
     }
 
-    fn closeness(&self, slot: Slot) -> Closeness {
-        self.close.binary_search_by_key(&slot, |c| c.0).map_or_else(|_| Closeness::default(), |i| self.close[i].1)
+    fn closeness(&self, slot: Slot) -> f64 {
+        self.close.binary_search_by_key(&slot, |c| c.0).map_or(0.0, |i| self.close[i].1)
     }
 
     /// How well one chunk answers.
     pub(super) fn chunk_score(&self, slot: Slot) -> f64 {
         CHUNK_WORDS * self.lexical.body[slot as usize]
-            + CHUNK_CLOSENESS * self.closeness(slot).near
+            + CHUNK_CLOSENESS * self.closeness(slot)
             + CHUNK_MEANING * f64::from(self.cosine(slot))
-    }
-
-    fn documents_lead(&self) -> f64 {
-        let (mut documents, mut code) = (0f64, 0f64);
-        for slot in self.lexical.touched.iter().filter(|s| self.allowed(**s)) {
-            let score = self.lexical.body[*slot as usize];
-            match self.corpus.chunk(*slot).map(|c| c.chunk_type) {
-                Some(ChunkType::Documentation) => documents = documents.max(score),
-                Some(ChunkType::Definitions) => code = code.max(score),
-                _ => {}
-            }
-        }
-        documents - code
     }
 
     /// The files that are looked at closely, and what should be said of the choice.
@@ -191,10 +166,10 @@ impl<'a> Evidence<'a> {
 
     /// The files that the searchers propose.
     fn proposed(&self) -> BTreeSet<u32> {
-        let by_words = |scores: &[f64]| self.best(self.lexical.touched.iter().map(|s| (*s, scores[*s as usize])), POOL);
+        let by_words = |scores: &[f64]| self.top(self.lexical.touched.iter().map(|s| (*s, scores[*s as usize])), POOL);
         let close = (0..).zip(&self.cosines).filter(|(_, c)| **c >= MIN_COSINE).map(|(s, c)| (s, f64::from(*c)));
         let mut files: BTreeSet<u32> = BTreeSet::new();
-        for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.best(close, POOL)].into_iter().flatten() {
+        for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.top(close, POOL)].into_iter().flatten() {
             files.insert(self.corpus.file_of[slot as usize]);
         }
         // What the query names is looked at even if its text says little.
@@ -221,7 +196,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// The best slots by score, ties by chunk id.
-    fn best(&self, scores: impl Iterator<Item = (Slot, f64)>, n: usize) -> Vec<Slot> {
+    fn top(&self, scores: impl Iterator<Item = (Slot, f64)>, n: usize) -> Vec<Slot> {
         let mut scores: Vec<(Slot, f64)> = scores.filter(|(s, _)| self.allowed(*s)).collect();
         let order = |a: &(Slot, f64), b: &(Slot, f64)| b.1.total_cmp(&a.1).then_with(|| self.id(a.0).cmp(self.id(b.0)));
         if scores.len() > n {
@@ -237,19 +212,29 @@ impl<'a> Evidence<'a> {
         file.slots.iter().copied().filter(move |s| Some(*s) != skip && self.allowed(*s))
     }
 
-    /// The best of a file's chunks, and the weighted mean of the best; each missing one stands a little under the one before
-    /// it, or at 0.
-    fn best_chunks(&self, file: &File, score: impl Fn(Slot) -> f64, missing: f64) -> (f64, f64) {
-        let mut scores: Vec<f64> = self.slots(file).map(score).collect();
-        scores.sort_by(|a, b| b.total_cmp(a));
+    /// The best of a file's chunks.
+    fn best(&self, file: &File, score: impl Fn(Slot) -> f64) -> f64 {
+        self.slots(file).map(score).fold(0.0, f64::max)
+    }
+
+    /// Weighted mean of a file's five best chunks; each missing one counts as this share of the one before it.
+    fn best_five(&self, file: &File, score: impl Fn(Slot) -> f64, missing: f64) -> f64 {
+        let mut best = [f64::MIN; BEST_CHUNKS];
+        for mut score in self.slots(file).map(score) {
+            for kept in &mut best {
+                if score > *kept {
+                    std::mem::swap(kept, &mut score);
+                }
+            }
+        }
         let (mut sum, mut weights, mut last) = (0.0, 0.0, 0.0);
-        for i in 0..BEST_CHUNKS {
-            last = scores.get(i).copied().unwrap_or(last * missing);
+        for (i, score) in best.into_iter().enumerate() {
+            last = if score > f64::MIN { score } else { last * missing };
             let weight = 1.0 / (i + 1) as f64;
             sum += weight * last;
             weights += weight;
         }
-        (scores.first().copied().unwrap_or_default(), sum / weights)
+        sum / weights
     }
 
     /// Lets the best files' references speak for the files that they lead to.
@@ -259,7 +244,7 @@ impl<'a> Evidence<'a> {
             .iter()
             .map(|at| (*at, &*self.corpus.files[*at as usize]))
             .filter(|(_, f)| is_code(f))
-            .map(|(at, f)| (at, self.best_chunks(f, |s| self.lexical.fields[s as usize], 0.0).1))
+            .map(|(at, f)| (at, self.best_five(f, |s| self.lexical.fields[s as usize], 0.0)))
             .filter(|(_, score)| *score > 0.0)
             .collect();
         let path = |at: u32| &self.corpus.files[at as usize].path;
@@ -268,7 +253,7 @@ impl<'a> Evidence<'a> {
         let total: f64 = from.iter().map(|f| f.1).sum();
         self.hubs = vec![0.0; self.corpus.files.len()];
         for (at, score) in from {
-            let owners = self.corpus.owners().used_by(at, &self.corpus.files[at as usize]);
+            let owners = self.corpus.references().used_by(at, &self.corpus.files[at as usize]);
             for owner in &owners {
                 self.hubs[*owner as usize] += score / total / (owners.len() as f64).sqrt();
             }
@@ -277,43 +262,27 @@ impl<'a> Evidence<'a> {
 
     pub(super) fn facts(&self, at: u32) -> Facts {
         let file = &*self.corpus.files[at as usize];
-        let words = self.lexical.files[at as usize];
-        let (best_body, body) = self.best_chunks(file, |s| self.lexical.body[s as usize], 0.0);
-        let (plain, plain_chunks) = self.best_chunks(file, |s| self.lexical.plain[s as usize], 0.0);
-        let (best_meaning, meaning) = self.best_chunks(file, |s| f64::from(self.cosine(s)), MISSING);
-        let (name_precision, name_recall) = self.lexical.precision(&file.stem, self.unknown_idf);
-        let (place_precision, place_recall) = self.lexical.precision(&file.place, self.unknown_idf);
         Facts {
-            file_words: words.all,
-            file_text: words.text,
-            coverage: words.coverage,
-            chunk_words: self.best_chunks(file, |s| self.lexical.fields[s as usize], 0.0).1,
-            body,
-            best_body,
-            plain,
-            plain_chunks,
-            near: self.best_chunks(file, |s| self.closeness(s).near, 0.0).0,
-            phrases: self.best_chunks(file, |s| self.closeness(s).phrases, 0.0).0,
-            best_chunk: self.best_chunks(file, |s| self.chunk_score(s), 0.0).0,
-            meaning,
-            best_meaning,
+            file_words: self.lexical.files[at as usize],
+            plain_words: self.best(file, |s| self.lexical.plain[s as usize]),
+            near_words: self.best(file, |s| self.closeness(s)),
+            meaning: self.best_five(file, |s| f64::from(self.cosine(s)), MISSING),
+            best_chunk: self.best(file, |s| self.chunk_score(s)),
+            size: (file.n_bytes as f64).ln_1p(),
             outline_meaning: file.outline.map_or(0.0, |s| f64::from(self.cosine(s))),
-            name_precision,
-            name_recall,
-            place_precision,
-            place_recall,
+            name_precision: self.lexical.precision(&file.stem, self.unknown_idf),
+            hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
+            implementation: flag(self.corpus.references().has_header(at)),
+            depth: (file.depth - self.min_depth.min(file.depth)) as f64,
+            document: flag(file.is_document),
+            path: self.path(file),
             definition: self.definition(file).0,
             type_name: flag(file.definitions.iter().any(|d| d.is_top_type && self.capitalised.contains(&d.name))),
-            path: self.path(file),
-            hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
-            mentioned: f64::from(self.corpus.owners().n_mentioned[at as usize]).ln_1p(),
-            size: (file.n_bytes as f64).ln_1p(),
-            depth: (file.depth - self.min_depth.min(file.depth)) as f64,
             test: flag(file.is_test && !file.is_document && !self.query.about_tests),
-            document: flag(file.is_document),
             config: flag(file.is_config),
-            documents_lead: self.documents_lead,
+            aside: flag(file.is_aside),
             topic: flag(self.query.form == Form::Topic),
+            statement: flag(self.query.form == Form::Statement),
             symbol: flag(self.query.is_symbol),
             imperative: flag(self.query.is_imperative),
         }

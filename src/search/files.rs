@@ -1,5 +1,6 @@
 //! What ranking knows of each file: its place in the tree and what it defines, derived from its chunks.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -36,6 +37,8 @@ pub(super) struct File {
     /// Names it defines, case-sensitive, with what a definition of this kind and nesting is worth (0–1).
     pub(super) definitions: Vec<Definition>,
     pub(super) is_test: bool,
+    /// An example, something kept for compatibility or copied from elsewhere, or private by its name.
+    pub(super) is_aside: bool,
     pub(super) is_document: bool,
     pub(super) is_config: bool,
     /// Folders above it.
@@ -44,8 +47,6 @@ pub(super) struct File {
     pub(super) n_bytes: usize,
     /// Identifiers that its code mentions, sorted.
     pub(super) mentions: Vec<Key>,
-    /// Canonical parts of the folder's and the file's name.
-    pub(super) place: Vec<Key>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -68,7 +69,7 @@ const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", 
 impl File {
     /// Derives a file from its chunks.
     pub(super) fn new<'c>(path: Arc<str>, chunks: impl Iterator<Item = (Slot, &'c Chunk)>, analyzer: &mut Analyzer) -> Self {
-        let mut file = Self { is_test: is_test_path(&path), depth: path.matches('/').count(), ..Self::default() };
+        let mut file = Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
         let (mut n_documents, mut n_code, mut n_data) = (0, 0, 0);
         let mut outlines = Vec::new();
         for (slot, chunk) in chunks {
@@ -115,53 +116,56 @@ impl File {
         let folder = parts.next().unwrap_or_default();
         let own = if NAMELESS.contains(&own.to_lowercase().as_str()) && !folder.is_empty() { folder } else { own };
         extend(&mut file.stem, canonical_parts(own, analyzer));
-        extend(&mut file.place, canonical_parts(own, analyzer));
-        extend(&mut file.place, canonical_parts(folder, analyzer));
         extend(&mut file.path_terms, canonical_parts(without_extension, analyzer));
         file.path = path;
         file
     }
 }
 
-/// Which files define a name.
+/// How the files of a corpus refer to each other.
 #[derive(Debug, Default)]
-pub(super) struct Owners {
-    by_name: FxHashMap<Key, Vec<u32>>,
-    /// By file: how many others mention what it defines.
-    pub(super) n_mentioned: Vec<u32>,
+pub(super) struct References {
+    /// The files that define a name; names that many define are left out.
+    owners: FxHashMap<Key, Vec<u32>>,
+    /// Files whose declarations stand in a header of the same name, in order.
+    with_header: Vec<u32>,
 }
 
 /// A name that more files define does not say which of them is meant.
 const MAX_OWNERS: usize = 2;
+const HEADERS: [&str; 3] = ["h", "hpp", "hh"];
+const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "m"];
 
-impl Owners {
-    fn new_names(files: &[Arc<File>]) -> FxHashMap<Key, Vec<u32>> {
-        let mut by_name: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
-        for (at, file) in (0u32..).zip(files) {
+impl References {
+    pub(super) fn new(files: &[Arc<File>]) -> Self {
+        let mut owners: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
+        let live = || (0u32..).zip(files).filter(|(_, f)| !f.slots.is_empty());
+        for (at, file) in live() {
             for d in file.definitions.iter().filter(|d| d.can_own) {
-                let owners = by_name.entry(d.name).or_default();
+                let owners = owners.entry(d.name).or_default();
                 if owners.len() <= MAX_OWNERS && owners.last() != Some(&at) {
                     owners.push(at);
                 }
             }
         }
-        by_name.retain(|_, owners| owners.len() <= MAX_OWNERS);
-        by_name
+        owners.retain(|_, owners| owners.len() <= MAX_OWNERS);
+        let stem_if = |file: &'_ File, extensions: &[&str]| {
+            let (stem, extension) = file.path.rsplit('/').next()?.rsplit_once('.')?;
+            extensions.contains(&extension).then(|| stem.to_lowercase())
+        };
+        let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, &HEADERS)).collect();
+        let has_header = |f: &File| stem_if(f, &SOURCES).is_some_and(|stem| headers.contains(&stem));
+        Self { owners, with_header: live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect() }
     }
 
-    pub(super) fn new(files: &[Arc<File>]) -> Self {
-        let mut out = Self { by_name: Self::new_names(files), n_mentioned: vec![0; files.len()] };
-        for (at, file) in (0u32..).zip(files) {
-            for owner in out.used_by(at, file) {
-                out.n_mentioned[owner as usize] += 1;
-            }
-        }
-        out
+    /// Whether it implements what a header declares.
+    pub(super) fn has_header(&self, at: u32) -> bool {
+        self.with_header.binary_search(&at).is_ok()
     }
 
     /// The other files whose definitions a file mentions, in order.
     pub(super) fn used_by(&self, at: u32, file: &File) -> Vec<u32> {
-        let mut out: Vec<u32> = file.mentions.iter().filter_map(|m| self.by_name.get(m)).flatten().copied().filter(|o| *o != at).collect();
+        let mut out: Vec<u32> = file.mentions.iter().filter_map(|m| self.owners.get(m)).flatten().copied().filter(|o| *o != at).collect();
         out.sort_unstable();
         out.dedup();
         out
@@ -193,6 +197,17 @@ fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
         out.extend(parts.iter().map(|p| key(&analyzer.canonical(p))));
     }
     out
+}
+
+/// A path that says: not the thing itself.
+fn is_aside(path: &str) -> bool {
+    const NAMES: [&str; 15] = [
+        "example", "examples", "_examples", "sample", "samples", "demo", "demos", "compat", "_compat", "legacy", "deprecated", "vendor",
+        "third_party", "deps", "polyfills",
+    ];
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let is_private = name.starts_with('_') && !name.starts_with("__");
+    is_private || path.split('/').any(|part| NAMES.contains(&part.split('.').next().unwrap_or(part).to_lowercase().as_str()))
 }
 
 /// A path that names tests, fixtures, mocks or benchmarks.

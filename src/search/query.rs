@@ -24,8 +24,6 @@ pub struct Query {
     /// What whoever asks should know of how it was read.
     pub(super) notes: Vec<String>,
     pub(super) terms: Vec<QueryTerm>,
-    /// Neighbouring words, as positions in `terms`.
-    pub(super) pairs: Vec<(usize, usize)>,
     /// Every word as it stands, lower case, stop words too.
     pub(super) words: Vec<String>,
     /// Names to be matched with definitions, case-sensitively.
@@ -91,27 +89,19 @@ impl Query {
         let mut analyzer = Analyzer::default();
         let mut terms: Vec<QueryTerm> = Vec::new();
         let mut add = |term: QueryTerm| {
-            let known = terms.iter().position(|t| t.variants == term.variants);
-            known.or_else(|| {
+            if terms.len() < MAX_TERMS && !terms.iter().any(|t| t.variants == term.variants) {
                 terms.push(term);
-                Some(terms.len() - 1)
-            })
-            .filter(|at| *at < MAX_TERMS)
+            }
         };
-        let mut sequence = Vec::new();
         for (_, parts) in kept {
             for part in parts {
-                sequence.extend(add(stemmed(&mut analyzer, part)));
+                add(stemmed(&mut analyzer, part));
             }
             if parts.len() > 1 {
                 let whole = parts.concat();
                 add(QueryTerm { variants: vec![whole.clone()], canonical: whole, is_whole: true });
             }
         }
-        terms.truncate(MAX_TERMS);
-        let mut pairs: Vec<(usize, usize)> = sequence.iter().copied().zip(sequence.iter().copied().skip(1)).filter(|(a, b)| a != b).collect();
-        pairs.sort_unstable();
-        pairs.dedup();
         let mut words: Vec<String> = all.iter().flat_map(|(_, parts)| parts).cloned().collect();
         words.sort_unstable();
         words.dedup();
@@ -129,7 +119,6 @@ impl Query {
             paths: paths(&text),
             is_symbol,
             terms,
-            pairs,
             words,
             text,
             ..Self::default()
