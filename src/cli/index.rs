@@ -32,7 +32,12 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
-    let summary = project.index(mode, args.quiet || args.json, LONG_WAIT)?;
+    let quiet = args.quiet || args.json;
+    let mut summary = project.index(mode, quiet, LONG_WAIT)?;
+    match project.embed(quiet)? {
+        Some(n) => summary.n_embedded += n,
+        None => eprintln!("another cortex process is making the vectors: `cortex status` says how many are lacking"),
+    }
     if args.json {
         render::json(&summary)?;
     } else if !args.quiet {
