@@ -419,7 +419,8 @@ mod tests {
         for (url, what) in [
             ("localhost:11434", "must begin with http"),
             ("ftp://localhost", "must begin with http"),
-            ("http://", "is no address"),
+            ("http://", "must begin with http"),
+            ("http://local host", "is no address"),
             ("http://user:secret@localhost", "embed.token"),
             ("http://example.com", "CORTEX_EMBED_URL"),
             ("http://localhost.example.com", "CORTEX_EMBED_URL"),

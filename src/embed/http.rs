@@ -21,13 +21,15 @@ use super::{EmbedError, Embedder, Passage, normalise};
 use crate::config::RemoteModel;
 
 /// Passages in one request.
-const BATCH: usize = 32;
-/// How long a request may take: a large model on a small machine needs seconds for a passage.
-const REQUEST: Duration = Duration::from_secs(120);
+const BATCH: usize = 16;
+/// How long a request may take: a large model on a small machine needs many seconds for a passage.
+const REQUEST: Duration = Duration::from_secs(300);
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long after a failure no question is sent.
 const PAUSE: Duration = Duration::from_secs(10);
+/// How long after a question that is not answered in time, unless its answer comes before.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
 /// Questions whose vectors are kept: the next page of results asks the same again.
 const QUESTIONS: usize = 64;
 /// Bytes of one input: about as many tokens as Ollama takes unless told otherwise. (Chunks of ours are smaller.)
@@ -187,8 +189,8 @@ impl Embedder for HttpEmbedder {
         let result = answered.recv_timeout(self.timeout).or_else(|_| {
             let mut state = self.server.state();
             answered.try_recv().inspect_err(|_| {
-                // Until the answer is there, which ends this: one that is late is no reason to send more.
-                state.down = Some((Instant::now() + REQUEST, self.too_late()));
+                // One that is late is no reason to send more: its answer ends the pause.
+                state.down = Some((Instant::now() + LONG_PAUSE, self.too_late()));
             })
         });
         match result {

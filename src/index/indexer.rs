@@ -26,7 +26,7 @@ use crate::syntax;
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
 /// Texts whose vectors are made before they are written, by an embedder that takes its time.
-const EMBED_BATCH: usize = 32;
+const EMBED_BATCH: usize = 16;
 /// Raised when the same source would give other chunks.
 const CHUNKER_VERSION: u32 = 1;
 

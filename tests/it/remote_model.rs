@@ -59,7 +59,7 @@ impl Model {
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
                 let state = shared.clone();
-                thread::spawn(move || state.serve(connection));
+                thread::spawn(move || state.serve(&connection));
             }
         });
         Self { url, state }
@@ -98,7 +98,7 @@ impl State {
     }
 
     /// Answers the requests of one connection until it is closed.
-    fn serve(&self, connection: TcpStream) {
+    fn serve(&self, connection: &TcpStream) {
         let mut reader = BufReader::new(connection.try_clone().unwrap());
         while let Some(request) = read(&mut reader) {
             self.requests.lock().unwrap().push(request.clone());
@@ -395,6 +395,18 @@ fn two_processes_do_not_send_the_same() {
     model.set(WELL);
     wait_until("the vectors come", || client.status()["index"]["vectors_pending"].is_null());
     assert_eq!(model.sent().len(), p.chunks().len());
+}
+
+#[test]
+fn a_server_ends_while_it_waits_for_vectors() {
+    let model = Model::start();
+    let p = model.sample("");
+    model.set(Mood::Silent);
+    let (mut server, _client) = serve(&p);
+    wait_until("it waits", || !model.requests().is_empty());
+    server.signal("TERM");
+    let (code, took) = server.ended();
+    assert!(code == Some(0) && took < Duration::from_secs(5), "{code:?} after {took:?}");
 }
 
 #[test]
