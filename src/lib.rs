@@ -12,6 +12,7 @@ pub mod chunk;
 pub mod cli;
 pub mod config;
 pub mod embed;
+pub mod eval;
 pub mod index;
 pub mod live;
 pub mod search;

@@ -5,6 +5,7 @@
 mod bench;
 mod clean;
 mod completions;
+mod eval;
 mod index;
 mod mcp;
 mod render;
@@ -35,6 +36,7 @@ enum Command {
     Mcp(mcp::Args),
     Serve(serve::Args),
     Clean(clean::Args),
+    Eval(eval::Args),
     Bench(bench::Args),
     Completions(completions::Args),
 }
@@ -70,6 +72,7 @@ pub fn run() -> ExitCode {
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Clean(args) => clean::run(&args),
+        Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Completions(args) => completions::run(&args),
     };

@@ -23,6 +23,7 @@ use crate::search::{Filter, Highlighter, Hit, Query, Results};
   cortex search ChunkManager::reload --context 20
   cortex search --exact '\"write lock\" OR name:acquire' --in src/store
   cortex search retry --lang rust --type definitions --json
+  cortex search 'lang:rust path:src/serve \"shut down\"'
 
 Exit codes: 0 found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
@@ -85,8 +86,7 @@ impl From<TypeArg> for ChunkType {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let text = args.query.join(" ");
-    let query = Query::new(&text);
-    if query.is_empty() {
+    if Query::new(&text).is_empty() {
         bail!("the query is empty: ask a question, or give some words or an identifier");
     }
     let project = Project::open(args.path.as_deref())?;
@@ -113,6 +113,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let results = if args.exact {
         code.corpus.search_exact(&text, &filter, limit)?
     } else {
+        let query = code.corpus.query(&text)?;
         if code.n_without_vectors > 0 {
             let n = count(code.n_without_vectors, "chunk");
             warnings.push(format!(
@@ -132,6 +133,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         for warning in &warnings {
             eprintln!("warning: {warning}");
+        }
+        for note in &results.notes {
+            eprintln!("note: {note}");
         }
         let mut words = Highlighter::new(&text);
         for hit in &results.hits {
@@ -213,6 +217,8 @@ struct Reply<'a> {
     results: Vec<Row<'a>>,
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
+    #[serde(skip_serializing_if = "<[String]>::is_empty")]
+    notes: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -272,6 +278,7 @@ impl<'a> Reply<'a> {
             total: results.total,
             results: results.hits.iter().map(row).collect(),
             warnings,
+            notes: &results.notes,
         }
     }
 }

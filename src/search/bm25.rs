@@ -4,121 +4,205 @@
 //! equal sets of chunks score equally whatever the segments look like.
 
 use super::Slot;
-use super::files::{File, Key, key};
-use super::query::Query;
-use super::text::{Field, TextError, TextReader};
+use super::corpus::Corpus;
+use super::files::{Key, key};
+use super::query::{Query, QueryTerm};
+use super::text::{Field, TextError};
 
 /// Frequencies of one term in one chunk: title and names, path, signature, comment, parent, body.
 type Frequencies = [u32; Field::ALL.len()];
 
-/// What the text index says of a query.
+/// What the text index says of a query. All scores are shares of the most that a chunk could have, 0–1.
 pub(super) struct Lexical {
-    /// Σ idf of the terms; every score is a share of it.
+    /// Σ idf of the terms.
     pub(super) total_idf: f64,
     /// By term of the query.
-    pub(super) terms: Vec<TermHits>,
-    /// Score of each chunk that holds a term, 0–1, by slot.
-    pub(super) scores: Vec<(Slot, f64)>,
-    /// Body length of the chunks in `scores`.
-    average_length: f64,
+    pub(super) terms: Vec<TermWeight>,
+    /// Slots that hold a stem of the query, in order.
+    pub(super) touched: Vec<Slot>,
+    /// By slot: all fields together.
+    pub(super) fields: Vec<f64>,
+    /// By slot: BM25 of the stemmed text alone.
+    pub(super) body: Vec<f64>,
+    /// By slot: BM25 of the words as they stand, stop words too.
+    pub(super) plain: Vec<f64>,
+    /// By file.
+    pub(super) files: Vec<FileWords>,
 }
 
-pub(super) struct TermHits {
+pub(super) struct TermWeight {
     pub(super) idf: f64,
-    pub(super) key: Key,
-    pub(super) is_whole: bool,
-    /// By slot.
-    hits: Vec<(Slot, Frequencies, u32)>,
+    key: Key,
+    is_whole: bool,
 }
 
-/// Saturation and length normalisation of chunk scores.
+/// How much of the query a whole file holds, 0–1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FileWords {
+    /// Names, place and text together.
+    pub(super) all: f64,
+    /// Its text alone.
+    pub(super) text: f64,
+    /// The share of the query's words that occur at all.
+    pub(super) coverage: f64,
+}
+
+/// What one term does in one file.
+#[derive(Debug, Clone, Copy, Default)]
+struct InFile {
+    names: u32,
+    comments: u32,
+    body: u32,
+}
+
+/// Saturation and length normalisation of the score over all fields.
 const K1: f64 = 1.5;
 const LENGTH_SHARE: f64 = 0.6;
+/// The same of plain BM25.
+const BM25_K1: f64 = 1.2;
+const BM25_B: f64 = 0.75;
 /// Weight of each field's frequency, in the order of [`Field::ALL`]; the path counts once.
-const FIELD_WEIGHTS: Frequencies64 = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
-type Frequencies64 = [f64; Field::ALL.len()];
+const FIELD_WEIGHTS: [f64; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
+
+/// Robertson's, never negative.
+fn idf(n: f64, df: f64) -> f64 {
+    (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
+}
+
+fn bm25(frequency: f64, length: f64, average: f64) -> f64 {
+    frequency / (frequency + BM25_K1 * (1.0 - BM25_B + BM25_B * length / average))
+}
 
 impl Lexical {
-    /// Looks up every term of the query.
-    pub(super) fn new(query: &Query, text: &TextReader, n_slots: usize) -> Result<Self, TextError> {
-        let n = text.n_chunks() as f64;
-        let average_length = text.average_length();
-        let mut scratch: Vec<u32> = vec![u32::MAX; n_slots];
-        let mut sums = vec![0f64; n_slots];
-        let mut touched: Vec<Slot> = Vec::new();
-        let mut terms = Vec::new();
+    /// Looks up every word of the query. Files count those chunks that are `allowed`.
+    pub(super) fn new(query: &Query, corpus: &Corpus, allowed: &dyn Fn(Slot) -> bool) -> Result<Self, TextError> {
+        let n_slots = corpus.rows.len();
+        let mut out = Self {
+            total_idf: 0.0,
+            terms: Vec::new(),
+            touched: Vec::new(),
+            fields: vec![0.0; n_slots],
+            body: vec![0.0; n_slots],
+            plain: vec![0.0; n_slots],
+            files: vec![FileWords::default(); corpus.files.len()],
+        };
+        let average_bytes = corpus.average_file_bytes();
+        let mut scratch = Scratch { at: vec![u32::MAX; n_slots], in_file: vec![InFile::default(); corpus.files.len()] };
         for term in &query.terms {
-            let mut hits: Vec<(Slot, Frequencies, u32)> = Vec::new();
-            for (f, field) in Field::ALL.into_iter().enumerate() {
-                for variant in &term.variants {
-                    text.postings(field, variant, |p| {
-                        let at = &mut scratch[p.slot as usize];
-                        if *at == u32::MAX {
-                            *at = u32::try_from(hits.len()).unwrap_or(u32::MAX - 1);
-                            hits.push((p.slot, Frequencies::default(), p.length));
-                        }
-                        hits[*at as usize].1[f] += p.frequency;
-                    })?;
-                }
-            }
-            for (slot, _, _) in &hits {
-                scratch[*slot as usize] = u32::MAX;
-            }
-            hits.sort_unstable_by_key(|h| h.0);
-            let df = hits.iter().filter(|h| h.1[Field::Body as usize] > 0).count() as f64;
-            let idf = (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln();
-            for (slot, frequencies, length) in &hits {
-                let tf = chunk_frequency(frequencies, f64::from(*length), average_length);
-                if sums[*slot as usize] == 0.0 {
-                    touched.push(*slot);
-                }
-                sums[*slot as usize] += idf * tf / (tf + K1);
-            }
-            terms.push(TermHits { idf, key: key(&term.canonical), is_whole: term.is_whole, hits });
+            out.add_term(term, corpus, &mut scratch, average_bytes, allowed)?;
         }
-        let total_idf: f64 = terms.iter().map(|t| t.idf).sum::<f64>().max(1e-9);
-        touched.sort_unstable();
-        let scores = touched.into_iter().map(|s| (s, sums[s as usize] / total_idf)).collect();
-        Ok(Self { total_idf, terms, scores, average_length })
+        out.total_idf = out.terms.iter().map(|t| t.idf).sum::<f64>().max(1e-9);
+        out.add_plain(query, corpus)?;
+        out.touched.sort_unstable();
+        for slot in &out.touched {
+            out.fields[*slot as usize] /= out.total_idf;
+            out.body[*slot as usize] /= out.total_idf;
+        }
+        for file in &mut out.files {
+            file.all /= out.total_idf;
+            file.text /= out.total_idf;
+            file.coverage /= out.total_idf;
+        }
+        Ok(out)
     }
 
-    /// Score of one chunk; 0 without a hit.
-    pub(super) fn score(&self, slot: Slot) -> f64 {
-        self.scores.binary_search_by_key(&slot, |s| s.0).map_or(0.0, |i| self.scores[i].1)
-    }
-
-    /// How much of the query a whole file holds (0–1): names, place and text of all its chunks together.
-    pub(super) fn file_score(&self, file: &File, allowed: &dyn Fn(Slot) -> bool) -> f64 {
-        let mut sum = 0.0;
-        for term in &self.terms {
-            let (mut names, mut body, mut comments) = (0u32, 0u32, 0u32);
-            let mut length = 0.0;
-            for slot in file.slots.iter().filter(|s| allowed(**s) && Some(**s) != file.outline) {
-                if let Ok(i) = term.hits.binary_search_by_key(slot, |h| h.0) {
-                    let (_, f, l) = &term.hits[i];
-                    names += f[Field::Name as usize];
-                    body += f[Field::Body as usize];
-                    comments += f[Field::Comment as usize];
-                    length += f64::from(*l);
-                } else {
-                    length += self.average_length;
-                }
+    fn add_term(
+        &mut self,
+        term: &QueryTerm,
+        corpus: &Corpus,
+        scratch: &mut Scratch,
+        average_bytes: f64,
+        allowed: &dyn Fn(Slot) -> bool,
+    ) -> Result<(), TextError> {
+        let text = &corpus.text;
+        let average_length = text.average_length();
+        let mut hits: Vec<(Slot, Frequencies, u32)> = Vec::new();
+        for (f, field) in Field::ALL.into_iter().enumerate() {
+            for variant in &term.variants {
+                text.postings(field, variant, |p| {
+                    let at = &mut scratch.at[p.slot as usize];
+                    if *at == u32::MAX {
+                        *at = u32::try_from(hits.len()).unwrap_or(u32::MAX - 1);
+                        hits.push((p.slot, Frequencies::default(), p.length));
+                    }
+                    hits[*at as usize].1[f] += p.frequency;
+                })?;
             }
-            let has = |set: &[Key]| f64::from(u8::from(set.contains(&term.key)));
-            let relative = 0.6 + 0.4 * length / (10.0 * self.average_length);
+        }
+        let df = hits.iter().filter(|h| h.1[Field::Body as usize] > 0).count() as f64;
+        let idf = idf(text.n_chunks() as f64, df);
+        let key = key(&term.canonical);
+        let mut files = Vec::new();
+        for (slot, frequencies, length) in &hits {
+            let at = *slot as usize;
+            scratch.at[at] = u32::MAX;
+            let length = f64::from(*length);
+            let tf = chunk_frequency(frequencies, length, average_length);
+            let body = frequencies[Field::Body as usize];
+            if self.fields[at] == 0.0 {
+                self.touched.push(*slot);
+            }
+            self.fields[at] += idf * tf / (tf + K1);
+            self.body[at] += idf * bm25(f64::from(body), length, average_length);
+            let file = corpus.file_of[at];
+            if allowed(*slot) && corpus.files[file as usize].outline != Some(*slot) {
+                let in_file = &mut scratch.in_file[file as usize];
+                files.push(file);
+                in_file.names += frequencies[Field::Name as usize];
+                in_file.comments += frequencies[Field::Comment as usize];
+                in_file.body += body;
+            }
+        }
+        files.sort_unstable();
+        files.dedup();
+        for at in files {
+            let file = &corpus.files[at as usize];
+            let found = std::mem::take(&mut scratch.in_file[at as usize]);
+            let has = |set: &[Key]| f64::from(u8::from(set.contains(&key)));
+            let relative = 0.6 + 0.4 * file.n_bytes as f64 / average_bytes;
+            let text = f64::from(found.body).ln_1p() / relative.sqrt();
             let x = 3.0 * has(&file.stem)
                 + 1.5 * has(&file.path_terms)
                 + 2.0 * has(&file.types)
-                + 2.0 * f64::from(names).ln_1p()
-                + 0.5 * f64::from(comments).ln_1p()
-                + f64::from(body).ln_1p() / relative.sqrt();
-            sum += term.idf * x / (x + 2.0);
+                + 2.0 * f64::from(found.names).ln_1p()
+                + 0.5 * f64::from(found.comments).ln_1p()
+                + text;
+            let words = &mut self.files[at as usize];
+            words.all += idf * x / (x + 2.0);
+            words.text += idf * text / (text + 2.0);
+            words.coverage += idf * f64::from(u8::from(found.body > 0));
         }
-        sum / self.total_idf
+        self.terms.push(TermWeight { idf, key, is_whole: term.is_whole });
+        Ok(())
     }
 
-    /// The share of a set of name parts that the query names, 0–1, weighted by idf.
-    pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> f64 {
+    /// BM25 of the words as they are written.
+    fn add_plain(&mut self, query: &Query, corpus: &Corpus) -> Result<(), TextError> {
+        let text = &corpus.text;
+        let (n, average_length) = (text.n_chunks() as f64, text.average_length());
+        let mut total = 0.0;
+        let mut hits: Vec<(Slot, f64)> = Vec::new();
+        for word in &query.words {
+            hits.clear();
+            text.postings(Field::Body, word, |p| {
+                hits.push((p.slot, bm25(f64::from(p.frequency), f64::from(p.length), average_length)));
+            })?;
+            let idf = idf(n, hits.len() as f64);
+            if !hits.is_empty() {
+                total += idf;
+            }
+            for (slot, score) in &hits {
+                self.plain[*slot as usize] += idf * score;
+            }
+        }
+        for score in &mut self.plain {
+            *score /= total.max(1e-9);
+        }
+        Ok(())
+    }
+
+    /// The share of a set of name parts that the query names, 0–1, weighted by idf, and the share of the query that they hold.
+    pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> (f64, f64) {
         let (mut hit, mut all) = (0.0, 0.0);
         for part in parts {
             match self.terms.iter().find(|t| !t.is_whole && t.key == *part) {
@@ -129,8 +213,16 @@ impl Lexical {
                 None => all += unknown_idf,
             }
         }
-        if all > 0.0 { hit / all } else { 0.0 }
+        let of_query: f64 = self.terms.iter().filter(|t| !t.is_whole).map(|t| t.idf).sum();
+        if all > 0.0 { (hit / all, hit / of_query.max(1e-9)) } else { (0.0, 0.0) }
     }
+}
+
+/// Reused from term to term; clean between two.
+struct Scratch {
+    /// Position of a slot among the hits of the term.
+    at: Vec<u32>,
+    in_file: Vec<InFile>,
 }
 
 fn chunk_frequency(f: &Frequencies, length: f64, average: f64) -> f64 {

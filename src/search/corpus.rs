@@ -1,10 +1,10 @@
 //! One corpus: its chunks as text index, vectors and files, built once and updated by deltas.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::Slot;
-use super::files::File;
+use super::files::{File, Owners};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
@@ -37,9 +37,22 @@ pub struct Corpus {
     pub(super) files: Vec<Arc<File>>,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
+    owners: OnceLock<Owners>,
 }
 
 impl Corpus {
+    /// Mean size of a file's text, in bytes.
+    pub(super) fn average_file_bytes(&self) -> f64 {
+        let live = self.files.iter().filter(|f| !f.slots.is_empty());
+        let (n, bytes) = live.fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
+        (bytes as f64 / n.max(1) as f64).max(1.0)
+    }
+
+    /// Which file defines what others mention; found when it is first asked for.
+    pub(super) fn owners(&self) -> &Owners {
+        self.owners.get_or_init(|| Owners::new(&self.files))
+    }
+
     /// The chunks of this corpus.
     #[must_use]
     pub fn chunks(&self) -> &Arc<ChunkSet> {
@@ -60,7 +73,7 @@ impl Corpus {
     /// When the query is not understood; the message says what would be.
     pub fn search_exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         let found = self.text.matching(query)?;
-        Ok(rank::exact(self, &Query::new(query), found, filter, limit)?)
+        Ok(rank::exact(self, &Query::words(query), found, filter, limit)?)
     }
 
     /// Ranks by meaning alone. `vector`: as in [`Corpus::search`].
@@ -142,6 +155,7 @@ impl CorpusBuilder {
             files: self.files.clone(),
             text,
             vectors: self.vectors.clone(),
+            owners: OnceLock::new(),
         })
     }
 

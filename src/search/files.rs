@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Slot;
@@ -39,6 +40,12 @@ pub(super) struct File {
     pub(super) is_config: bool,
     /// Folders above it.
     pub(super) depth: usize,
+    /// Of its text.
+    pub(super) n_bytes: usize,
+    /// Identifiers that its code mentions, sorted.
+    pub(super) mentions: Vec<Key>,
+    /// Canonical parts of the folder's and the file's name.
+    pub(super) place: Vec<Key>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -46,6 +53,8 @@ pub(super) struct Definition {
     pub(super) name: Key,
     pub(super) worth: f32,
     pub(super) is_top_type: bool,
+    /// A function or type of a name long enough to mean it.
+    pub(super) can_own: bool,
     /// The chunk that it starts in.
     pub(super) slot: Slot,
 }
@@ -64,6 +73,12 @@ impl File {
         let mut outlines = Vec::new();
         for (slot, chunk) in chunks {
             file.slots.push(slot);
+            if chunk.chunk_type != ChunkType::Symbols {
+                file.n_bytes += chunk.text.len();
+            }
+            if chunk.chunk_type == ChunkType::Definitions {
+                file.mentions.extend(identifiers(&chunk.text).map(key));
+            }
             match chunk.chunk_type {
                 ChunkType::Symbols => outlines.push(slot),
                 ChunkType::Definitions => n_code += 1,
@@ -80,12 +95,20 @@ impl File {
                 };
                 let weak = name.prototype || name.kind == "impl";
                 let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
-                file.definitions.push(Definition { name: key(simple), worth, is_top_type: is_type && name.depth <= 1, slot });
+                file.definitions.push(Definition {
+                    name: key(simple),
+                    worth,
+                    is_top_type: is_type && name.depth <= 1,
+                    can_own: !weak && by_kind > 0.5 && simple.len() >= MIN_MENTION,
+                    slot,
+                });
                 if is_type && name.depth <= 2 {
                     extend(&mut file.types, canonical_parts(simple, analyzer));
                 }
             }
         }
+        file.mentions.sort_unstable();
+        file.mentions.dedup();
         // One symbols chunk beside others is the outline; several, or it alone, are text like any other.
         if let ([outline], true) = (&*outlines, file.slots.len() > 1) {
             file.outline = Some(*outline);
@@ -98,10 +121,66 @@ impl File {
         let folder = parts.next().unwrap_or_default();
         let own = if NAMELESS.contains(&own.to_lowercase().as_str()) && !folder.is_empty() { folder } else { own };
         extend(&mut file.stem, canonical_parts(own, analyzer));
+        extend(&mut file.place, canonical_parts(own, analyzer));
+        extend(&mut file.place, canonical_parts(folder, analyzer));
         extend(&mut file.path_terms, canonical_parts(without_extension, analyzer));
         file.path = path;
         file
     }
+}
+
+/// Which files define a name.
+#[derive(Debug, Default)]
+pub(super) struct Owners {
+    by_name: FxHashMap<Key, Vec<u32>>,
+    /// By file: how many others mention what it defines.
+    pub(super) n_mentioned: Vec<u32>,
+}
+
+/// A name that more files define does not say which of them is meant.
+const MAX_OWNERS: usize = 2;
+
+impl Owners {
+    fn new_names(files: &[Arc<File>]) -> FxHashMap<Key, Vec<u32>> {
+        let mut by_name: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
+        for (at, file) in (0u32..).zip(files) {
+            for d in file.definitions.iter().filter(|d| d.can_own) {
+                let owners = by_name.entry(d.name).or_default();
+                if owners.len() <= MAX_OWNERS && owners.last() != Some(&at) {
+                    owners.push(at);
+                }
+            }
+        }
+        by_name.retain(|_, owners| owners.len() <= MAX_OWNERS);
+        by_name
+    }
+
+    pub(super) fn new(files: &[Arc<File>]) -> Self {
+        let mut out = Self { by_name: Self::new_names(files), n_mentioned: vec![0; files.len()] };
+        for (at, file) in (0u32..).zip(files) {
+            for owner in out.used_by(at, file) {
+                out.n_mentioned[owner as usize] += 1;
+            }
+        }
+        out
+    }
+
+    /// The other files whose definitions a file mentions, in order.
+    pub(super) fn used_by(&self, at: u32, file: &File) -> Vec<u32> {
+        let mut out: Vec<u32> = file.mentions.iter().filter_map(|m| self.by_name.get(m)).flatten().copied().filter(|o| *o != at).collect();
+        out.sort_unstable();
+        out.dedup();
+        out
+    }
+}
+
+/// Shorter names say nothing about what is meant.
+pub(super) const MIN_MENTION: usize = 4;
+
+/// Identifiers of a text that could mean a definition elsewhere.
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+    let word = |c: char| c.is_alphanumeric() || c == '_';
+    text.split(move |c| !word(c)).filter(|w| w.len() >= MIN_MENTION && !w.starts_with(char::is_numeric))
 }
 
 fn extend(set: &mut Vec<Key>, more: impl IntoIterator<Item = Key>) {

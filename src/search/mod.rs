@@ -9,19 +9,25 @@
 
 mod bm25;
 mod corpus;
+mod evidence;
 mod files;
 mod filter;
+mod form;
+mod operators;
+mod proximity;
 mod query;
 mod rank;
 mod snippet;
+mod spelling;
 mod text;
 mod tokens;
 mod vector;
 
 pub use corpus::{Corpus, CorpusBuilder, SearchError, VectorSource};
 pub use filter::Filter;
+pub use form::Form;
 pub use query::Query;
-pub use rank::{Hit, Results, Term, WEIGHTS};
+pub use rank::{FEATURES, Feature, Hit, Results, Term};
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;

@@ -1,5 +1,8 @@
 //! A query as it was typed → what the searchers look for.
 
+use super::filter::Filter;
+use super::form::{Form, is_imperative};
+use super::operators::{Operators, operators};
 use super::tokens::{Analyzer, STEM_MARK, lower, runs};
 
 /// Longest query that is looked at; what is beyond is cut off.
@@ -8,11 +11,23 @@ const MAX_QUERY_CHARS: usize = 2_000;
 const MAX_TERMS: usize = 64;
 
 /// A parsed query.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// As typed, within the length limit.
+    /// Its words as typed, within the length limit, without the prefixes that restrict it.
     pub text: String,
+    /// What the prefixes restrict it to.
+    pub(super) only: Filter,
+    /// What stood in quotes: it must occur.
+    pub(super) phrases: Vec<String>,
+    /// Paths that it names.
+    pub(super) paths: Vec<String>,
+    /// What whoever asks should know of how it was read.
+    pub(super) notes: Vec<String>,
     pub(super) terms: Vec<QueryTerm>,
+    /// Neighbouring words, as positions in `terms`.
+    pub(super) pairs: Vec<(usize, usize)>,
+    /// Every word as it stands, lower case, stop words too.
+    pub(super) words: Vec<String>,
     /// Names to be matched with definitions, case-sensitively.
     pub(super) identifiers: Vec<String>,
     /// Capitalised plain words: they may be names of types.
@@ -21,6 +36,10 @@ pub struct Query {
     pub(super) is_symbol: bool,
     /// It speaks of tests.
     pub(super) about_tests: bool,
+    /// A topic or a sentence.
+    pub(super) form: Form,
+    /// It opens with a verb.
+    pub(super) is_imperative: bool,
 }
 
 /// One thing to look for.
@@ -51,6 +70,18 @@ impl Query {
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
+        let Operators { text, only, phrases } = operators(&text);
+        Self { only, phrases, ..Self::words(&text) }
+    }
+
+    /// The same query with other words.
+    pub(super) fn with_words(self, text: &str, notes: Vec<String>) -> Self {
+        Self { only: self.only, phrases: self.phrases, notes, ..Self::words(text) }
+    }
+
+    /// A text that is nothing but words.
+    pub(super) fn words(text: &str) -> Self {
+        let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let all: Vec<(String, Vec<String>)> =
             runs(&text).map(|r| (text[r.range].to_string(), r.parts.into_iter().map(|p| lower(&text[p])).collect())).collect();
         let mut kept: Vec<_> = all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
@@ -60,19 +91,33 @@ impl Query {
         let mut analyzer = Analyzer::default();
         let mut terms: Vec<QueryTerm> = Vec::new();
         let mut add = |term: QueryTerm| {
-            if terms.len() < MAX_TERMS && !terms.iter().any(|t| t.variants == term.variants) {
-                terms.push(term);
-            }
+            let known = terms.iter().position(|t| t.variants == term.variants);
+            known
+                .or_else(|| {
+                    terms.push(term);
+                    Some(terms.len() - 1)
+                })
+                .filter(|at| *at < MAX_TERMS)
         };
+        let mut sequence = Vec::new();
         for (_, parts) in kept {
             for part in parts {
-                add(stemmed(&mut analyzer, part));
+                sequence.extend(add(stemmed(&mut analyzer, part)));
             }
             if parts.len() > 1 {
                 let whole = parts.concat();
                 add(QueryTerm { variants: vec![whole.clone()], canonical: whole, is_whole: true });
             }
         }
+        terms.truncate(MAX_TERMS);
+        let mut pairs: Vec<(usize, usize)> =
+            sequence.iter().copied().zip(sequence.iter().copied().skip(1)).filter(|(a, b)| a != b).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        let mut words: Vec<String> = all.iter().flat_map(|(_, parts)| parts).cloned().collect();
+        words.sort_unstable();
+        words.dedup();
+        words.truncate(MAX_TERMS);
         let is_symbol = !text.contains(char::is_whitespace) && looks_like_symbol(&text);
         Self {
             identifiers: identifiers(&text, is_symbol),
@@ -81,10 +126,22 @@ impl Query {
                 .iter()
                 .flat_map(|(_, p)| p)
                 .any(|w| matches!(w.as_str(), "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark")),
+            form: Form::of(&text),
+            is_imperative: is_imperative(&text),
+            paths: paths(&text),
             is_symbol,
             terms,
+            pairs,
+            words,
             text,
+            ..Self::default()
         }
+    }
+
+    /// The same query, taken for another form.
+    #[must_use]
+    pub fn with_form(self, form: Form) -> Self {
+        Self { form, ..self }
     }
 
     /// Nothing to look for.
@@ -143,6 +200,20 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
         }
     }
     out
+}
+
+/// Words that look like paths: `src/live`, `rank.rs`.
+fn paths(text: &str) -> Vec<String> {
+    let like_path = |w: &&str| {
+        let name = w.rsplit('/').next().unwrap_or_default();
+        let has_extension = name.rsplit_once('.').is_some_and(|(stem, e)| !stem.is_empty() && (1..=8).contains(&e.len()));
+        (w.contains('/') || has_extension)
+            && w.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c))
+            && w.contains(char::is_alphanumeric)
+    };
+    let trim = |w: &'_ str| w.trim_matches(['`', ',', '(', ')', '\'', '?', ':', ';']).trim_end_matches('.').to_string();
+    let words: Vec<String> = text.split_whitespace().map(trim).collect();
+    words.iter().map(String::as_str).filter(like_path).map(|w| w.trim_start_matches("./").trim_matches('/').to_string()).collect()
 }
 
 fn capitalised(text: &str) -> Vec<String> {

@@ -263,6 +263,46 @@ impl TextReader {
         Ok(())
     }
 
+    /// Whether any live chunk holds `term` in `field`.
+    pub(super) fn contains(&self, field: Field, term: &str) -> Result<bool, TextError> {
+        let mut any = false;
+        self.postings(field, term, |_| any = true)?;
+        Ok(any)
+    }
+
+    /// Every chunk that holds this phrase, word by word.
+    pub(super) fn phrase(&self, phrase: &str) -> Result<Vec<Slot>, ExactError> {
+        self.matching(&format!("\"{}\"", phrase.replace(['"', '\\'], " ")))
+    }
+
+    /// Visits the places of `term` in the bodies of those chunks that are `wanted`, by slot.
+    pub(super) fn positions(
+        &self,
+        term: &str,
+        wanted: impl Fn(Slot) -> bool,
+        mut visit: impl FnMut(Slot, &[u32]),
+    ) -> Result<(), TextError> {
+        let field = self.fields.text[Field::Body as usize];
+        let term = Term::from_field_text(field, term);
+        let mut places = Vec::new();
+        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
+            let index = reader.inverted_index(field)?;
+            let found = index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions).map_err(TantivyError::from)?;
+            let Some(mut postings) = found else { continue };
+            let alive = reader.alive_bitset();
+            let mut doc = postings.doc();
+            while doc != tantivy::TERMINATED {
+                let slot = segment.slots[doc as usize];
+                if wanted(slot) && alive.is_none_or(|a| a.is_alive(doc)) {
+                    postings.positions(&mut places);
+                    visit(slot, &places);
+                }
+                doc = postings.advance();
+            }
+        }
+        Ok(())
+    }
+
     /// Every chunk that matches an exact query, in no particular order.
     pub(super) fn matching(&self, query: &str) -> Result<Vec<Slot>, ExactError> {
         check_size(query)?;

@@ -1,7 +1,45 @@
-//! What git says of a tree, read from its own files: no process is started for it.
+//! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; and
+//! what former commits changed, told by git itself.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fs, io};
+
+/// A commit that changed files of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The first line of its message.
+    pub subject: String,
+    /// Relative to the tree.
+    pub files: Vec<String>,
+}
+
+/// The newest `max` commits that changed something below `root`, newest first, without merges.
+///
+/// # Errors
+/// When there is no git, no repository, or no commit.
+pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
+    let out = Command::new("git")
+        .arg("-C")
+        .arg(root)
+        .args(["-c", "log.showSignature=false", "log", "--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%s"])
+        .arg(format!("--max-count={max}"))
+        .args(["--", "."])
+        .stdin(Stdio::null())
+        .output()?;
+    if !out.status.success() {
+        let said = String::from_utf8_lossy(&out.stderr);
+        return Err(io::Error::other(said.lines().next().unwrap_or("git failed").to_string()));
+    }
+    // One commit: 0x01, its subject, NUL, line feed, then each file with a NUL.
+    let text = String::from_utf8_lossy(&out.stdout);
+    let commit = |part: &str| {
+        let (subject, files) = part.split_once('\0')?;
+        let files = files.trim_start_matches('\n').split('\0').filter(|f| !f.is_empty());
+        Some(Commit { subject: subject.to_string(), files: files.map(String::from).collect() })
+    };
+    Ok(text.split('\x01').filter_map(commit).collect())
+}
 
 /// The commit that is checked out, 40 (or 64) hexadecimal digits. `None` outside a repository, before its first commit, and
 /// for ways to store references that are not files.
@@ -10,18 +48,18 @@ pub fn head(root: &Path) -> Option<String> {
     let dot_git = root.ancestors().map(|d| d.join(".git")).find(|p| p.exists())?;
     let git_dir = git_dir(&dot_git)?;
     let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
-    let Some(reference) = head.trim().strip_prefix("ref: ") else { return commit(&head) };
+    let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
     // References are shared between the work trees of a repository.
     let common = match fs::read_to_string(git_dir.join("commondir")) {
         Ok(path) => git_dir.join(path.trim()),
         Err(_) => git_dir.clone(),
     };
     let loose = [&git_dir, &common].into_iter().find_map(|dir| fs::read_to_string(dir.join(reference)).ok());
-    if let Some(found) = loose.and_then(|text| commit(&text)) {
+    if let Some(found) = loose.and_then(|text| object_id(&text)) {
         return Some(found);
     }
     let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
-    packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| commit(hash))
+    packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| object_id(hash))
 }
 
 /// `.git` is a directory, or a file that says where it is.
@@ -33,7 +71,7 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(text.trim().strip_prefix("gitdir: ")?))
 }
 
-fn commit(text: &str) -> Option<String> {
+fn object_id(text: &str) -> Option<String> {
     let text = text.trim();
     (matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_string())
 }
@@ -73,5 +111,29 @@ mod tests {
         assert_eq!(head(root), Some(one), "detached");
         fs::create_dir(root.join("below")).unwrap();
         assert_eq!(head(&root.join("below")), head(root), "below the root of the repository");
+    }
+
+    #[test]
+    fn commits_say_what_they_changed_below_a_folder() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path();
+        assert!(commits(root, 9).is_err(), "no repository");
+        git(root, &["init", "-q"]);
+        assert!(commits(root, 9).is_err(), "no commit");
+        fs::create_dir(root.join("ä b")).unwrap();
+        for (path, subject) in [("ä b/c.rs", "add c"), ("d.rs", "add d")] {
+            fs::write(root.join(path), subject).unwrap();
+            git(root, &["add", "."]);
+            git(root, &["commit", "-q", "-m", &format!("{subject}\n\nbody")]);
+        }
+        fs::rename(root.join("d.rs"), root.join("e.rs")).unwrap();
+        git(root, &["add", "-A"]);
+        git(root, &["commit", "-q", "-m", "move d"]);
+        let commit =
+            |subject: &str, files: &[&str]| Commit { subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() };
+        let all = [commit("move d", &["d.rs", "e.rs"]), commit("add d", &["d.rs"]), commit("add c", &["ä b/c.rs"])];
+        assert_eq!(commits(root, 9).unwrap(), all);
+        assert_eq!(commits(root, 2).unwrap(), all[..2]);
+        assert_eq!(commits(&root.join("ä b"), 9).unwrap(), [commit("add c", &["c.rs"])]);
     }
 }

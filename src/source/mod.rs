@@ -8,7 +8,7 @@ mod skip;
 mod walk;
 mod watch;
 
-pub use git::head;
+pub use git::{Commit, commits, head};
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};

@@ -10,7 +10,7 @@ use super::exact::search_exact;
 use super::filters::{Filters, unknown_languages};
 use super::hits::{Hits, Page, Row, Show};
 use super::{Asked, Question, Reply, State, Taken, ToolError, Wait, count};
-use crate::search::{Filter, Highlighter, Query, Results};
+use crate::search::{Filter, Highlighter, Results};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -97,7 +97,7 @@ plain question works as well as an identifier. Use it first, before reading file
         let Search { mut taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
         let snapshot = taken.snapshot.clone();
         let corpus = &snapshot.code().corpus;
-        let query = Query::new(&self.query);
+        let query = corpus.query(&self.query)?;
         let start = Instant::now();
         let vector = if self.mode == Mode::Exact { Ok(Vec::new()) } else { asked.context.manager.embedder().embed_query(&query.text) };
         let by_words = vector.is_err();
@@ -110,6 +110,7 @@ plain question works as well as an identifier. Use it first, before reading file
             Mode::Hybrid | Mode::Semantic => corpus.search(&query, &vector, &filter, page.n_wanted())?,
             Mode::Exact => search_exact(&mut taken, &self.query, &filter, page.n_wanted())?,
         };
+        taken.warnings.extend(results.notes.iter().cloned());
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
         asked.call.check()?;
         let exact = self.mode == Mode::Exact;

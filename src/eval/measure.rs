@@ -1,0 +1,173 @@
+//! What an answer is worth.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::question::{Question, Target};
+
+/// How many files NDCG looks at.
+const K: usize = 10;
+/// How many rows may hold the lines that were asked for.
+const SPAN_ROWS: usize = 5;
+/// Files that are kept of an answer, to be looked at.
+const KEPT_FILES: usize = 10;
+
+/// One row of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub path: String,
+    /// First and last line.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// A question with what its answer is worth.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Scored {
+    pub id: String,
+    pub repo: String,
+    pub language: String,
+    pub category: String,
+    pub query: String,
+    /// NDCG over the first ten files.
+    pub ndcg: f64,
+    pub recall_1: f64,
+    pub recall_5: f64,
+    pub recall_10: f64,
+    /// One by the rank of the first right file; 0 when there is none.
+    pub mrr: f64,
+    /// Share of the targets with lines of which one of the first five rows covers half.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub span_recall_5: Option<f64>,
+    /// Rank of each target that was found, among files.
+    pub ranks: Vec<usize>,
+    pub files: Vec<String>,
+    pub ms: f64,
+}
+
+/// Whether two paths name one file, when one of them may be relative to a folder further up.
+#[must_use]
+pub fn matches(a: &str, b: &str) -> bool {
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    a == b || ends(a, b) || ends(b, a)
+}
+
+/// Measures the rows that answered a question, best first.
+#[must_use]
+pub fn score(question: &Question, rows: &[Row], ms: f64) -> Scored {
+    let mut files: Vec<&str> = Vec::new();
+    for row in rows {
+        if !files.contains(&&*row.path) {
+            files.push(&row.path);
+        }
+    }
+    let rank = |t: &Target| files.iter().position(|f| matches(f, &t.path)).map(|i| i + 1);
+    let ranks: Vec<usize> = question.targets.iter().filter_map(rank).collect();
+    let n = question.targets.len();
+    let recall = |k: usize| ranks.iter().filter(|r| **r <= k).count() as f64 / n.max(1) as f64;
+    Scored {
+        id: question.id.clone(),
+        repo: question.repo.clone(),
+        language: question.language.clone(),
+        category: question.category.clone(),
+        query: question.query.clone(),
+        ndcg: ndcg(&ranks, n),
+        recall_1: recall(1),
+        recall_5: recall(5),
+        recall_10: recall(10),
+        mrr: ranks.iter().min().map_or(0.0, |r| 1.0 / *r as f64),
+        span_recall_5: span_recall(&question.targets, rows),
+        files: files.iter().take(KEPT_FILES).map(ToString::to_string).collect(),
+        ranks,
+        ms,
+    }
+}
+
+/// Binary grades; two targets that one file answers count once.
+fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
+    let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
+    let found: BTreeSet<usize> = ranks.iter().copied().filter(|r| *r <= K).collect();
+    let ideal: f64 = (1..=n_targets.min(K)).map(gain).sum();
+    if ideal > 0.0 { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
+}
+
+fn span_recall(targets: &[Target], rows: &[Row]) -> Option<f64> {
+    let spans: Vec<(&str, u32, u32)> = targets.iter().filter_map(|t| Some((&*t.path, t.start_line?, t.end_line?))).collect();
+    let covers = |row: &Row, (path, first, last): (&str, u32, u32)| {
+        row.lines.filter(|_| matches(&row.path, path)).is_some_and(|(a, b)| {
+            let common = (last.min(b) + 1).saturating_sub(first.max(a));
+            2 * common > last - first.min(last)
+        })
+    };
+    let found = spans.iter().filter(|span| rows.iter().take(SPAN_ROWS).any(|row| covers(row, **span))).count();
+    (!spans.is_empty()).then(|| found as f64 / spans.len() as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
+        Target { path: path.to_string(), file: None, start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1) }
+    }
+
+    fn question(targets: Vec<Target>) -> Question {
+        let empty = String::new;
+        Question { id: empty(), repo: empty(), language: empty(), category: empty(), query: empty(), targets }
+    }
+
+    fn rows(paths: &[&str]) -> Vec<Row> {
+        paths.iter().map(|p| Row { path: (*p).to_string(), lines: None }).collect()
+    }
+
+    fn near(a: f64, b: f64) {
+        assert!((a - b).abs() < 1e-4, "{a} is not {b}");
+    }
+
+    #[test]
+    fn rows_of_one_file_are_one_rank() {
+        let q = question(vec![target("b", None), target("c", None)]);
+        let s = score(&q, &rows(&["a", "a", "b", "a", "x", "c"]), 0.0);
+        assert_eq!(s.ranks, [2, 4]);
+        // (1/log2(3) + 1/log2(5)) / (1 + 1/log2(3))
+        near(s.ndcg, (0.63093 + 0.43068) / 1.63093);
+        assert_eq!((s.recall_1, s.recall_5, s.mrr), (0.0, 1.0, 0.5));
+    }
+
+    #[test]
+    fn two_targets_at_one_rank_count_once() {
+        let q = question(vec![target("src/a.rs", None), target("a.rs", None)]);
+        let s = score(&q, &rows(&["src/a.rs", "b.rs"]), 0.0);
+        assert_eq!(s.ranks, [1, 1]);
+        near(s.ndcg, 1.0 / 1.63093);
+    }
+
+    #[test]
+    fn paths_match_by_whole_components_at_the_end() {
+        assert!(matches("lib/x/a.py", "a.py") && matches("a.py", "lib/x/a.py") && matches("a.py", "a.py"));
+        assert!(!matches("lib/data.py", "a.py") && !matches("x/a.py", "y/a.py"));
+    }
+
+    #[test]
+    fn the_eleventh_file_is_worth_nothing_to_ndcg() {
+        let paths: Vec<String> = (0..12).map(|i| format!("f{i}")).collect();
+        let paths: Vec<&str> = paths.iter().map(|p| &**p).collect();
+        let s = score(&question(vec![target("f10", None)]), &rows(&paths), 0.0);
+        assert_eq!((s.ndcg, s.ranks, s.recall_10), (0.0, vec![11], 0.0));
+        near(s.mrr, 1.0 / 11.0);
+    }
+
+    #[test]
+    fn a_row_must_cover_half_of_the_lines() {
+        let span = |lines| {
+            let row = Row { path: "a".to_string(), lines: Some(lines) };
+            score(&question(vec![target("a", Some((11, 20)))]), &[row], 0.0).span_recall_5
+        };
+        assert_eq!(span((1, 15)), Some(1.0));
+        assert_eq!(span((1, 14)), Some(0.0));
+        assert_eq!(span((16, 99)), Some(1.0));
+        assert_eq!(span((21, 99)), Some(0.0));
+        assert_eq!(span((1, 5)), Some(0.0));
+        assert_eq!(score(&question(vec![target("a", None)]), &rows(&["a"]), 0.0).span_recall_5, None);
+    }
+}

@@ -1,0 +1,15 @@
+//! How well does it search? Sets of questions, and measures of the answers.
+//!
+//! Pure: asking, reading and printing are `cli/eval.rs`. The difficult part is [`make`], which makes fair questions out of a
+//! repository: what its authors wrote about a place is taken away there, and the place has to be found without it.
+
+mod make;
+mod measure;
+mod prose;
+mod question;
+mod report;
+
+pub use make::{SourceText, make};
+pub use measure::{Row, Scored, matches, score};
+pub use question::{Question, QuestionError, Target, parse};
+pub use report::{Group, Latency, Summary};

@@ -1,0 +1,117 @@
+//! A question and the places that answer it; sets of them as JSON lines.
+
+use serde::{Deserialize, Serialize};
+
+/// A question with its answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Question {
+    pub id: String,
+    /// Which repository is asked; empty: the only one.
+    pub repo: String,
+    pub language: String,
+    pub category: String,
+    pub query: String,
+    /// Never empty.
+    pub targets: Vec<Target>,
+}
+
+/// A place that answers a question.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// As results have it, or the end of it.
+    pub path: String,
+    /// Relative to the root of the repository, where that is not the folder that is indexed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+}
+
+/// A line of a set that is no question.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}:{line}: {reason}; a line is {{\"query\": \"…\", \"files\": [\"src/a.rs\"]}}, or has \"targets\" (specs/cli-json.md)")]
+pub struct QuestionError {
+    pub file: String,
+    pub line: usize,
+    pub reason: String,
+}
+
+/// A line as it may be written: with `targets`, or simply with `files`.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    repo: String,
+    #[serde(default)]
+    language: String,
+    #[serde(default)]
+    category: String,
+    query: String,
+    #[serde(default)]
+    targets: Vec<Target>,
+    #[serde(default)]
+    files: Vec<String>,
+}
+
+/// Reads a set of questions, one a line; `file` is what it is called in an error.
+///
+/// # Errors
+/// When a line is no question.
+pub fn parse(file: &str, text: &str) -> Result<Vec<Question>, QuestionError> {
+    let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
+    lines
+        .map(|(i, line)| {
+            let error = |reason: String| QuestionError { file: file.to_string(), line: i + 1, reason };
+            let line: Line = serde_json::from_str(line).map_err(|e| error(without_position(&e)))?;
+            let by_name = line.files.into_iter().map(|path| Target { path, file: None, start_line: None, end_line: None });
+            let targets: Vec<Target> = line.targets.into_iter().chain(by_name).collect();
+            if targets.is_empty() {
+                return Err(error("the question has no answer".to_string()));
+            }
+            if line.query.trim().is_empty() {
+                return Err(error("the query is empty".to_string()));
+            }
+            let id = if line.id.is_empty() { format!("{file}:{}", i + 1) } else { line.id };
+            Ok(Question { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
+        })
+        .collect()
+}
+
+/// The parser knows of one line only: its line number would mislead.
+fn without_position(e: &serde_json::Error) -> String {
+    let text = e.to_string();
+    text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_formats_are_read() {
+        let text = r#"{"id": "x/1", "repo": "x", "language": "c", "category": "symbol", "query": "q", "targets": [{"path": "a.c", "grade": "primary", "start_line": 3, "end_line": 9}]}
+
+{"query": "where", "files": ["src/a.rs", "b.rs"]}"#;
+        let questions = parse("set.jsonl", text).unwrap();
+        assert_eq!((questions[0].targets[0].start_line, questions[0].targets[0].end_line), (Some(3), Some(9)));
+        assert_eq!(questions[1].id, "set.jsonl:3");
+        assert_eq!(questions[1].targets.iter().map(|t| &*t.path).collect::<Vec<_>>(), ["src/a.rs", "b.rs"]);
+    }
+
+    #[test]
+    fn an_error_names_file_line_and_reason() {
+        for (line, reason) in [
+            ("{", "EOF while parsing an object"),
+            (r#"{"query": "x"}"#, "the question has no answer"),
+            (r#"{"files": ["a"]}"#, "missing field `query`"),
+            (r#"{"query": " ", "files": ["a"]}"#, "the query is empty"),
+        ] {
+            let e = parse("set.jsonl", &format!("\n{line}\n")).unwrap_err();
+            assert_eq!((e.line, &*e.reason), (2, reason));
+            assert!(e.to_string().starts_with("set.jsonl:2: "), "{e}");
+        }
+    }
+}

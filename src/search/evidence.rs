@@ -1,0 +1,338 @@
+//! What one query finds in one corpus, and what of it belongs to a file.
+
+use std::collections::BTreeSet;
+
+use super::Slot;
+use super::bm25::Lexical;
+use super::corpus::Corpus;
+use super::files::{File, Key, key};
+use super::filter::Filter;
+use super::form::Form;
+use super::proximity::{Closeness, closeness};
+use super::query::Query;
+use super::text::TextError;
+use crate::chunk::{Chunk, ChunkType};
+
+/// Chunks that each searcher may propose.
+const POOL: usize = 200;
+/// Chunks in which the words' places are looked at.
+const CLOSE_POOL: usize = 60;
+/// Best chunks of a file that count, weighted 1, 1/2, 1/3 …
+const BEST_CHUNKS: usize = 5;
+/// A missing chunk counts as this share of the one before it.
+const MISSING: f64 = 0.9;
+/// A file that holds no word of the query needs a chunk this close to it.
+pub(super) const MIN_COSINE: f32 = 0.3;
+/// What naming its folder is worth to a file.
+const FOLDER: f64 = 0.4;
+/// Files from which references are followed.
+const HUBS_FROM: usize = 10;
+/// Weights of words, closeness and meaning when chunks are compared with each other.
+const CHUNK_WORDS: f64 = 5.0;
+const CHUNK_CLOSENESS: f64 = 1.5;
+const CHUNK_MEANING: f64 = 9.0;
+
+/// One query against one corpus.
+pub(super) struct Evidence<'a> {
+    pub(super) corpus: &'a Corpus,
+    query: &'a Query,
+    filter: &'a Filter,
+    pub(super) lexical: Lexical,
+    /// By slot; empty without a vector.
+    cosines: Vec<f32>,
+    /// Of some slots, in order.
+    close: Vec<(Slot, Closeness)>,
+    /// May this slot be found? Empty: all.
+    allowed: Vec<bool>,
+    identifiers: Vec<Key>,
+    capitalised: Vec<Key>,
+    /// idf of a name part that the query does not name.
+    unknown_idf: f64,
+    min_depth: usize,
+    /// How much better documents answer in words than code does.
+    documents_lead: f64,
+    /// By file: what the best files refer to.
+    hubs: Vec<f64>,
+}
+
+/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Facts {
+    pub(super) file_words: f64,
+    pub(super) file_text: f64,
+    pub(super) coverage: f64,
+    pub(super) chunk_words: f64,
+    pub(super) body: f64,
+    pub(super) best_body: f64,
+    pub(super) plain: f64,
+    pub(super) plain_chunks: f64,
+    pub(super) near: f64,
+    pub(super) phrases: f64,
+    pub(super) best_chunk: f64,
+    pub(super) meaning: f64,
+    pub(super) best_meaning: f64,
+    pub(super) outline_meaning: f64,
+    pub(super) name_precision: f64,
+    pub(super) name_recall: f64,
+    pub(super) place_precision: f64,
+    pub(super) place_recall: f64,
+    pub(super) definition: f64,
+    pub(super) type_name: f64,
+    pub(super) path: f64,
+    pub(super) hub: f64,
+    pub(super) mentioned: f64,
+    pub(super) size: f64,
+    pub(super) depth: f64,
+    pub(super) test: f64,
+    pub(super) document: f64,
+    pub(super) config: f64,
+    pub(super) documents_lead: f64,
+    /// Of the query.
+    pub(super) topic: f64,
+    pub(super) symbol: f64,
+    pub(super) imperative: f64,
+}
+
+fn flag(b: bool) -> f64 {
+    f64::from(u8::from(b))
+}
+
+impl<'a> Evidence<'a> {
+    pub(super) fn new(corpus: &'a Corpus, query: &'a Query, vector: &[f32], filter: &'a Filter) -> Result<Self, TextError> {
+        let allows = |c: &Chunk| filter.allows(c) && query.only.allows(c);
+        let restricted = !(filter.is_empty() && query.only.is_empty());
+        let allowed = if restricted { corpus.rows.iter().map(|c| c.as_ref().is_some_and(|c| allows(c))).collect() } else { Vec::new() };
+        let may = |slot: Slot| allowed.get(slot as usize).copied().unwrap_or(allowed.is_empty());
+        let n = corpus.text.n_chunks() as f64;
+        let mut out = Self {
+            lexical: Lexical::new(query, corpus, &may)?,
+            cosines: corpus.vectors.cosines(vector),
+            close: Vec::new(),
+            identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
+            capitalised: query.capitalised.iter().map(|i| key(i)).collect(),
+            // As of a word in every hundredth chunk.
+            unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
+            min_depth: corpus.files.iter().filter(|f| !f.slots.is_empty()).map(|f| f.depth).min().unwrap_or(0),
+            documents_lead: 0.0,
+            hubs: Vec::new(),
+            allowed,
+            corpus,
+            query,
+            filter,
+        };
+        let mut best =
+            out.best(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
+        best.sort_unstable();
+        let close = closeness(query, &out.lexical, &corpus.text, &best)?;
+        out.close = best.into_iter().zip(close).collect();
+        out.documents_lead = out.documents_lead();
+        Ok(out)
+    }
+
+    pub(super) fn allowed(&self, slot: Slot) -> bool {
+        self.allowed.get(slot as usize).copied().unwrap_or(self.allowed.is_empty())
+    }
+
+    pub(super) fn cosine(&self, slot: Slot) -> f32 {
+        self.cosines.get(slot as usize).copied().unwrap_or(0.0)
+    }
+
+    pub(super) fn id(&self, slot: Slot) -> &str {
+        self.corpus.chunk(slot).map_or("", |c| &c.id)
+    }
+
+    fn closeness(&self, slot: Slot) -> Closeness {
+        self.close.binary_search_by_key(&slot, |c| c.0).map_or_else(|_| Closeness::default(), |i| self.close[i].1)
+    }
+
+    /// How well one chunk answers.
+    pub(super) fn chunk_score(&self, slot: Slot) -> f64 {
+        CHUNK_WORDS * self.lexical.body[slot as usize]
+            + CHUNK_CLOSENESS * self.closeness(slot).near
+            + CHUNK_MEANING * f64::from(self.cosine(slot))
+    }
+
+    fn documents_lead(&self) -> f64 {
+        let (mut documents, mut code) = (0f64, 0f64);
+        for slot in self.lexical.touched.iter().filter(|s| self.allowed(**s)) {
+            let score = self.lexical.body[*slot as usize];
+            match self.corpus.chunk(*slot).map(|c| c.chunk_type) {
+                Some(ChunkType::Documentation) => documents = documents.max(score),
+                Some(ChunkType::Definitions) => code = code.max(score),
+                _ => {}
+            }
+        }
+        documents - code
+    }
+
+    /// The files that are looked at closely, and what should be said of the choice.
+    pub(super) fn pool(&self) -> (BTreeSet<u32>, Vec<String>) {
+        let mut notes = self.query.notes.clone();
+        let mut files = self.proposed();
+        if !self.query.phrases.is_empty() {
+            let holding = self.holding_phrases();
+            if holding.is_empty() {
+                notes.push(format!("no file holds “{}”: searched for its words", self.query.phrases.join("” and “")));
+            } else {
+                files = holding;
+            }
+        }
+        (files, notes)
+    }
+
+    /// The files that hold every phrase that was quoted.
+    fn holding_phrases(&self) -> BTreeSet<u32> {
+        let files_with = |phrase: &String| {
+            // What is no query holds nothing.
+            let slots = self.corpus.text.phrase(phrase).unwrap_or_default();
+            slots.into_iter().filter(|s| self.allowed(*s)).map(|s| self.corpus.file_of[s as usize]).collect::<BTreeSet<u32>>()
+        };
+        self.query.phrases.iter().map(files_with).reduce(|a, b| &a & &b).unwrap_or_default()
+    }
+
+    /// The files that the searchers propose.
+    fn proposed(&self) -> BTreeSet<u32> {
+        let by_words = |scores: &[f64]| self.best(self.lexical.touched.iter().map(|s| (*s, scores[*s as usize])), POOL);
+        let close = (0..).zip(&self.cosines).filter(|(_, c)| **c >= MIN_COSINE).map(|(s, c)| (s, f64::from(*c)));
+        let mut files: BTreeSet<u32> = BTreeSet::new();
+        for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.best(close, POOL)].into_iter().flatten() {
+            files.insert(self.corpus.file_of[slot as usize]);
+        }
+        // What the query names is looked at even if its text says little.
+        let mut n_by_path = 0;
+        for (at, file) in (0..).zip(&self.corpus.files) {
+            let defines = file.definitions.iter().any(|d| self.identifiers.contains(&d.name) && self.allowed(d.slot));
+            let by_path = n_by_path < POOL && self.path(file) > 0.0 && file.slots.iter().any(|s| self.allowed(*s));
+            n_by_path += usize::from(by_path);
+            if defines || by_path {
+                files.insert(at);
+            }
+        }
+        files
+    }
+
+    /// Whether the query names the file (1) or a folder that it lies in (less).
+    fn path(&self, file: &File) -> f64 {
+        let named = |path: &String| match file.path.strip_suffix(path.as_str()) {
+            Some(before) if before.is_empty() || before.ends_with('/') => 1.0,
+            _ if path.contains('/') && format!("/{}", file.path).contains(&format!("/{path}/")) => FOLDER,
+            _ => 0.0,
+        };
+        self.query.paths.iter().map(named).fold(0.0, f64::max)
+    }
+
+    /// The best slots by score, ties by chunk id.
+    fn best(&self, scores: impl Iterator<Item = (Slot, f64)>, n: usize) -> Vec<Slot> {
+        let mut scores: Vec<(Slot, f64)> = scores.filter(|(s, _)| self.allowed(*s)).collect();
+        let order = |a: &(Slot, f64), b: &(Slot, f64)| b.1.total_cmp(&a.1).then_with(|| self.id(a.0).cmp(self.id(b.0)));
+        if scores.len() > n {
+            scores.select_nth_unstable_by(n, order);
+            scores.truncate(n);
+        }
+        scores.into_iter().map(|(s, _)| s).collect()
+    }
+
+    /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
+    pub(super) fn slots<'f>(&self, file: &'f File) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
+        let skip = file.outline.filter(|_| ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols)));
+        file.slots.iter().copied().filter(move |s| Some(*s) != skip && self.allowed(*s))
+    }
+
+    /// The best of a file's chunks, and the weighted mean of the best; each missing one stands a little under the one before
+    /// it, or at 0.
+    fn best_chunks(&self, file: &File, score: impl Fn(Slot) -> f64, missing: f64) -> (f64, f64) {
+        let mut scores: Vec<f64> = self.slots(file).map(score).collect();
+        scores.sort_by(|a, b| b.total_cmp(a));
+        let (mut sum, mut weights, mut last) = (0.0, 0.0, 0.0);
+        for i in 0..BEST_CHUNKS {
+            last = scores.get(i).copied().unwrap_or(last * missing);
+            let weight = 1.0 / (i + 1) as f64;
+            sum += weight * last;
+            weights += weight;
+        }
+        (scores.first().copied().unwrap_or_default(), sum / weights)
+    }
+
+    /// Lets the best files' references speak for the files that they lead to.
+    pub(super) fn follow_references(&mut self, pool: &BTreeSet<u32>) {
+        let is_code = |f: &File| !f.is_document && !f.is_config;
+        let mut from: Vec<(u32, f64)> = pool
+            .iter()
+            .map(|at| (*at, &*self.corpus.files[*at as usize]))
+            .filter(|(_, f)| is_code(f))
+            .map(|(at, f)| (at, self.best_chunks(f, |s| self.lexical.fields[s as usize], 0.0).1))
+            .filter(|(_, score)| *score > 0.0)
+            .collect();
+        let path = |at: u32| &self.corpus.files[at as usize].path;
+        from.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| path(a.0).cmp(path(b.0))));
+        from.truncate(HUBS_FROM);
+        let total: f64 = from.iter().map(|f| f.1).sum();
+        self.hubs = vec![0.0; self.corpus.files.len()];
+        for (at, score) in from {
+            let owners = self.corpus.owners().used_by(at, &self.corpus.files[at as usize]);
+            for owner in &owners {
+                self.hubs[*owner as usize] += score / total / (owners.len() as f64).sqrt();
+            }
+        }
+    }
+
+    pub(super) fn facts(&self, at: u32) -> Facts {
+        let file = &*self.corpus.files[at as usize];
+        let words = self.lexical.files[at as usize];
+        let (best_body, body) = self.best_chunks(file, |s| self.lexical.body[s as usize], 0.0);
+        let (plain, plain_chunks) = self.best_chunks(file, |s| self.lexical.plain[s as usize], 0.0);
+        let (best_meaning, meaning) = self.best_chunks(file, |s| f64::from(self.cosine(s)), MISSING);
+        let (name_precision, name_recall) = self.lexical.precision(&file.stem, self.unknown_idf);
+        let (place_precision, place_recall) = self.lexical.precision(&file.place, self.unknown_idf);
+        Facts {
+            file_words: words.all,
+            file_text: words.text,
+            coverage: words.coverage,
+            chunk_words: self.best_chunks(file, |s| self.lexical.fields[s as usize], 0.0).1,
+            body,
+            best_body,
+            plain,
+            plain_chunks,
+            near: self.best_chunks(file, |s| self.closeness(s).near, 0.0).0,
+            phrases: self.best_chunks(file, |s| self.closeness(s).phrases, 0.0).0,
+            best_chunk: self.best_chunks(file, |s| self.chunk_score(s), 0.0).0,
+            meaning,
+            best_meaning,
+            outline_meaning: file.outline.map_or(0.0, |s| f64::from(self.cosine(s))),
+            name_precision,
+            name_recall,
+            place_precision,
+            place_recall,
+            definition: self.definition(file).0,
+            type_name: flag(file.definitions.iter().any(|d| d.is_top_type && self.capitalised.contains(&d.name))),
+            path: self.path(file),
+            hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
+            mentioned: f64::from(self.corpus.owners().n_mentioned[at as usize]).ln_1p(),
+            size: (file.n_bytes as f64).ln_1p(),
+            depth: (file.depth - self.min_depth.min(file.depth)) as f64,
+            test: flag(file.is_test && !file.is_document && !self.query.about_tests),
+            document: flag(file.is_document),
+            config: flag(file.is_config),
+            documents_lead: self.documents_lead,
+            topic: flag(self.query.form == Form::Topic),
+            symbol: flag(self.query.is_symbol),
+            imperative: flag(self.query.is_imperative),
+        }
+    }
+
+    /// How well the file defines the identifiers of the query (0–1), and where the best definition is.
+    pub(super) fn definition(&self, file: &File) -> (f64, Option<Slot>) {
+        let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
+        for identifier in &self.identifiers {
+            let mut worth = 0f32;
+            for d in file.definitions.iter().filter(|d| d.name == *identifier && self.allowed(d.slot)) {
+                worth = worth.max(d.worth);
+                if best.is_none_or(|b| d.worth > b.0) {
+                    best = Some((d.worth, d.slot));
+                }
+            }
+            sum += f64::from(worth);
+        }
+        (sum / self.identifiers.len().max(1) as f64, best.map(|b| b.1))
+    }
+}

@@ -1,0 +1,90 @@
+//! What a query looks like: a topic ("retry with back-off", "how are files locked") or a statement ("Returns the number of
+//! bytes that were written", "fix crash when the list is empty").
+//!
+//! Who asks about a topic speaks the language of names, and names of files answer him. A statement tells what some code
+//! does in ordinary words: there the text decides, and names mislead.
+
+use super::tokens::lower;
+
+/// Words that only sentences have: verbs in a finite form, pronouns, conjunctions, articles.
+const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \
+don't isn't aren't won't you your we our us they it its it's this that's these those if when whether not no instead after before because so than but which ";
+
+/// Questions ask for a topic, however long they are.
+const QUESTION_WORDS: &str = " how what where why which who whose when does is are can should ";
+
+/// What commits and comments open with. Where the word is a noun as well, the sentence must go on like one.
+const VERBS: &str = " add adds fix fixes use uses remove removes make makes allow allows support supports move moves improve improves avoid avoids \
+update updates change changes refactor implement ensure ensures return returns enable disable handle handles rename replace replaces set sets get gets \
+check checks prevent prevents introduce clean correct reduce expose convert converts pass include create creates skip skips simplify switch drop \
+optimize optimise deprecate bump merge revert keep extend apply extract restore expand raise raises call calls give gives read reads write writes parse \
+parses build builds compute computes wrap wraps determine determines indicate indicates represents contains provides defines tells tries ";
+
+/// More words than anybody types as a topic.
+const LONG: usize = 12;
+/// Fewer say nothing about their form.
+const SHORT: usize = 3;
+
+/// The form of a query.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Names of things.
+    #[default]
+    Topic,
+    /// A sentence about what code does.
+    Statement,
+}
+
+/// A word of one of the lists above.
+fn is_one_of(list: &str, word: &str) -> bool {
+    !word.is_empty() && !word.contains(' ') && list.contains(&format!(" {word} "))
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-' && c != '_').filter(|w| !w.is_empty()).map(lower).collect()
+}
+
+impl Form {
+    /// The form of a text.
+    pub(super) fn of(text: &str) -> Self {
+        let words = words(text);
+        let is_question = words.first().is_some_and(|w| is_one_of(QUESTION_WORDS, w)) || text.trim_end().ends_with('?');
+        if is_question || words.len() < SHORT {
+            return Self::Topic;
+        }
+        let is_statement = is_imperative(text) || words.len() > LONG || words.iter().any(|w| is_one_of(SENTENCE_WORDS, w));
+        if is_statement { Self::Statement } else { Self::Topic }
+    }
+}
+
+/// The text opens with a verb: it orders or reports a change.
+pub(super) fn is_imperative(text: &str) -> bool {
+    words(text).first().is_some_and(|w| is_one_of(VERBS, w))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_and_names_are_topics() {
+        for q in [
+            "how does the server handle a lost connection",
+            "retry with backoff",
+            "ChunkManager",
+            "session cookie signing",
+            "is it cached?",
+        ] {
+            assert_eq!(Form::of(q), Form::Topic, "{q}");
+        }
+    }
+
+    #[test]
+    fn sentences_are_statements() {
+        for q in
+            ["returns the number of bytes that were written", "fix crash on empty list", "The cache is cleared when the limit is reached"]
+        {
+            assert_eq!(Form::of(q), Form::Statement, "{q}");
+        }
+    }
+}

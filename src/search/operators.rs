@@ -1,0 +1,126 @@
+//! What a query says beside its words: `lang:`, `path:` and `type:` restrict it, quotes ask for a phrase.
+
+use globset::{Glob, GlobSetBuilder};
+
+use super::filter::Filter;
+use crate::chunk::ChunkType;
+
+/// A query taken apart.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Operators {
+    /// What is left: the words, those of phrases too.
+    pub(super) text: String,
+    /// What the prefixes restrict it to.
+    pub(super) only: Filter,
+    /// What stood in quotes.
+    pub(super) phrases: Vec<String>,
+}
+
+/// Takes a query apart. A prefix whose value means nothing (`type:u32`) is a word like any other.
+pub(super) fn operators(query: &str) -> Operators {
+    let mut out = Operators::default();
+    let mut paths = GlobSetBuilder::new();
+    let mut words: Vec<&str> = Vec::new();
+    for (i, part) in query.split('"').enumerate() {
+        let is_last = query.matches('"').count() == i;
+        // Between an odd quote and the next one; the last quote of an odd number closes nothing.
+        if i % 2 == 1 && !is_last {
+            let phrase = part.trim();
+            if !phrase.is_empty() {
+                out.phrases.push(phrase.to_string());
+            }
+            words.push(part);
+            continue;
+        }
+        words.extend(part.split_whitespace().filter(|word| !out.only.take(word, &mut paths)));
+    }
+    // Cannot fail: each glob was compiled.
+    out.only.paths = paths.build().unwrap_or_default();
+    out.text = words.join(" ").trim().to_string();
+    out
+}
+
+impl Filter {
+    /// Whether the word is a prefix with a value that restricts something.
+    fn take(&mut self, word: &str, paths: &mut GlobSetBuilder) -> bool {
+        let Some((prefix, value)) = word.split_once(':') else { return false };
+        let values = || value.split(',').filter(|v| !v.is_empty());
+        if value.is_empty() || value.starts_with(':') {
+            return false;
+        }
+        match prefix {
+            "lang" | "language" => {
+                self.languages.extend(values().map(str::to_lowercase));
+                true
+            }
+            "path" | "in" => {
+                let globs: Vec<Glob> = values().flat_map(path_globs).filter_map(|g| Glob::new(&g).ok()).collect();
+                let any = !globs.is_empty();
+                globs.into_iter().for_each(|g| {
+                    paths.add(g);
+                });
+                any
+            }
+            "type" => {
+                let types: Option<Vec<&[ChunkType]>> = values().map(types).collect();
+                self.types.extend(types.iter().flatten().copied().flatten());
+                types.is_some()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// `src/live` means what lies in such a folder, wherever that is; a glob means itself.
+fn path_globs(value: &str) -> Vec<String> {
+    let value = value.trim_start_matches("./").trim_matches('/');
+    if value.contains(['*', '?', '[', '{']) {
+        vec![value.to_string(), format!("**/{value}")]
+    } else {
+        ["", "/**"].iter().flat_map(|end| [format!("{value}{end}"), format!("**/{value}{end}")]).collect()
+    }
+}
+
+fn types(value: &str) -> Option<&'static [ChunkType]> {
+    use ChunkType::{Data, Definitions, Documentation, Symbols};
+    Some(match value {
+        "code" => &[Definitions, Symbols],
+        "doc" | "docs" | "documentation" => &[Documentation],
+        "config" | "data" => &[Data],
+        "definitions" => &[Definitions],
+        "symbols" => &[Symbols],
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prefixes_restrict_and_leave_the_words() {
+        let o = operators("lang:rust,go retry  type:docs path:src/live backoff");
+        assert_eq!(o.text, "retry backoff");
+        assert_eq!(o.only.languages, ["rust", "go"]);
+        assert_eq!(o.only.types, [ChunkType::Documentation]);
+        assert!(["src/live/a.rs", "x/src/live/b/c.rs"].iter().all(|p| o.only.paths.is_match(p)));
+        assert!(!o.only.paths.is_match("src/lively/a.rs"));
+    }
+
+    #[test]
+    fn code_is_no_prefix() {
+        for q in ["fn f(path: &str)", "std::path::Path", "type:u32", "lang:", "path::join", "what is in: it"] {
+            let o = operators(q);
+            assert!(o.only.is_empty(), "{q}");
+            assert_eq!(o.text, q, "nothing is lost");
+        }
+    }
+
+    #[test]
+    fn quotes_ask_for_phrases() {
+        let o = operators("where is \"lost connection\" told \"again\"");
+        assert_eq!(o.phrases, ["lost connection", "again"]);
+        assert_eq!(o.text, "where is lost connection told again");
+        assert!(operators("a 5\" screen").phrases.is_empty(), "one quote is no pair");
+    }
+}

@@ -1,0 +1,64 @@
+//! How close the words of a query stand together in a chunk.
+
+use std::collections::BTreeMap;
+
+use super::Slot;
+use super::bm25::Lexical;
+use super::query::Query;
+use super::text::{TextError, TextReader};
+
+/// Farther apart, two words have nothing to do with each other.
+const MAX_DISTANCE: u32 = 8;
+/// So close they are a phrase.
+const PHRASE_DISTANCE: u32 = 3;
+
+/// What is known of one chunk.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Closeness {
+    /// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf.
+    pub(super) near: f64,
+    /// The share (by idf) of the query's own word pairs that stand here in their order.
+    pub(super) phrases: f64,
+}
+
+/// Looks at the places of the query's words in some chunks, which must be sorted. The result is parallel to `chunks`.
+pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[Slot]) -> Result<Vec<Closeness>, TextError> {
+    // (position, term) of every chunk.
+    let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); chunks.len()];
+    for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {
+        for variant in &term.variants {
+            let mut next = |slot: Slot, found: &[u32]| {
+                if let Ok(i) = chunks.binary_search(&slot) {
+                    places[i].extend(found.iter().map(|p| (*p, at)));
+                }
+            };
+            text.positions(variant, |slot| chunks.binary_search(&slot).is_ok(), &mut next)?;
+        }
+    }
+    let idf = |term: usize| lexical.terms[term].idf;
+    let all_pairs: f64 = query.pairs.iter().map(|(a, b)| idf(*a).min(idf(*b))).sum::<f64>().max(1e-9);
+    let of_chunk = |mut places: Vec<(u32, usize)>| {
+        places.sort_unstable();
+        let mut near: BTreeMap<(usize, usize), f64> = BTreeMap::new();
+        let mut phrases: Vec<(usize, usize)> = Vec::new();
+        for pair in places.windows(2) {
+            let ((p, a), (q, b)) = (pair[0], pair[1]);
+            let distance = q - p;
+            if a == b || distance == 0 || distance > MAX_DISTANCE {
+                continue;
+            }
+            let worth = idf(a).min(idf(b)) / f64::from(distance).sqrt();
+            let best = near.entry((a.min(b), a.max(b))).or_default();
+            *best = best.max(worth);
+            if distance <= PHRASE_DISTANCE && query.pairs.contains(&(a, b)) && !phrases.contains(&(a, b)) {
+                phrases.push((a, b));
+            }
+        }
+        phrases.sort_unstable();
+        Closeness {
+            near: near.values().sum::<f64>() / lexical.total_idf,
+            phrases: phrases.iter().map(|(a, b)| idf(*a).min(idf(*b))).sum::<f64>() / all_pairs,
+        }
+    };
+    Ok(places.into_iter().map(of_chunk).collect())
+}
