@@ -16,6 +16,18 @@ pub const KEYS: &[(&str, &str, &str)] = &[
     ("index.exclude", "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
     ("search.limit", "10", "How many results `cortex search` prints."),
     ("search.context", "6", "How many lines of each result it shows; 0 for none."),
+    (
+        "embed.url",
+        "",
+        "An OpenAI-compatible server that makes the vectors (http://localhost:11434 is Ollama's). It is sent all text that is indexed, and every \
+question. Empty: the bundled model, and nothing leaves this machine. A server on another machine counts only from CORTEX_EMBED_URL.",
+    ),
+    ("embed.model", "", "The name of its model."),
+    ("embed.dimensions", "0", "How many numbers a vector of that model has."),
+    ("embed.token", "", "What it must be sent as `Authorization: Bearer …`; rather set CORTEX_EMBED_TOKEN."),
+    ("embed.query_prefix", "", "What the model wants before a question, such as `search_query: `."),
+    ("embed.passage_prefix", "", "What the model wants before a text that is found, such as `search_document: `."),
+    ("embed.timeout_ms", "2000", "How long a search waits for the vector of its question before it goes by words alone, in milliseconds."),
     ("live.debounce_ms", "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
@@ -35,6 +47,8 @@ pub struct Config {
     pub limit: usize,
     /// Lines that are shown of each.
     pub context: usize,
+    /// The server that makes the vectors; `None`: the bundled model does.
+    pub remote_model: Option<RemoteModel>,
     /// How long files must be quiet before a server takes changes in.
     pub debounce: Duration,
     /// Where the HTTP server listens.
@@ -43,6 +57,26 @@ pub struct Config {
     pub port: u16,
     /// What its clients must know.
     pub token: Option<String>,
+}
+
+/// A model behind an OpenAI-compatible server.
+#[derive(Debug, Clone)]
+pub struct RemoteModel {
+    /// `http://localhost:11434`: what comes before `/v1`.
+    pub url: String,
+    /// `localhost:11434`
+    pub authority: String,
+    /// The server is on this machine.
+    pub is_local: bool,
+    /// What is sent can be read on the way.
+    pub is_plain: bool,
+    pub model: String,
+    pub dimensions: usize,
+    pub token: Option<String>,
+    pub query_prefix: String,
+    pub passage_prefix: String,
+    /// How long a search waits for its vector.
+    pub timeout: Duration,
 }
 
 /// Most results that may be asked for.
@@ -54,6 +88,7 @@ pub const MAX_LIMIT: usize = 1000;
 struct RawConfig {
     index: RawIndex,
     search: RawSearch,
+    embed: RawEmbed,
     live: RawLive,
     serve: RawServe,
 }
@@ -70,6 +105,18 @@ struct RawIndex {
 struct RawSearch {
     limit: Option<usize>,
     context: Option<usize>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+struct RawEmbed {
+    url: Option<String>,
+    model: Option<String>,
+    dimensions: Option<usize>,
+    token: Option<String>,
+    query_prefix: Option<String>,
+    passage_prefix: Option<String>,
+    timeout_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -111,14 +158,16 @@ impl Config {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
             Err(e) => return Err(ConfigError::new(file.display().to_string(), e.to_string())),
         };
+        let mut url_from_env = false;
         for (name, value) in env {
             set_from_env(&mut table, &name, &value)?;
+            url_from_env |= name == "CORTEX_EMBED_URL";
         }
         let raw: RawConfig = table.try_into().map_err(|e: toml::de::Error| ConfigError::new(place(file), e.message()))?;
-        Self::resolve(raw, file)
+        Self::resolve(raw, file, url_from_env)
     }
 
-    fn resolve(raw: RawConfig, file: &Path) -> Result<Self, ConfigError> {
+    fn resolve(raw: RawConfig, file: &Path, url_from_env: bool) -> Result<Self, ConfigError> {
         let exclude_patterns = raw.index.exclude.unwrap_or_default();
         let exclude = globs(&exclude_patterns).map_err(|message| ConfigError::new(place(file), format!("index.exclude: {message}")))?;
         let limit = raw.search.limit.unwrap_or(10);
@@ -133,11 +182,66 @@ impl Config {
             exclude_patterns,
             limit,
             context: raw.search.context.unwrap_or(6),
+            remote_model: raw.embed.resolve(url_from_env).map_err(|message| ConfigError::new(place(file), message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
             address,
             port: raw.serve.port.unwrap_or(7717),
             token: raw.serve.token.filter(|t| !t.is_empty()),
         })
+    }
+}
+
+/// More than any model gives.
+const MAX_DIMENSIONS: usize = 16_384;
+
+impl RawEmbed {
+    /// The model, if there is a server; or what is wrong.
+    fn resolve(self, url_from_env: bool) -> Result<Option<RemoteModel>, String> {
+        let url = self.url.unwrap_or_default();
+        if url.is_empty() {
+            return Ok(None);
+        }
+        // Clients of OpenAI are given the address with /v1.
+        let url = url.trim_end_matches('/').trim_end_matches("/v1").trim_end_matches('/').to_string();
+        let unusable = |why| format!("embed.url is `{url}`, but {why}; http://localhost:11434 would do");
+        let uri: http::Uri = url.parse().map_err(|e| unusable(format!("that is no address: {e}")))?;
+        let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+            return Err(unusable("it must begin with http:// or https://".into()));
+        };
+        if authority.as_str().contains('@') || uri.query().is_some() {
+            return Err("embed.url must not hold a password or a query: what the server must be sent is embed.token".into());
+        }
+        let host = authority.host();
+        let is_local = address(host.trim_matches(['[', ']'])).is_ok_and(|ip| ip.is_loopback());
+        if !is_local && !url_from_env {
+            return Err(format!(
+                "embed.url names another machine ({host}), and a file that came with the code must not send it away: set CORTEX_EMBED_URL to that address if you \
+agree, or to nothing for the bundled model"
+            ));
+        }
+        let model = self.model.unwrap_or_default();
+        if model.is_empty() {
+            return Err("embed.url is set, and embed.model is not: which model of that server?".into());
+        }
+        let dimensions = self.dimensions.unwrap_or(0);
+        if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
+            return Err(format!(
+                "embed.dimensions is {dimensions}, but must be how many numbers a vector of {model} has, from 1 to {MAX_DIMENSIONS}: its documentation says it (768 for \
+nomic-embed-text)"
+            ));
+        }
+        Ok(Some(RemoteModel {
+            authority: authority.to_string(),
+            is_local,
+            is_plain: scheme == "http",
+            url,
+            model,
+            dimensions,
+            token: self.token.filter(|t| !t.is_empty()),
+            query_prefix: self.query_prefix.unwrap_or_default(),
+            passage_prefix: self.passage_prefix.unwrap_or_default(),
+            timeout: Duration::from_millis(self.timeout_ms.unwrap_or(2000)),
+        }))
     }
 }
 
@@ -300,6 +404,38 @@ mod tests {
             let e = load(text, &[]).unwrap_err().to_string();
             assert!(e.contains(what), "{text}: {e}");
         }
+    }
+
+    #[test]
+    fn a_server_for_vectors_is_checked() {
+        let rest = "model = 'm'\ndimensions = 8\npassage_prefix = 'search_document: '";
+        let model = |url: &str| load(&format!("[embed]\nurl = '{url}'\n{rest}"), &[]);
+        assert!(load("[embed]\nmodel = 'm'", &[]).unwrap().remote_model.is_none());
+        for url in ["http://localhost:11434", "http://127.0.0.1:8080/v1/", "http://[::1]:1/v1", "https://localhost/some/where"] {
+            let found = model(url).unwrap().remote_model.unwrap();
+            assert!(found.is_local && url.starts_with(&found.url) && !found.url.ends_with("/v1"), "{found:?}");
+            assert_eq!((found.is_plain, &*found.passage_prefix), (url.starts_with("http:"), "search_document: "));
+        }
+        for (url, what) in [
+            ("localhost:11434", "must begin with http"),
+            ("ftp://localhost", "must begin with http"),
+            ("http://", "must begin with http"),
+            ("http://local host", "is no address"),
+            ("http://user:secret@localhost", "embed.token"),
+            ("http://example.com", "CORTEX_EMBED_URL"),
+            ("http://localhost.example.com", "CORTEX_EMBED_URL"),
+            ("http://192.168.0.7:11434", "CORTEX_EMBED_URL"),
+        ] {
+            let e = model(url).unwrap_err().to_string();
+            assert!(e.contains(what), "{url}: {e}");
+        }
+        let elsewhere =
+            load(&format!("[embed]\n{rest}"), &[("CORTEX_EMBED_URL", "http://example.com:80/v1")]).unwrap().remote_model.unwrap();
+        assert_eq!((&*elsewhere.authority, elsewhere.is_local), ("example.com:80", false));
+        let refused = [("CORTEX_EMBED_URL", "")];
+        assert!(load(&format!("[embed]\nurl = 'http://example.com'\n{rest}"), &refused).unwrap().remote_model.is_none());
+        let e = load("[embed]\nurl = 'http://localhost'\nmodel = 'm'", &[]).unwrap_err().to_string();
+        assert!(e.contains("embed.dimensions is 0"), "{e}");
     }
 
     #[test]

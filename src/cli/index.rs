@@ -1,6 +1,7 @@
 //! `cortex index`: bring the index up to date.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -32,7 +33,14 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
-    let summary = project.index(mode, args.quiet || args.json, LONG_WAIT)?;
+    let quiet = args.quiet || args.json;
+    let mut summary = project.index(mode, quiet, LONG_WAIT)?;
+    let start = Instant::now();
+    match project.embed(quiet)? {
+        Some(n) => summary.n_embedded += n,
+        None => eprintln!("another cortex process is making the vectors: `cortex status` says how many are lacking"),
+    }
+    summary.ms += u64::try_from(start.elapsed().as_millis()).unwrap_or(0);
     if args.json {
         render::json(&summary)?;
     } else if !args.quiet {

@@ -8,7 +8,7 @@ use console::style;
 use serde::Serialize;
 
 use super::Outcome;
-use super::render::{self, line, place};
+use super::render::{self, count, line, place};
 use super::wire::{LONG_WAIT, Project, SHORT_WAIT};
 use crate::chunk::{Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
@@ -109,17 +109,29 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if code.corpus.chunks().is_empty() && args.no_index {
         bail!("{} has no index yet: run `cortex index`, or search without --no-index", project.layout.root().display());
     }
+    let mut warnings = code.warnings.clone();
     let results = if args.exact {
         code.corpus.search_exact(&text, &filter, limit)?
     } else {
         let query = code.corpus.query(&text)?;
-        code.corpus.search(&query, &manager.embedder().embed_query(&query.text)?, &filter, limit)?
+        if code.n_without_vectors > 0 {
+            let n = count(code.n_without_vectors, "chunk");
+            warnings.push(format!(
+                "{n} of {} can be found by words alone until `cortex index` has had the vectors made",
+                code.corpus.chunks().len()
+            ));
+        }
+        let vector = manager.embedder().embed_query(&query.text).unwrap_or_else(|e| {
+            warnings.push(format!("the question has no vector, so this is found by words alone: {e}"));
+            Vec::new()
+        });
+        code.corpus.search(&query, &vector, &filter, limit)?
     };
     let context = args.context.unwrap_or(project.config.context);
     if args.json {
-        render::json(&Reply::new(&text, code, &results, args.explain, context))?;
+        render::json(&Reply::new(&text, code, &results, args.explain, context, &warnings))?;
     } else {
-        for warning in &code.warnings {
+        for warning in &warnings {
             eprintln!("warning: {warning}");
         }
         for note in &results.notes {
@@ -246,7 +258,7 @@ struct Part {
 }
 
 impl<'a> Reply<'a> {
-    fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize) -> Self {
+    fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize, warnings: &'a [String]) -> Self {
         let row = |hit: &'a Hit| Row {
             file_path: &hit.path,
             chunk: Span::new(&hit.chunk),
@@ -265,7 +277,7 @@ impl<'a> Reply<'a> {
             n_chunks: code.corpus.chunks().len(),
             total: results.total,
             results: results.hits.iter().map(row).collect(),
-            warnings: &code.warnings,
+            warnings,
             notes: &results.notes,
         }
     }

@@ -41,6 +41,10 @@ struct Status {
     n_files: usize,
     n_chunks: usize,
     chunks: BTreeMap<&'static str, usize>,
+    /// What makes the vectors.
+    embedder: String,
+    /// Vectors that it is yet to make.
+    vectors_pending: usize,
     languages: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
     skipped_files: BTreeMap<String, String>,
@@ -67,6 +71,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
+        embedder: project.embedder().id().to_string(),
+        vectors_pending: project.n_without_vectors(&chunks),
         languages,
         skipped: table.n_skipped(),
         skipped_files,
@@ -98,6 +104,8 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     }
     let list = |m: &mut dyn Iterator<Item = (String, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
     line(&format!("chunks      {} ({})", s.n_chunks, list(&mut s.chunks.iter().map(|(k, n)| (k.to_string(), *n)))))?;
+    let pending = if s.vectors_pending > 0 { format!(", {} to be made", s.vectors_pending) } else { String::new() };
+    line(&format!("vectors     by {}{pending}", s.embedder))?;
     let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.clone(), *n)).collect();
     languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     line(&format!("files       {} ({})", s.n_files, list(&mut languages.into_iter())))?;

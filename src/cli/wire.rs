@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::chunk::{Cancel, Loaded};
+use crate::chunk::{Cancel, ChunkSet, Loaded};
 use crate::config::{self, Config};
-use crate::embed::{Embedder, StaticModel};
+use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
@@ -50,7 +50,11 @@ impl Project {
             exclude: config.exclude.clone(),
             exclude_patterns: config.exclude_patterns.clone(),
         };
-        Ok(Self { layout, config, walk, embedder: StaticModel::bundled() })
+        let embedder: Arc<dyn Embedder> = match &config.remote_model {
+            Some(model) => Arc::new(HttpEmbedder::new(model)),
+            None => StaticModel::bundled(),
+        };
+        Ok(Self { layout, config, walk, embedder })
     }
 
     /// An indexer that waits so long for another process that indexes.
@@ -67,20 +71,39 @@ impl Project {
         ChunkFiles::new(self.layout.clone(), self.embedder.id(), self.embedder.dimensions())
     }
 
-    /// Runs the indexer, with a progress bar on a terminal.
+    /// Runs the indexer, with a progress bar on a terminal. An embedder that takes its time is not asked.
     pub(super) fn index(&self, mode: Mode, quiet: bool, lock_wait: Duration) -> Result<Summary> {
-        let bar = if quiet { indicatif::ProgressBar::hidden() } else { indicatif::ProgressBar::new(0) };
-        bar.set_style(
-            indicatif::ProgressStyle::with_template("indexing {wide_bar} {pos}/{len} files {elapsed}")
-                .unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()),
-        );
-        let report = |p: Progress| {
-            bar.set_length(p.total as u64);
-            bar.set_position(p.done as u64);
-        };
-        let summary = self.indexer(lock_wait).run(mode, &Scope::All, &report);
-        bar.finish_and_clear();
+        let bar = Bar::new("indexing {wide_bar} {pos}/{len} files {elapsed}", quiet);
+        let summary = self.indexer(lock_wait).run(mode, &Scope::All, &|p| bar.show(p));
         summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))
+    }
+
+    /// Has an embedder that takes its time make the vectors that are lacking, however long that takes. Returns how many were
+    /// made; `None`: another process is at it.
+    pub(super) fn embed(&self, quiet: bool) -> Result<Option<usize>> {
+        if self.embedder.is_immediate() {
+            return Ok(Some(0));
+        }
+        self.warn_of_plain_text();
+        let bar = Bar::new("vectors {wide_bar} {pos}/{len} chunks {elapsed}", quiet);
+        let made = self.indexer(LONG_WAIT).embed_rest(&|p| bar.show(p));
+        made.context("the files are indexed, but vectors are lacking, so some results are found by words alone")
+    }
+
+    /// What makes the vectors.
+    pub(super) fn embedder(&self) -> &dyn Embedder {
+        &*self.embedder
+    }
+
+    /// How many passages wait for an embedder that takes its time.
+    pub(super) fn n_without_vectors(&self, chunks: &ChunkSet) -> usize {
+        if self.embedder.is_immediate() { 0 } else { self.indexer(SHORT_WAIT).without_vectors(chunks).len() }
+    }
+
+    fn warn_of_plain_text(&self) {
+        if let Some(model) = self.config.remote_model.as_ref().filter(|m| m.is_plain && !m.is_local) {
+            tracing::warn!("what is indexed and what is asked goes to {} unencrypted: rather let it answer https", model.url);
+        }
     }
 
     /// Whether a server should keep the index up to date by itself: in a git repository, and where there is an index.
@@ -92,6 +115,7 @@ impl Project {
     /// Everything that serves this project, started: it loads, watches and, if it is to `follow` the tree, indexes in the
     /// background. `changed` is called, on any thread, when there could be something new to tell.
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
+        self.warn_of_plain_text();
         let manager = Arc::new(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?);
         let created = if follow { self.layout.create() } else { Ok(()) };
         if let Err(e) = &created {
@@ -143,5 +167,27 @@ impl Project {
         let manager = ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?;
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
+    }
+}
+
+/// A progress bar, on a terminal.
+struct Bar(indicatif::ProgressBar);
+
+impl Bar {
+    fn new(template: &str, quiet: bool) -> Self {
+        let bar = if quiet { indicatif::ProgressBar::hidden() } else { indicatif::ProgressBar::new(0) };
+        let style = indicatif::ProgressStyle::with_template(template);
+        Self(bar.with_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar())))
+    }
+
+    fn show(&self, p: Progress) {
+        self.0.set_length(p.total as u64);
+        self.0.set_position(p.done as u64);
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }

@@ -1,9 +1,11 @@
-//! Text → vectors: the [`Embedder`] trait, the bundled static model, and [`passage()`], the one place that says what of a
-//! chunk is embedded.
+//! Text → vectors: the [`Embedder`] trait, the bundled static model, a model behind a server, and [`passage()`], the one
+//! place that says what of a chunk is embedded.
 
+mod http;
 mod passage;
 mod static_model;
 
+pub use http::HttpEmbedder;
 pub use passage::{Passage, passage};
 pub use static_model::StaticModel;
 
@@ -33,6 +35,16 @@ pub trait Embedder: Send + Sync {
     /// # Errors
     /// When the model cannot be asked (a remote one).
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError>;
+}
+
+/// Makes the length 1; leaves zero as it is.
+fn normalise(vector: &mut [f32]) {
+    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
+    if norm > 0.0 {
+        for x in vector {
+            *x /= norm;
+        }
+    }
 }
 
 /// Why there is no vector.

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rayon::prelude::*;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
-use super::{EmbedError, Embedder, Passage};
+use super::{EmbedError, Embedder, Passage, normalise};
 
 static BYTES: &[u8] = include_bytes!("model/cortex-static-256.bin");
 const ID: &str = "cortex-static-256";
@@ -139,15 +139,6 @@ impl Embedder for StaticModel {
 
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
         Ok(self.encode(query))
-    }
-}
-
-fn normalise(vector: &mut [f32]) {
-    let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
-    if norm > 0.0 {
-        for x in vector {
-            *x /= norm;
-        }
     }
 }
 

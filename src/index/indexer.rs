@@ -1,6 +1,6 @@
 //! One index run: plan, parse in batches, embed, merge with the old chunk files, publish.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use rayon::prelude::*;
 use super::chunker::{chunk_file, chunk_lines};
 use super::plan::{Action, Plan, sha256, trusted_before};
 use super::report::{Progress, Summary};
-use crate::chunk::{Cancel, Chunk, ChunkType, Quantized};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions};
 use crate::store::{
-    self, Announcement, ChunkLines, ChunkWriter, Header, Layout, LockError, Manifest, SourceEntry, SourceTable, VectorCache, VectorWriter,
-    WriteLock,
+    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, SourceEntry,
+    SourceTable, VectorCache, VectorWriter, WriteLock,
 };
 use crate::syntax;
 
 /// Source that is parsed at once; bounds the memory of a run.
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
-/// Texts that are given to a slow embedder at once.
-const EMBED_BATCH: usize = 64;
+/// Texts whose vectors are made before they are written, by an embedder that takes its time.
+const EMBED_BATCH: usize = 16;
 /// Raised when the same source would give other chunks.
 const CHUNKER_VERSION: u32 = 1;
 
@@ -48,6 +48,8 @@ pub enum IndexError {
     Write(#[source] io::Error),
     #[error(transparent)]
     Embed(#[from] EmbedError),
+    #[error(transparent)]
+    Load(#[from] LoadError),
     #[error("{}: these chunk files were written by another program and stay as they are; `cortex index --full` replaces them", path.display())]
     Foreign { path: PathBuf },
     #[error("the index run was cancelled")]
@@ -199,6 +201,7 @@ impl Indexer {
         table.manifest = Some(manifest);
         table.write(&self.layout)?;
         self.compact_vectors(&lock, summary.n_chunks())?;
+        store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
         summary.skipped_files.sort();
         summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
         Ok(summary)
@@ -253,7 +256,7 @@ impl Indexer {
             embedder: &*self.embedder,
             cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
             writer: VectorWriter::append(&self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
-            done: std::collections::HashSet::new(),
+            done: HashSet::new(),
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
         let done = AtomicUsize::new(0);
@@ -341,43 +344,48 @@ impl Indexer {
         Parsed { entry, chunks }
     }
 
-    /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time; `told` is called when there are
-    /// new ones. The lock is held only while a batch is written. Returns how many were made.
+    /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time, of whatever chunk files are
+    /// there; `progress` is called when there are new ones. The write lock is held only while a batch is written. Returns how many were made;
+    /// `None`: another process is at it.
     ///
     /// # Errors
-    /// When the embedder fails, the cache cannot be written, or the run is cancelled. What was made until then is kept.
-    pub fn embed_rest(&self, told: &dyn Fn()) -> Result<usize, IndexError> {
+    /// When the chunk files cannot be read, the embedder fails, the cache cannot be written, or the run is cancelled. What was
+    /// made until then is kept.
+    pub fn embed_rest(&self, progress: &dyn Fn(Progress)) -> Result<Option<usize>, IndexError> {
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
-        let mut n_made = 0;
-        for t in ChunkType::ALL {
-            let mut lines = ChunkLines::open(&self.layout, t)?;
-            loop {
-                let cache = VectorCache::read(&self.layout, id, dimensions);
-                let mut missing: Vec<Chunk> = Vec::new();
-                while missing.len() < EMBED_BATCH
-                    && let Some(line) = lines.next_line()?
-                {
-                    let chunk = Chunk::from_json(line, t).ok();
-                    missing.extend(chunk.filter(|c| c.embedding.is_none() && !cache.contains(passage(c).key())));
-                }
-                if missing.is_empty() {
-                    break;
-                }
-                if self.cancel.load(Ordering::Relaxed) {
-                    return Err(IndexError::Cancelled);
-                }
-                let passages: Vec<_> = missing.iter().map(passage).collect();
-                let vectors = self.embedder.embed_passages(&passages)?;
-                let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
-                let mut writer = VectorWriter::append(&self.layout, &lock, id, dimensions)?;
-                for (passage, vector) in passages.iter().zip(&vectors) {
-                    writer.put(passage.key(), &Quantized::new(vector))?;
-                }
-                n_made += writer.finish()?;
-                told();
+        let Some(_alone) = EmbedLock::try_acquire(&self.layout)? else { return Ok(None) };
+        let set = ChunkFiles::new(self.layout.clone(), id, dimensions).load(&self.cancel)?.set;
+        let missing = self.without_vectors(&set);
+        drop(set);
+        let (mut done, total) = (0, missing.len());
+        for batch in missing.chunks(EMBED_BATCH) {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(IndexError::Cancelled);
             }
+            let passages: Vec<_> = batch.iter().map(|c| passage(c)).collect();
+            let vectors = self.embedder.embed_passages(&passages)?;
+            let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
+            self.layout.create()?;
+            let mut writer = VectorWriter::append(&self.layout, &lock, id, dimensions)?;
+            for (passage, vector) in passages.iter().zip(&vectors) {
+                writer.put(passage.key(), &Quantized::new(vector))?;
+            }
+            done += writer.finish()?;
+            progress(Progress { done, total });
         }
-        Ok(n_made)
+        Ok(Some(done))
+    }
+
+    /// The chunks of a set whose vectors are yet to be made, one for each passage.
+    #[must_use]
+    pub fn without_vectors(&self, set: &ChunkSet) -> Vec<Arc<Chunk>> {
+        let cache = VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions());
+        let mut seen = HashSet::new();
+        let mut is_missing = |c: &Chunk| {
+            let key = passage(c).key();
+            c.embedding.is_none() && !cache.contains(key) && seen.insert(key)
+        };
+        set.all().iter().filter(|c| is_missing(c)).cloned().collect()
     }
 
     /// Rewrites the vector cache when most of it belongs to texts that are gone.
@@ -389,7 +397,7 @@ impl Indexer {
         }
         let cache = VectorCache::read(&self.layout, id, dimensions);
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
-        let mut done = std::collections::HashSet::new();
+        let mut done = HashSet::new();
         for t in ChunkType::ALL {
             let mut lines = ChunkLines::open(&self.layout, t)?;
             while let Some(line) = lines.next_line()? {
@@ -506,7 +514,7 @@ struct EmbedStep<'a> {
     embedder: &'a dyn Embedder,
     cache: VectorCache,
     writer: VectorWriter,
-    done: std::collections::HashSet<store::VectorKey>,
+    done: HashSet<store::VectorKey>,
 }
 
 impl EmbedStep<'_> {

@@ -31,6 +31,8 @@ const RESCAN_SHARE: u32 = 50;
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
+/// How often it is looked whether another process has made the vectors.
+const ELSEWHERE: Duration = Duration::from_secs(5);
 /// Until it is asked for.
 const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
 
@@ -173,14 +175,31 @@ impl Drop for IndexingService {
 fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told) + Send + Sync>) -> io::Result<Worker> {
     let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
-        let result = indexer.embed_rest(&|| told(Told::Written));
-        locked(&shared.status).embed_error = result.as_ref().err().map(|e| chain(e));
-        told(Told::Progress);
-        if result.is_err() {
-            return backoff.failed();
+        let result = indexer.embed_rest(&|_| told(Told::Written));
+        if matches!(result, Err(IndexError::Cancelled)) {
+            return NEVER;
         }
-        backoff.reset();
-        NEVER
+        let error = result.as_ref().err().map(|e| chain(e));
+        let before = mem::replace(&mut locked(&shared.status).embed_error, error.clone());
+        if let Some(e) = error.filter(|e| before.as_ref() != Some(e)) {
+            tracing::warn!("vectors are not made, and it is tried again: {e}");
+        }
+        match result {
+            Ok(Some(_)) => {
+                told(Told::Progress);
+                backoff.reset();
+                NEVER
+            }
+            Ok(None) => {
+                // What the other process has made is taken in; it may end before it is done.
+                told(Told::Written);
+                ELSEWHERE
+            }
+            Err(_) => {
+                told(Told::Progress);
+                backoff.failed()
+            }
+        }
     })
 }
 
@@ -299,11 +318,12 @@ impl Job {
             if look.is_stale {
                 self.index(&scope)?;
             }
-            let Some(leader) = &mut self.leader else { return Ok(()) };
-            // Without new chunks only the looks at everything ask: a dead process may have left some without vectors.
-            if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || scope == Scope::All) {
+            // Who wrote chunks has their vectors made. Without new ones only the leader's looks at everything ask: a dead process may
+            // have left some without.
+            if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || (self.leader.is_some() && scope == Scope::All)) {
                 embedding.now();
             }
+            let Some(leader) = &mut self.leader else { return Ok(()) };
             if scope == Scope::All {
                 let at_least = if leader.watcher.is_some() { RESCAN } else { POLL };
                 leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);

@@ -96,7 +96,13 @@ impl File {
                 };
                 let weak = name.prototype || name.kind == "impl";
                 let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
-                file.definitions.push(Definition { name: key(simple), worth, is_top_type: is_type && name.depth <= 1, can_own: !weak && by_kind > 0.5 && simple.len() >= MIN_MENTION, slot });
+                file.definitions.push(Definition {
+                    name: key(simple),
+                    worth,
+                    is_top_type: is_type && name.depth <= 1,
+                    can_own: !weak && by_kind > 0.5 && simple.len() >= MIN_MENTION,
+                    slot,
+                });
                 if is_type && name.depth <= 2 {
                     extend(&mut file.types, canonical_parts(simple, analyzer));
                 }

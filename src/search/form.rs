@@ -68,14 +68,22 @@ mod tests {
 
     #[test]
     fn questions_and_names_are_topics() {
-        for q in ["how does the server handle a lost connection", "retry with backoff", "ChunkManager", "session cookie signing", "is it cached?"] {
+        for q in [
+            "how does the server handle a lost connection",
+            "retry with backoff",
+            "ChunkManager",
+            "session cookie signing",
+            "is it cached?",
+        ] {
             assert_eq!(Form::of(q), Form::Topic, "{q}");
         }
     }
 
     #[test]
     fn sentences_are_statements() {
-        for q in ["returns the number of bytes that were written", "fix crash on empty list", "The cache is cleared when the limit is reached"] {
+        for q in
+            ["returns the number of bytes that were written", "fix crash on empty list", "The cache is cleared when the limit is reached"]
+        {
             assert_eq!(Form::of(q), Form::Statement, "{q}");
         }
     }

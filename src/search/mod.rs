@@ -27,7 +27,7 @@ pub use corpus::{Corpus, CorpusBuilder, SearchError, VectorSource};
 pub use filter::Filter;
 pub use form::Form;
 pub use query::Query;
-pub use rank::{Hit, FEATURES, Feature, Results, Term};
+pub use rank::{FEATURES, Feature, Hit, Results, Term};
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;

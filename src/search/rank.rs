@@ -130,7 +130,9 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
         .into_iter()
         .filter_map(|(at, mut slots)| {
             slots.sort_by(|a, b| {
-                ranking.lexical.fields[*b as usize].total_cmp(&ranking.lexical.fields[*a as usize]).then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
+                ranking.lexical.fields[*b as usize]
+                    .total_cmp(&ranking.lexical.fields[*a as usize])
+                    .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
             let value = ranking.lexical.fields[slots[0] as usize];
             let mut chunks = slots.iter().filter_map(|s| corpus.chunk(*s).cloned());

@@ -9,6 +9,9 @@ use crate::chunk::ChunkType;
 /// Name of the folder that holds everything that Cortex writes.
 const DOT_CORTEX: &str = ".cortex";
 
+/// How the names of vector files begin.
+const VECTORS: &str = "vectors-";
+
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history.
 const GITIGNORE: &str = "# Derived by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/*.lock\n/server.json\n/.gitignore\n";
 
@@ -127,7 +130,13 @@ impl Layout {
     #[must_use]
     pub fn vectors(&self, embedder_id: &str) -> PathBuf {
         let safe: String = embedder_id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
-        self.cache_dir().join(format!("vectors-{safe}.bin"))
+        self.cache_dir().join(format!("{VECTORS}{safe}.bin"))
+    }
+
+    /// The vector files of all embedders that ever were in use here.
+    pub(super) fn all_vectors(&self) -> Vec<PathBuf> {
+        let entries = fs::read_dir(self.cache_dir()).into_iter().flatten().flatten();
+        entries.filter(|e| e.file_name().to_string_lossy().starts_with(VECTORS)).map(|e| e.path()).collect()
     }
 
     /// The lock that every writer of chunk files takes.
@@ -140,6 +149,12 @@ impl Layout {
     #[must_use]
     pub fn leader_lock(&self) -> PathBuf {
         self.dot_cortex().join("leader.lock")
+    }
+
+    /// The lock of the process that has vectors made.
+    #[must_use]
+    pub fn embed_lock(&self) -> PathBuf {
+        self.dot_cortex().join("embed.lock")
     }
 
     /// How far the index run is that is under way.

@@ -21,6 +21,12 @@ pub struct LeaderLock {
     file: File,
 }
 
+/// Held by the one process that has vectors made of an embedder that takes its time, so that no text is sent twice.
+#[derive(Debug)]
+pub struct EmbedLock {
+    _file: File,
+}
+
 /// Why the lock was not had.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
@@ -86,6 +92,18 @@ impl LeaderLock {
     #[must_use]
     pub fn is_held(layout: &Layout) -> bool {
         is_held(&layout.leader_lock())
+    }
+}
+
+impl EmbedLock {
+    /// Takes the lock; `None` when another process makes vectors.
+    ///
+    /// # Errors
+    /// When the lock file cannot be opened.
+    pub fn try_acquire(layout: &Layout) -> Result<Option<Self>, LockError> {
+        let path = layout.embed_lock();
+        let file = open(layout, &path)?;
+        Ok(has_locked(&file, &path)?.then_some(Self { _file: file }))
     }
 }
 

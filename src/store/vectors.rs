@@ -6,6 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -145,6 +146,21 @@ fn header(dimensions: usize) -> [u8; HEADER] {
 fn checksum(key: &[u8], body: &[u8]) -> [u8; 4] {
     let [a, b, c, d, ..] = (xxh3_64(body) ^ xxh3_64(key)).to_le_bytes();
     [a, b, c, d]
+}
+
+/// How long vectors stay that their embedder no longer adds to: whoever tries another one can go back without making them
+/// anew.
+const KEEP_UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// Removes the vectors of other embedders than this one, when they have not been written for a month.
+pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {
+    let own = layout.vectors(embedder_id);
+    let is_old =
+        |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > KEEP_UNUSED));
+    for path in layout.all_vectors().iter().filter(|path| **path != own && is_old(path)) {
+        // It is in nobody's way: the next run tries again.
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// Appends vectors to the cache of one embedder.

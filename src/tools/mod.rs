@@ -27,7 +27,6 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::chunk::Cancel;
-use crate::embed::EmbedError;
 use crate::search::SearchError;
 
 /// A tool as a transport sees it.
@@ -101,12 +100,6 @@ impl From<SearchError> for ToolError {
     }
 }
 
-impl From<EmbedError> for ToolError {
-    fn from(e: EmbedError) -> Self {
-        Self::Failed(format!("the query has no vector: {e}; mode exact needs none"))
-    }
-}
-
 /// The arguments of a tool, and with them the tool.
 trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
@@ -173,6 +166,9 @@ trait Reply: Serialize + JsonSchema {
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {
             freshness.push(format!("{} pending", count(index.pending, "file")));
+        }
+        if index.vectors_pending > 0 {
+            freshness.push(format!("{} pending", count(index.vectors_pending, "vector")));
         }
         let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
         lines.extend(self.lines());

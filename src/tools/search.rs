@@ -98,11 +98,16 @@ plain question works as well as an identifier. Use it first, before reading file
         let snapshot = taken.snapshot.clone();
         let corpus = &snapshot.code().corpus;
         let query = corpus.query(&self.query)?;
-        let embed = || asked.context.manager.embedder().embed_query(&query.text);
         let start = Instant::now();
+        let vector = if self.mode == Mode::Exact { Ok(Vec::new()) } else { asked.context.manager.embedder().embed_query(&query.text) };
+        let by_words = vector.is_err();
+        let vector = vector.unwrap_or_else(|e| {
+            taken.warnings.push(format!("the query has no vector, so this is found by words alone: {e}"));
+            Vec::new()
+        });
         let results = match self.mode {
-            Mode::Hybrid => corpus.search(&query, &embed()?, &filter, page.n_wanted())?,
-            Mode::Semantic => corpus.search_by_meaning(&embed()?, &filter, page.n_wanted())?,
+            Mode::Semantic if !by_words => corpus.search_by_meaning(&vector, &filter, page.n_wanted())?,
+            Mode::Hybrid | Mode::Semantic => corpus.search(&query, &vector, &filter, page.n_wanted())?,
             Mode::Exact => search_exact(&mut taken, &self.query, &filter, page.n_wanted())?,
         };
         taken.warnings.extend(results.notes.iter().cloned());

@@ -14,6 +14,7 @@ mod incremental;
 mod index;
 mod project;
 mod regressions;
+mod remote_model;
 mod search;
 mod search_output;
 mod serve;

@@ -1,0 +1,382 @@
+//! A model behind an OpenAI-compatible server: `POST {url}/v1/embeddings`, as Ollama, LM Studio, llama.cpp and TEI answer it.
+//!
+//! A search must not suffer from a server that is down or slow: it waits for its vector no longer than it was set to, and
+//! after a failure nobody asks for some seconds. The request itself goes on when nobody waits for it any more: Ollama stops
+//! loading a model when its client hangs up, so that a model that takes longer to load than a search waits would never be
+//! there.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use ureq::Agent;
+use ureq::tls::{RootCerts, TlsConfig};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{EmbedError, Embedder, Passage, normalise};
+use crate::config::RemoteModel;
+
+/// Passages in one request.
+const BATCH: usize = 16;
+/// How long a request may take: a large model on a small machine needs many seconds for a passage.
+const REQUEST: Duration = Duration::from_secs(300);
+/// How long a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+/// How long after a failure no question is sent.
+const PAUSE: Duration = Duration::from_secs(10);
+/// How long after a question that is not answered in time, unless its answer comes before.
+const LONG_PAUSE: Duration = Duration::from_secs(60);
+/// Questions whose vectors are kept: the next page of results asks the same again.
+const QUESTIONS: usize = 64;
+/// Bytes of one input: about as many tokens as Ollama takes unless told otherwise. (Chunks of ours are smaller.)
+const MAX_INPUT: usize = 8000;
+/// An input that is refused is cut in half until it is shorter than this.
+const MIN_INPUT: usize = 400;
+/// Bytes of one answer.
+const MAX_ANSWER: u64 = 64 << 20;
+/// What of a server's own words is repeated.
+const MAX_QUOTE: usize = 200;
+/// Raised when the same passage would be sent as another text.
+const FORMAT: u32 = 1;
+
+/// Vectors from a server.
+pub struct HttpEmbedder {
+    id: String,
+    query_prefix: String,
+    passage_prefix: String,
+    timeout: Duration,
+    server: Arc<Server>,
+}
+
+/// What a request needs, also one that nobody waits for any more.
+struct Server {
+    endpoint: String,
+    agent: Agent,
+    model: String,
+    dimensions: usize,
+    token: Option<String>,
+    state: Mutex<State>,
+}
+
+/// What was learnt from asking.
+#[derive(Default)]
+struct State {
+    /// Until when nobody asks, and why.
+    down: Option<(Instant, String)>,
+    /// Questions and their vectors, the oldest first.
+    known: VecDeque<(String, Vec<f32>)>,
+}
+
+/// Why a request gave nothing.
+struct Failure {
+    message: String,
+    /// The server answered, and did not like this input.
+    is_refusal: bool,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: usize,
+    embedding: Vec<f32>,
+}
+
+impl HttpEmbedder {
+    /// Nothing is asked yet.
+    #[must_use]
+    pub fn new(model: &RemoteModel) -> Self {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            // Code goes to the address that was given, and to no other.
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            .timeout_connect(Some(CONNECT))
+            .timeout_global(Some(REQUEST))
+            // Those of the system: an organisation's own authority is among them.
+            .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build());
+        if model.is_local {
+            config = config.proxy(None);
+        }
+        let server = Server {
+            endpoint: format!("{}/v1/embeddings", model.url),
+            agent: config.build().into(),
+            model: model.model.clone(),
+            dimensions: model.dimensions,
+            token: model.token.clone(),
+            state: Mutex::default(),
+        };
+        Self {
+            id: id(model),
+            query_prefix: model.query_prefix.clone(),
+            passage_prefix: model.passage_prefix.clone(),
+            timeout: model.timeout,
+            server: Arc::new(server),
+        }
+    }
+
+    fn too_late(&self) -> String {
+        format!("no answer within {} ms (embed.timeout_ms); its model may be loading", self.timeout.as_millis())
+    }
+}
+
+/// Names everything that a passage's vector depends on, in characters that a file name may have. (The prefix of questions
+/// is not among it: they are not stored.)
+fn id(model: &RemoteModel) -> String {
+    let RemoteModel { model, authority, dimensions, passage_prefix, .. } = model;
+    let all = xxh3_64(format!("{FORMAT}\0{model}\0{authority}\0{dimensions}\0{passage_prefix}").as_bytes());
+    let safe = |text: &str| -> String {
+        let name = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' });
+        name.take(60).collect()
+    };
+    format!("{}_{}_{dimensions}_{all:016x}", safe(model), safe(authority))
+}
+
+impl Embedder for HttpEmbedder {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn dimensions(&self) -> usize {
+        self.server.dimensions
+    }
+
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        let text = |p: &Passage| cut(&format!("{}{}\n{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string();
+        let mut vectors = Vec::with_capacity(passages.len());
+        for batch in passages.chunks(BATCH) {
+            let texts: Vec<String> = batch.iter().map(text).collect();
+            vectors.extend(self.server.embed(&texts).map_err(|e| self.server.error(e.message))?);
+        }
+        Ok(vectors)
+    }
+
+    fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
+        let text = cut(&format!("{}{query}", self.query_prefix), MAX_INPUT).to_string();
+        {
+            let mut state = self.server.state();
+            if let Some((_, vector)) = state.known.iter().find(|(known, _)| *known == text) {
+                return Ok(vector.clone());
+            }
+            match &state.down {
+                Some((until, why)) if Instant::now() < *until => return Err(self.server.error(why.clone())),
+                _ => state.down = None,
+            }
+        }
+        let (answer, answered) = mpsc::sync_channel(1);
+        let server = self.server.clone();
+        let ask = move || {
+            let result = server.ask(&[&text]).map(|mut vectors| vectors.swap_remove(0));
+            let mut state = server.state();
+            state.learn(text, &result);
+            // Under the lock, so that who gives up waiting sees this answer or is before it. Nobody may wait any more.
+            let _ = answer.send(result);
+            drop(state);
+        };
+        let thread = thread::Builder::new().name("question".into()).spawn(ask);
+        thread.map_err(|e| self.server.error(format!("it cannot be asked: {e}")))?;
+        let result = answered.recv_timeout(self.timeout).or_else(|_| {
+            let mut state = self.server.state();
+            answered.try_recv().inspect_err(|_| {
+                // One that is late is no reason to send more: its answer ends the pause.
+                state.down = Some((Instant::now() + LONG_PAUSE, self.too_late()));
+            })
+        });
+        match result {
+            Ok(result) => result.map_err(|e| self.server.error(e.message)),
+            Err(_) => Err(self.server.error(self.too_late())),
+        }
+    }
+}
+
+impl State {
+    fn learn(&mut self, text: String, result: &Result<Vec<f32>, Failure>) {
+        match result {
+            Ok(vector) => {
+                self.down = None;
+                self.known.truncate(QUESTIONS - 1);
+                self.known.push_front((text, vector.clone()));
+            }
+            Err(e) => self.down = Some((Instant::now() + PAUSE, e.message.clone())),
+        }
+    }
+}
+
+impl Server {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No panic leaves it half changed.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, message: String) -> EmbedError {
+        EmbedError { embedder: self.endpoint.clone(), message }
+    }
+
+    /// One vector for each text. One text that a server does not take (too long for its model, or its own fault) must not keep
+    /// all others from their vectors: it is cut until it is taken, or goes without.
+    fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
+        let all: Vec<&str> = texts.iter().map(String::as_str).collect();
+        match self.ask(&all) {
+            Err(e) if e.is_refusal => {
+                // Does it take any text at all?
+                self.ask(&["text"]).map_err(|_| e)?;
+                all.into_iter().map(|text| self.embed_part(text)).collect()
+            }
+            result => result,
+        }
+    }
+
+    /// The vector of as much of a text, from its start, as the server takes; all zero when it takes nothing of it.
+    fn embed_part(&self, text: &str) -> Result<Vec<f32>, Failure> {
+        let mut part = text;
+        loop {
+            match self.ask(&[part]) {
+                Ok(mut vectors) => return Ok(vectors.swap_remove(0)),
+                Err(e) if e.is_refusal && part.len() < MIN_INPUT => {
+                    let start = part.lines().next().unwrap_or_default();
+                    tracing::warn!("{}: `{start} …` goes without a vector: {}", self.endpoint, e.message);
+                    return Ok(vec![0.0; self.dimensions]);
+                }
+                Err(e) if e.is_refusal => part = cut(part, part.len() / 2),
+                Err(e) => return Err(e),
+            }
+        }
+    }
+
+    /// One request: the texts as they are.
+    fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
+        let mut request = self.agent.post(&self.endpoint).header("content-type", "application/json");
+        if let Some(token) = &self.token {
+            request = request.header("authorization", format!("Bearer {token}"));
+        }
+        let failure = |message| Failure { message, is_refusal: false };
+        let unreachable = |e: ureq::Error| failure(format!("{e}; does the server run, and is embed.url right?"));
+        let body = json!({ "model": self.model, "input": texts }).to_string();
+        let mut response = request.send(body).map_err(unreachable)?;
+        let status = response.status().as_u16();
+        let answer = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string().map_err(unreachable)?;
+        if status != 200 {
+            let remedy = match status {
+                401 | 403 => "; is embed.token right?",
+                404 => "; does the server have the model embed.model?",
+                300..=399 => "; a redirect is not followed: is embed.url right?",
+                _ => "",
+            };
+            let message = format!("the server answered {status}: {}{remedy}", quote(&answer));
+            return Err(Failure { message, is_refusal: matches!(status, 400 | 413 | 422 | 500) });
+        }
+        let Answer { data } = serde_json::from_str(&answer).map_err(|e| {
+            failure(format!("the answer holds no embeddings ({e}): {}; is embed.url an OpenAI-compatible server?", quote(&answer)))
+        })?;
+        self.in_order(data, texts.len()).map_err(failure)
+    }
+
+    /// The vectors in the order of their texts, checked and normalised; or what is wrong with them.
+    fn in_order(&self, items: Vec<Item>, n: usize) -> Result<Vec<Vec<f32>>, String> {
+        let mut vectors = vec![Vec::new(); n];
+        for Item { index, mut embedding } in items {
+            if embedding.len() != self.dimensions {
+                let got = embedding.len();
+                return Err(format!(
+                    "{} gives vectors of {got} numbers: set embed.dimensions = {got} (it is {})",
+                    self.model, self.dimensions
+                ));
+            }
+            if !embedding.iter().all(|x| x.is_finite()) {
+                return Err(format!("{} gave a vector with a number that is not finite", self.model));
+            }
+            normalise(&mut embedding);
+            let place = vectors.get_mut(index).ok_or_else(|| format!("the answer has a vector for text {index} of {n}"))?;
+            *place = embedding;
+        }
+        match vectors.iter().filter(|v| v.is_empty()).count() {
+            0 => Ok(vectors),
+            missing => Err(format!("the answer lacks the vectors of {missing} of {n} texts; is embed.url an OpenAI-compatible server?")),
+        }
+    }
+}
+
+/// The text up to so many bytes.
+fn cut(text: &str, max: usize) -> &str {
+    let end = (0..=max.min(text.len())).rev().find(|i| text.is_char_boundary(*i));
+    &text[..end.unwrap_or(0)]
+}
+
+/// What a server said, on one line: its error message, else the beginning of its answer.
+fn quote(answer: &str) -> String {
+    let json: Value = serde_json::from_str(answer).unwrap_or_default();
+    let said = json["error"]["message"].as_str().or(json["error"].as_str()).map_or(Cow::Borrowed(answer), |said| Cow::Owned(said.into()));
+    let line: Vec<&str> = said.split_whitespace().collect();
+    format!("`{}`", cut(&line.join(" "), MAX_QUOTE).replace(char::is_control, "·"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn model() -> RemoteModel {
+        RemoteModel {
+            url: "http://localhost:1".into(),
+            authority: "localhost:1".into(),
+            is_local: true,
+            is_plain: true,
+            model: "hf.co/a/b:Q4".into(),
+            dimensions: 2,
+            token: None,
+            query_prefix: String::new(),
+            passage_prefix: String::new(),
+            timeout: Duration::from_secs(2),
+        }
+    }
+
+    #[test]
+    fn the_id_names_what_a_vector_depends_on() {
+        let own = id(&model());
+        assert!(own.starts_with("hf.co-a-b-Q4_localhost-1_2_"), "{own}");
+        for other in [
+            RemoteModel { model: "hf.co/a/b-Q4".into(), ..model() },
+            RemoteModel { authority: "localhost-1".into(), ..model() },
+            RemoteModel { dimensions: 3, ..model() },
+            RemoteModel { passage_prefix: "passage: ".into(), ..model() },
+        ] {
+            assert_ne!(id(&other), own, "{other:?}");
+        }
+        assert_eq!(id(&RemoteModel { query_prefix: "query: ".into(), ..model() }), own);
+    }
+
+    #[test]
+    fn vectors_are_ordered_and_checked() {
+        let server = HttpEmbedder::new(&model()).server;
+        let item = |index, x: f32, y: f32| Item { index, embedding: vec![x, y] };
+        let ordered = server.in_order(vec![item(1, 0.0, 5.0), item(0, 3.0, 4.0)], 2).unwrap();
+        assert_eq!(ordered, [[0.6, 0.8], [0.0, 1.0]]);
+        for (items, what) in [
+            (vec![Item { index: 0, embedding: vec![1.0; 3] }], "set embed.dimensions = 3"),
+            (vec![item(0, f32::INFINITY, 0.0)], "not finite"),
+            (vec![item(1, 1.0, 0.0)], "text 1 of 1"),
+            (vec![], "lacks the vectors of 1 of 1 texts"),
+        ] {
+            let e = server.in_order(items, 1).unwrap_err();
+            assert!(e.contains(what), "{e}");
+        }
+    }
+
+    #[test]
+    fn what_a_server_says_is_quoted_short_and_plain() {
+        assert_eq!(quote(r#"{"error":{"message":"too\nlong"}}"#), "`too long`");
+        assert_eq!(quote(r#"{"error":"no such model"}"#), "`no such model`");
+        assert_eq!(quote("<html>\u{1b}[31m"), "`<html>·[31m`");
+        assert_eq!(quote(&"ä".repeat(MAX_QUOTE)).chars().count(), MAX_QUOTE / 2 + 2);
+    }
+}

@@ -1,0 +1,435 @@
+//! Vectors from a server. The model is mocked, since a real one costs a download: its vectors count words, and words of one
+//! meaning count as one.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::following::wait_until;
+use crate::project::Project;
+use crate::server::{Client, LONG, Server, warnings};
+
+const MEANINGS: [(&str, &str); 4] = [("cooking", "boil"), ("vegetables", "potatoes"), ("decorator", "paint"), ("partition", "wall")];
+
+/// How the model behaves.
+#[derive(Clone, PartialEq)]
+enum Mood {
+    /// Vectors of this length, of no more than so many bytes each.
+    Well {
+        dimensions: usize,
+        longest: usize,
+    },
+    /// No answer until the mood changes.
+    Silent,
+    Says(u16, String),
+}
+
+const WELL: Mood = Mood::Well { dimensions: 256, longest: usize::MAX };
+
+struct Model {
+    url: String,
+    state: Arc<State>,
+}
+
+struct State {
+    mood: Mutex<Mood>,
+    changed: Condvar,
+    requests: Mutex<Vec<Request>>,
+}
+
+/// What was asked for.
+#[derive(Clone)]
+struct Request {
+    head: String,
+    model: String,
+    texts: Vec<String>,
+}
+
+impl Model {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let state = Arc::new(State { mood: Mutex::new(WELL), changed: Condvar::new(), requests: Mutex::default() });
+        let shared = state.clone();
+        thread::spawn(move || {
+            for connection in listener.incoming().flatten() {
+                let state = shared.clone();
+                thread::spawn(move || state.serve(&connection));
+            }
+        });
+        Self { url, state }
+    }
+
+    fn set(&self, mood: Mood) {
+        *self.state.mood.lock().unwrap() = mood;
+        self.state.changed.notify_all();
+    }
+
+    fn requests(&self) -> Vec<Request> {
+        self.state.requests.lock().unwrap().clone()
+    }
+
+    /// Every text that was sent since the last call.
+    fn sent(&self) -> Vec<String> {
+        std::mem::take(&mut *self.state.requests.lock().unwrap()).into_iter().flat_map(|r| r.texts).collect()
+    }
+
+    /// A project's settings that name this model.
+    fn settings(&self, name: &str, more: &str) -> String {
+        format!("[embed]\nurl = '{}'\nmodel = '{name}'\ndimensions = 256\n{more}\n", self.url)
+    }
+
+    /// The sample project, set up for this model.
+    fn sample(&self, more: &str) -> Project {
+        let p = Project::sample();
+        p.write(".cortex/config.toml", self.settings("words", more));
+        p
+    }
+}
+
+impl State {
+    fn mood(&self) -> MutexGuard<'_, Mood> {
+        self.mood.lock().unwrap()
+    }
+
+    /// Answers the requests of one connection until it is closed.
+    fn serve(&self, connection: &TcpStream) {
+        let mut reader = BufReader::new(connection.try_clone().unwrap());
+        while let Some(request) = read(&mut reader) {
+            self.requests.lock().unwrap().push(request.clone());
+            let mood = self.changed.wait_while(self.mood(), |mood| *mood == Mood::Silent).unwrap().clone();
+            let (status, body) = match mood {
+                Mood::Says(status, body) => (status, body),
+                Mood::Well { longest, .. } if request.texts.iter().any(|t| t.len() > longest) => {
+                    (500, json!({ "error": { "message": "input is too large to process" } }).to_string())
+                }
+                Mood::Well { dimensions, .. } => {
+                    let item = |(i, t): (usize, &String)| json!({ "index": i, "embedding": vector(&request.model, t, dimensions) });
+                    // In no order: the index counts.
+                    let data: Vec<Value> = request.texts.iter().enumerate().rev().map(item).collect();
+                    (200, json!({ "object": "list", "data": data }).to_string())
+                }
+                Mood::Silent => unreachable!(),
+            };
+            let answer = format!("HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            if reader.get_mut().write_all(answer.as_bytes()).is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
+    let mut head = String::new();
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head).ok()? == 0 {
+            return None;
+        }
+    }
+    let head = head.to_lowercase();
+    let length = head.split("content-length: ").nth(1)?.lines().next()?.parse().ok()?;
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let body: Value = serde_json::from_slice(&body).unwrap();
+    let texts = body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_string()).collect();
+    Some(Request { head, model: body["model"].as_str().unwrap().into(), texts })
+}
+
+/// Counts words. Each model has an order of its own, so that vectors of two have nothing in common.
+fn vector(model: &str, text: &str, dimensions: usize) -> Vec<f32> {
+    let mut vector = vec![0.0; dimensions];
+    for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 3) {
+        let meaning = MEANINGS.iter().find(|(other, _)| *other == word).map_or(word, |(_, meaning)| meaning);
+        let mut hasher = DefaultHasher::new();
+        (model, meaning).hash(&mut hasher);
+        vector[usize::try_from(hasher.finish() % dimensions as u64).unwrap()] += 1.0;
+    }
+    vector
+}
+
+/// The vector files of a project.
+fn caches(p: &Project) -> Vec<String> {
+    let entries = std::fs::read_dir(p.path(".cortex/cache")).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).filter(|n| n.starts_with("vectors-")).collect();
+    names.sort();
+    names
+}
+
+const BY_MEANING: &str = "cooking vegetables";
+
+#[test]
+fn an_index_has_its_vectors_from_the_server() {
+    let model = Model::start();
+    let p = model.sample("query_prefix = 'q: '\npassage_prefix = 'p: '\ntoken = 'secret'");
+    let summary = p.index();
+    let n_chunks = p.chunks().len();
+    assert_eq!(summary["n_embedded"], n_chunks);
+    let requests = model.requests();
+    assert!(requests.iter().all(|r| r.model == "words" && r.head.starts_with("post /v1/embeddings ")));
+    assert!(requests.iter().all(|r| r.head.contains("authorization: bearer secret")));
+    let sent = model.sent();
+    assert_eq!(sent.len(), n_chunks, "each once");
+    assert!(sent.iter().any(|t| t.starts_with("p: docs guide.md\n") && t.contains("potatoes")), "{sent:?}");
+    let caches = caches(&p);
+    assert!(caches.len() == 1 && caches[0].starts_with("vectors-words_127.0.0.1-") && caches[0].contains("_256_"), "{caches:?}");
+
+    assert_eq!(p.found(&[BY_MEANING]), ["docs/guide.md"], "no word of the question stands there");
+    assert_eq!(model.sent(), ["q: cooking vegetables"]);
+    p.write("src/wall.rs", "fn plaster() {}\n");
+    assert_eq!(p.index()["n_embedded"].as_u64(), Some(model.sent().len() as u64));
+    assert_eq!(p.index()["n_embedded"], 0, "nothing is made twice");
+    assert_eq!(model.sent().len(), 0);
+    let status = p.json(&["status"]);
+    assert!(status["embedder"].as_str().unwrap().starts_with("words_"), "{status}");
+    assert_eq!(status["vectors_pending"], 0);
+}
+
+#[test]
+fn without_the_server_words_are_searched() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let p = Project::sample();
+    p.write(".cortex/config.toml", format!("[embed]\nurl = 'http://{nobody}'\nmodel = 'words'\ndimensions = 256"));
+    let e = p.run(&["index"]).error();
+    assert!(
+        e.contains("the files are indexed, but vectors are lacking") && e.contains(&nobody.to_string()) && e.contains("embed.url"),
+        "{e}"
+    );
+    let status = p.json(&["status"]);
+    assert_eq!(status["vectors_pending"], status["n_chunks"]);
+    assert_eq!(status["stale"], false);
+    let reply = p.json(&["search", "boil the potatoes"]);
+    assert_eq!(reply["results"][0]["file_path"], "docs/guide.md");
+    let told = warnings(&reply);
+    assert!(told.contains("found by words alone: http://") && told.contains("until `cortex index`"), "{told}");
+    let out = p.run(&["search", "potatoes"]).expect(0);
+    assert!(out.stderr.contains("warning: the question has no vector"), "{}", out.stderr);
+    assert!(p.run(&["search", "--exact", "potatoes"]).expect(0).stderr.is_empty(), "exact search needs no vectors");
+}
+
+#[test]
+fn another_model_makes_its_own_vectors() {
+    let model = Model::start();
+    let p = model.sample("");
+    p.index();
+    let sent = model.sent();
+    p.write(".cortex/config.toml", model.settings("others", ""));
+    // A search waits for nobody.
+    let reply = p.json(&["search", "boil the potatoes"]);
+    assert!(warnings(&reply).contains("by words alone until `cortex index`"), "{reply}");
+    assert!(p.found(&[BY_MEANING]).is_empty(), "the old vectors are not used");
+    assert!(model.requests().iter().all(|r| r.model == "others" && r.texts.len() == 1), "only the question is sent");
+    model.sent();
+    p.index();
+    assert_eq!(model.sent(), sent);
+    assert_eq!(p.found(&[BY_MEANING]), ["docs/guide.md"]);
+    let caches = caches(&p);
+    assert_eq!(caches.len(), 2, "the old ones stay for who goes back: {caches:?}");
+
+    p.write(".cortex/config.toml", model.settings("words", ""));
+    model.sent();
+    assert_eq!(p.index()["n_embedded"], 0, "as now");
+    // A month later, and then a year.
+    let long_ago = |days: u64| {
+        let unused = caches.iter().find(|c| c.contains("others")).unwrap();
+        p.set_modified(format!(".cortex/cache/{unused}"), SystemTime::now() - Duration::from_secs(days * 24 * 3600));
+        p.index();
+    };
+    long_ago(20);
+    assert_eq!(self::caches(&p).len(), 2);
+    long_ago(40);
+    assert_eq!(self::caches(&p), [caches.iter().find(|c| c.contains("words")).unwrap().clone()]);
+    p.write(".cortex/config.toml", "");
+    p.index();
+    assert_eq!(model.sent().len(), 0, "the bundled model asks nobody");
+}
+
+#[test]
+fn what_is_wrong_with_the_server_is_told() {
+    let model = Model::start();
+    let p = model.sample("");
+    for (mood, what) in [
+        (Mood::Well { dimensions: 8, longest: usize::MAX }, "words gives vectors of 8 numbers: set embed.dimensions = 8 (it is 256)"),
+        (Mood::Says(500, json!({ "error": "out of memory" }).to_string()), "answered 500: `out of memory`"),
+        (
+            Mood::Says(404, json!({ "error": { "message": "try pulling it" } }).to_string()),
+            "`try pulling it`; does the server have the model",
+        ),
+        (Mood::Says(401, String::new()), "is embed.token right?"),
+        (Mood::Says(200, "<html>Welcome</html>".into()), "`<html>Welcome</html>`; is embed.url an OpenAI-compatible server?"),
+        (Mood::Says(200, r#"{"data":[]}"#.into()), "lacks the vectors"),
+    ] {
+        model.set(mood);
+        let e = p.run(&["index"]).error();
+        assert!(e.contains(what) && e.contains(&model.url), "{what}: {e}");
+        assert_eq!(p.found(&["boil the potatoes"]), ["docs/guide.md"], "by words");
+    }
+    assert!(model.requests().len() < 60, "a server that fails is not asked for each text");
+    model.set(WELL);
+    p.index();
+    assert_eq!(p.found(&[BY_MEANING]), ["docs/guide.md"]);
+}
+
+/// As of llama.cpp, which refuses what is longer than its batch.
+#[test]
+fn texts_that_are_too_long_for_the_model_are_cut() {
+    let model = Model::start();
+    let p = model.sample("");
+    p.write("docs/long.md", format!("# Long\n\nThe decorator comes first.\n\n{}\n", "And so on, as it is.\n".repeat(60)));
+    model.set(Mood::Well { dimensions: 256, longest: 400 });
+    p.index();
+    assert_eq!(p.json(&["status"])["vectors_pending"], 0);
+    assert_eq!(p.found(&["paint wall"])[0], "tools/colours.py");
+    assert!(p.found(&["paint"]).contains(&"docs/long.md".into()), "by how it begins");
+    // One that the model cannot take at all goes without, and the others have theirs.
+    let n_before = model.requests().len();
+    p.write("docs/other.md", "# Other\n\nThe partition is high.\n");
+    model.set(Mood::Well { dimensions: 256, longest: 10 });
+    let out = p.run(&["index"]).expect(0);
+    assert!(out.stderr.contains("goes without a vector"), "{}", out.stderr);
+    assert_eq!(p.json(&["status"])["vectors_pending"], 0, "it is not tried again and again");
+    assert!(model.requests().len() < n_before + 10);
+}
+
+fn serve(p: &Project) -> (Server, Client) {
+    let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
+    let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+    let client = Client::new(&server.line());
+    (server, client)
+}
+
+fn first(reply: &Value) -> Option<&str> {
+    reply["results"][0]["path"].as_str()
+}
+
+#[test]
+fn a_server_answers_while_vectors_are_made() {
+    let model = Model::start();
+    let p = model.sample("timeout_ms = 100");
+    model.set(Mood::Silent);
+    let (_server, client) = serve(&p);
+    let words = json!({ "query": "boil the potatoes" });
+    wait_until("the files are indexed", || first(&client.call("search", &words)) == Some("docs/guide.md"));
+    let status = client.status();
+    assert_eq!(status["index"]["vectors_pending"], status["chunks"]);
+    assert!(status["embedder"].as_str().unwrap().starts_with("words_"), "{status}");
+
+    model.set(WELL);
+    wait_until("the vectors come", || client.status()["index"]["vectors_pending"].is_null());
+    let meaning = json!({ "query": BY_MEANING, "mode": "semantic" });
+    wait_until("it is found by meaning", || first(&client.call("search", &meaning)) == Some("docs/guide.md"));
+    assert_eq!(warnings(&client.call("search", &meaning)), "");
+
+    // A change is indexed, and its vectors are made, without being asked for.
+    p.write("src/second.rs", "fn hang_the_partition() {}\n");
+    wait_until("the change has its vectors", || {
+        let reply = client.call("search", &json!({ "query": "wall", "mode": "semantic" }));
+        first(&reply) == Some("src/second.rs") || reply["results"][1]["path"] == "src/second.rs"
+    });
+
+    // While the server fails, chunks wait for their vectors, and come to them afterwards.
+    model.set(Mood::Says(503, "busy".into()));
+    p.write("src/third.rs", "fn decorator() {}\n");
+    wait_until("it is told", || warnings(&client.status()).contains("vectors are not made"));
+    assert!(warnings(&client.status()).contains("503: `busy`"));
+    wait_until("the change is served", || client.status()["index"]["vectors_pending"].as_u64() > Some(0));
+    model.set(WELL);
+    wait_until("it is tried again", || client.status()["index"]["vectors_pending"].is_null());
+    wait_until("no complaint is left", || !warnings(&client.status()).contains("vectors are not made"));
+}
+
+#[test]
+fn a_model_that_is_down_or_slow_costs_searches_nothing() {
+    let model = Model::start();
+    let p = model.sample("timeout_ms = 300");
+    p.index();
+    let (_server, client) = serve(&p);
+    let ask = |query: &str| client.call("search", &json!({ "query": query }));
+    wait_until("it is found by meaning", || first(&ask(BY_MEANING)) == Some("docs/guide.md"));
+
+    // Slow: the first search waits, the others do not, and no second request is sent while the first is on its way.
+    model.set(Mood::Silent);
+    model.sent();
+    let slow = ask("potatoes, decorator");
+    assert!(warnings(&slow).contains("no answer within 300 ms"), "{slow}");
+    assert_eq!(first(&slow), Some("docs/guide.md"), "by words");
+    for n in 0..20 {
+        assert!(warnings(&ask(&format!("potatoes {n}"))).contains("no answer within"));
+    }
+    assert_eq!(model.sent(), ["potatoes, decorator"]);
+    assert_eq!(warnings(&ask(BY_MEANING)), "", "what was asked before is known");
+    model.set(WELL);
+    // The late answer ends it, and is not lost.
+    wait_until("the late answer is taken", || warnings(&ask("potatoes, decorator")).is_empty());
+    assert!(!model.sent().contains(&"potatoes, decorator".into()));
+
+    // Failing: one request in ten seconds.
+    model.set(Mood::Says(500, "no".into()));
+    let start = Instant::now();
+    wait_until("it fails", || warnings(&ask("tomatoes")).contains("answered 500"));
+    model.sent();
+    for n in 0..20 {
+        assert!(warnings(&ask(&format!("tomatoes {n}"))).contains("answered 500"));
+    }
+    assert!(model.sent().is_empty() || start.elapsed() > Duration::from_secs(8));
+    let by_meaning = client.call("search", &json!({ "query": "tomatoes", "mode": "semantic" }));
+    assert_eq!(first(&by_meaning), Some("docs/guide.md"), "words are better than nothing: {by_meaning}");
+    model.set(WELL);
+    wait_until("it is asked again", || warnings(&ask("dawn")).is_empty());
+}
+
+#[test]
+fn two_processes_do_not_send_the_same() {
+    let model = Model::start();
+    let p = model.sample("");
+    model.set(Mood::Silent);
+    let (_server, client) = serve(&p);
+    wait_until("the server is at it", || !model.requests().is_empty());
+    let out = p.run(&["index"]).expect(0);
+    assert!(out.stderr.contains("another cortex process is making the vectors"), "{}", out.stderr);
+    model.set(WELL);
+    wait_until("the vectors come", || client.status()["index"]["vectors_pending"].is_null());
+    assert_eq!(model.sent().len(), p.chunks().len());
+}
+
+#[test]
+fn a_server_ends_while_it_waits_for_vectors() {
+    let model = Model::start();
+    let p = model.sample("");
+    model.set(Mood::Silent);
+    let (mut server, _client) = serve(&p);
+    wait_until("it waits", || !model.requests().is_empty());
+    server.signal("TERM");
+    let (code, took) = server.ended();
+    assert!(code == Some(0) && took < Duration::from_secs(5), "{code:?} after {took:?}");
+}
+
+#[test]
+fn chunks_of_another_program_get_vectors_too() {
+    let model = Model::start();
+    let p = Project::new();
+    p.write(".cortex/config.toml", model.settings("words", ""));
+    p.write(".cortex/chunks/doc-chunks.json", "{\n \"chunks\": [\n {\"id\": \"x\",\n \"text\": \"Boil the potatoes.\"} ] }");
+    let (_server, client) = serve(&p);
+    let meaning = json!({ "query": BY_MEANING, "mode": "semantic" });
+    let deadline = Instant::now() + LONG;
+    wait_until("it is found by meaning", || {
+        assert!(Instant::now() < deadline);
+        client.call("search", &meaning)["total"] == 1
+    });
+}
+
+#[test]
+fn a_file_that_came_with_the_code_sends_it_nowhere() {
+    let p = Project::sample();
+    p.write(".cortex/config.toml", "[embed]\nurl = 'http://192.0.2.1'\nmodel = 'words'\ndimensions = 256");
+    let e = p.run(&["search", "potatoes"]).error();
+    assert!(e.contains("config.toml") && e.contains("another machine (192.0.2.1)") && e.contains("set CORTEX_EMBED_URL"), "{e}");
+    let out = crate::project::run(p.cortex(&["search", "potatoes"]).env("CORTEX_EMBED_URL", "")).expect(0);
+    assert!(out.stdout.contains("docs/guide.md"));
+}
