@@ -37,8 +37,10 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
     let mut candidates = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match &syntax::detect(&file.path, &file.text).kind {
-            Kind::Code(grammar) if !is_test(&file.path) => comments(at, file, grammar, &mut candidates),
-            Kind::Document(markup) if *markup != Markup::Plain && !is_chronicle(&file.path) => document(at, file, *markup, &mut candidates),
+            Kind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
+            Kind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
+                document(at, file, *markup, &mut candidates)
+            }
             _ => {}
         }
     }
@@ -107,7 +109,9 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
     let lines = Lines::new(&file.text);
     let stem = stem_parts(&file.path);
-    for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype) {
+    // Tests may stand in the file of what they test.
+    let is_test = |s: &syntax::Symbol| is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name));
+    for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype && !is_test(s)) {
         let Some((first, last)) = symbol.comment else { continue };
         let definition = lines.bytes(symbol.definition_line, symbol.end_line);
         let hidden = lines.bytes(first, last);
@@ -126,12 +130,12 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
         let name = symbol.name.rsplit([':', '.']).next().unwrap_or(&symbol.name);
         let text = prose::comment_text(&comment.lines().collect::<Vec<_>>());
         let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
-        let said = prose::sentences(paragraph).into_iter().enumerate().find_map(|(i, range)| {
-            let query = without_subject(&prose::clean(&paragraph[range])?, name);
-            let fair = prose::is_question(&query, i == 0) && !prose::names(&query, name) && !prose::echoes(&query, &stem);
-            fair.then_some(query)
-        });
-        if let Some(query) = said {
+        // The first sentence says what it is for; those after it speak of details.
+        let Some(query) = prose::sentences(paragraph).into_iter().next().and_then(|range| prose::clean(&paragraph[range])) else {
+            continue;
+        };
+        let query = without_subject(&query, name);
+        if prose::is_question(&query, true) && !prose::names(&query, name) && !prose::echoes(&query, &stem) {
             let lines = Some((symbol.definition_line, symbol.end_line));
             out.push(Candidate {
                 kind: "comment",
@@ -192,15 +196,22 @@ const CHORES: [&str; 7] = ["chore", "style", "release", "ci", "build", "deps", "
 const CHORE_WORDS: &str = " bump bumps bumped release releases released releasing version versions merge merged merges revert reverts reverted typo typos \
 spelling spell misspelling whitespace reformat formatting formatter rustfmt gofmt prettier clippy lint linter lints linting eslint rubocop changelog \
 changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
-typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed ";
+typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
+sponsor sponsors adopters dependency dependencies tidy link links ";
+
+/// Languages of files that come along with what was changed.
+const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
 
 /// Subjects of commits.
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
-    let is_text = |path: &str| matches!(syntax::detect(path, "").kind, Kind::Code(_) | Kind::Text | Kind::Document(_));
+    let is_text = |path: &str| {
+        let language = syntax::detect(path, "");
+        matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name)
+    };
     for commit in commits {
         // Tests and changelogs come along with what was changed.
-        let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_test(f) && !is_chronicle(f)).collect();
+        let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f)).collect();
         if changed.is_empty() || changed.len() > COMMIT_FILES || !changed.iter().all(|f| at.contains_key(f.as_str())) {
             continue;
         }
@@ -221,39 +232,36 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
 
 /// What a commit's subject says, without its kind and number. `None` for a chore.
 fn subject(subject: &str) -> Option<String> {
+    const KINDS: &str = " fix feat feature docs doc refactor refact test tests perf types improvement ";
     let mut text = subject.trim();
-    // `LANG-123: …`, `[docs] …`, `fix(parser)!: …`
-    if let Some((tag, rest)) = text.split_once(']').filter(|(tag, _)| tag.starts_with('[')) {
-        text = if is_chore(tag.trim_start_matches('[')) { return None } else { rest.trim_start_matches([':', ' ']) };
-    }
-    if let Some((number, rest)) = text.split_once([' ', ':']).filter(|(n, _)| is_ticket(n)) {
-        text = rest.trim_start_matches([':', '-', ' ']);
-        debug_assert!(!number.is_empty());
-    }
-    if let Some((kind, rest)) = text.split_once(": ") {
-        const KINDS: [&str; 12] =
-            ["fix", "feat", "feature", "docs", "doc", "refactor", "refact", "test", "tests", "perf", "types", "improvement"];
-        let bare = kind.split('(').next().unwrap_or(kind).trim_end_matches('!').to_lowercase();
-        if is_chore(&bare) {
+    // `[docs] …`, `LANG-123: …`, `fix(parser)!: …`
+    if let Some((tag, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        if is_chore(tag) {
             return None;
         }
-        if KINDS.contains(&&*bare) {
+        text = rest.trim_start_matches([':', ' ']);
+    }
+    if let Some((_, rest)) = text.split_once([' ', ':']).filter(|(number, _)| is_ticket(number)) {
+        text = rest.trim_start_matches([':', '-', ' ']);
+    }
+    if let Some((kind, rest)) = text.split_once(": ") {
+        let kind = kind.split('(').next().unwrap_or(kind).trim_end_matches('!').to_lowercase();
+        if is_chore(&kind) {
+            return None;
+        }
+        if prose::is_in(KINDS, &kind) {
             text = rest.trim();
         }
     }
-    while let Some((head, number)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
-        debug_assert!(!number.is_empty());
+    while let Some((head, _)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
         text = head.trim_end();
     }
-    let text = prose::clean(text)?;
-    let has_chore_word = prose::tokens(&text).any(|w| is_word_of(CHORE_WORDS, &w.to_lowercase()));
+    // What speaks of another place by its number says too little.
     let has_number =
-        text.contains('#') || text.split(' ').any(|w| is_ticket(w) || w.contains(|c: char| c.is_ascii_digit()) && w.contains('.'));
-    (!has_chore_word && !has_number).then_some(text)
-}
-
-fn is_word_of(list: &str, word: &str) -> bool {
-    list.contains(&format!(" {word} "))
+        text.contains('#') || text.split(' ').any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
+    let text = prose::clean(text).filter(|_| !has_number)?;
+    let is_chore = prose::tokens(&text).any(|w| prose::is_in(CHORE_WORDS, &w.to_lowercase())) || text.to_lowercase().contains("clean up");
+    (!is_chore).then_some(text)
 }
 
 fn is_chore(kind: &str) -> bool {
@@ -268,35 +276,20 @@ fn is_ticket(word: &str) -> bool {
     })
 }
 
-/// Names of files and folders of tests, examples and measurements.
-const TESTS: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
-unittests example examples sample samples demo demos tck laws ";
+/// Names of files and folders of tests, examples and measurements, and of other people's code.
+const ASIDE: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
+unittests example examples sample samples demo demos tck vendor vendored ";
+/// Names of documents about the project's history, people or terms rather than about what it does.
+const ABOUT_PROJECT: &str = " changelog changes change history news newsfragments release releases license licence copying authors contributors conduct \
+changeset changesets whatsnew contributing security governance maintainers template funding sponsors support adopters bugs ";
 
-fn is_test(path: &str) -> bool {
-    prose::name_parts(path).iter().any(|part| is_word_of(TESTS, part))
+fn is_aside(path: &str) -> bool {
+    prose::name_parts(path).iter().any(|part| prose::is_in(ASIDE, part))
 }
 
-/// A document about the project's history or terms rather than about what it does.
-fn is_chronicle(path: &str) -> bool {
-    const NAMES: [&str; 16] = [
-        "changelog",
-        "changes",
-        "change",
-        "history",
-        "news",
-        "newsfragments",
-        "release",
-        "releases",
-        "license",
-        "licence",
-        "copying",
-        "authors",
-        "contributors",
-        "conduct",
-        "changeset",
-        "whatsnew",
-    ];
-    prose::name_parts(path).iter().any(|part| NAMES.contains(&&**part))
+fn is_about_project(path: &str) -> bool {
+    matches!(syntax::detect(path, "").kind, Kind::Document(_))
+        && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
 }
 
 /// The parts of a file's own name.
