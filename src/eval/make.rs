@@ -25,6 +25,8 @@ pub struct SourceText {
 const PER_FILE: usize = 2;
 /// Files that a commit may have changed.
 const COMMIT_FILES: usize = 3;
+/// Files of any sort that it may have changed: more, and it is about something larger.
+const COMMIT_FILES_OF_ANY_SORT: usize = 6;
 /// Words that a function or section must still hold without the text of the question.
 const LEFT_WORDS: usize = 12;
 /// Words by which texts are first compared.
@@ -197,19 +199,23 @@ const CHORE_WORDS: &str = " bump bumps bumped release releases released releasin
 spelling spell misspelling whitespace reformat formatting formatter rustfmt gofmt prettier clippy lint linter lints linting eslint rubocop changelog \
 changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
 typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
-sponsor sponsors adopters dependency dependencies tidy link links ";
+sponsor sponsors adopters dependency dependencies tidy link links test tests testing pytest ";
 
 /// Languages of files that come along with what was changed.
 const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
+
+const BUILD_FILES: [&str; 9] =
+    [".gradle.kts", ".gemspec", ".podspec", "Rakefile", "Gemfile", "Podfile", "mix.exs", "setup.py", "build.zig"];
 
 /// Subjects of commits.
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
     let is_text = |path: &str| {
         let language = syntax::detect(path, "");
-        matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name)
+        let is_text = matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name);
+        is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
     };
-    for commit in commits {
+    for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
         // Tests and changelogs come along with what was changed.
         let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f)).collect();
         if changed.is_empty() || changed.len() > COMMIT_FILES || !changed.iter().all(|f| at.contains_key(f.as_str())) {
