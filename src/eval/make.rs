@@ -41,14 +41,14 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
         match &syntax::detect(&file.path, &file.text).kind {
             Kind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
             Kind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
-                document(at, file, *markup, &mut candidates)
+                document(at, file, *markup, &mut candidates);
             }
             _ => {}
         }
     }
     from_commits(files, commits, &mut candidates);
     let mut chosen = choose(unique(candidates, files), count);
-    chosen.sort_by(|a, b| (a.kind, &a.targets[0].path, a.line).cmp(&(b.kind, &b.targets[0].path, b.line)));
+    chosen.sort_by(|a, b| (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position)));
     for (at, hidden) in chosen.iter().filter_map(|c| c.hidden.as_ref()) {
         blank(&mut files[*at].text, hidden.clone());
     }
@@ -76,8 +76,8 @@ struct Candidate {
     query: String,
     language: &'static str,
     targets: Vec<Target>,
-    /// Line of the text, to put questions in order.
-    line: u32,
+    /// Where the text stands in the file, to put questions in order.
+    position: usize,
     /// File and bytes that are blanked.
     hidden: Option<(usize, Range<usize>)>,
 }
@@ -144,7 +144,7 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
                 query,
                 language: syntax::detect(&file.path, &file.text).name,
                 targets: vec![target(&file.path, lines)],
-                line: first,
+                position: hidden.start,
                 hidden: Some((at, hidden)),
             });
         }
@@ -183,7 +183,7 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
                         query,
                         language,
                         targets: vec![target(&file.path, Some((section.start_line, section.end_line)))],
-                        line: lines.line_of(start),
+                        position: start,
                         hidden: Some((at, start..start + range.len())),
                     });
                 }
@@ -229,7 +229,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
                 query,
                 language: syntax::detect(changed[0], &at[changed[0].as_str()].text).name,
                 targets: changed.iter().map(|f| target(f, None)).collect(),
-                line: 0,
+                position: 0,
                 hidden: None,
             });
         }
@@ -339,7 +339,7 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
 
 /// At most `count` of each kind, spread over the files; which ones, their hashes decide.
 fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.line));
+    candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position));
     let mut of_kind: HashMap<&str, usize> = HashMap::new();
     let mut of_file: HashMap<(&str, String), usize> = HashMap::new();
     candidates.retain(|c| {
@@ -382,8 +382,120 @@ impl Lines {
         let start = at(first.saturating_sub(1));
         start..at(last).max(start)
     }
+}
 
-    fn line_of(&self, byte: usize) -> u32 {
-        u32::try_from(self.starts.partition_point(|s| *s <= byte)).unwrap_or(u32::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> SourceText {
+        SourceText { path: path.to_string(), text: text.to_string() }
+    }
+
+    fn commit(subject: &str, files: &[&str]) -> Commit {
+        Commit { subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
+    }
+
+    /// What is asked, and where: `query => path:lines path`.
+    fn made(files: &mut [SourceText], commits: &[Commit]) -> Vec<String> {
+        let place = |t: Target| match (t.start_line, t.end_line) {
+            (Some(a), Some(b)) => format!("{}:{a}-{b}", t.path),
+            _ => t.path,
+        };
+        let show = |q: Question| format!("{} => {}", q.query, q.targets.into_iter().map(place).collect::<Vec<_>>().join(" "));
+        make("r", files, commits, 40).into_iter().map(show).collect()
+    }
+
+    const BODY: &str = "{\n    let mut wait = base * attempts;\n    wait += jitter(wait, base, attempts, limit);\n    wait.min(limit)\n}\n";
+
+    #[test]
+    fn a_comment_asks_for_its_function_and_is_hidden() {
+        let text = format!("use x;\n\n/// Waits longer after each failed attempt.\n/// And more.\nfn pause(a: u32) {BODY}");
+        let mut files = [file("src/net.rs", &text)];
+        assert_eq!(made(&mut files, &[]), ["Waits longer after each failed attempt => src/net.rs:5-9"]);
+        assert_eq!(
+            files[0].text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"),
+            format!("use x;\n\n\n\nfn pause(a: u32) {}", BODY.trim_end())
+        );
+    }
+
+    #[test]
+    fn unfair_comments_ask_for_nothing() {
+        let function = |comment: &str| format!("/// {comment}\nfn pause(a: u32) {BODY}");
+        for (path, comment) in [
+            ("src/retry.rs", "Retries with a longer interval after each failure."),
+            ("src/net.rs", "Pauses longer after each failed attempt."),
+            ("src/net.rs", "Waits."),
+            ("src/net.rs", "TODO: wait longer after each failed attempt."),
+            ("tests/net.rs", "Waits longer after each failed attempt."),
+        ] {
+            assert_eq!(made(&mut [file(path, &function(comment))], &[]), Vec::<String>::new(), "{path} {comment}");
+        }
+        let said = function("Waits longer after each failed attempt.");
+        let twice = [file("src/net.rs", &said), file("src/other.rs", &said)];
+        assert_eq!(made(&mut twice.clone(), &[]), Vec::<String>::new(), "one text, two targets");
+        let quoted = [file("src/net.rs", &said), file("CHANGELOG.md", "# New\n\n- Waits longer\n  after each failed attempt\n")];
+        assert_eq!(made(&mut quoted.clone(), &[]), Vec::<String>::new(), "it stands elsewhere, too");
+    }
+
+    #[test]
+    fn a_docstring_and_a_go_comment() {
+        let python = "def pause(base):\n    \"\"\"Wait longer after each failed attempt.\n\n    :param base: x\n    \"\"\"\n    wait = base * 2 + jitter(base, limit)\n    return min(wait, limit, base + offset, other)\n";
+        let go = "package x\n\n// Pause gives the interval between two attempts of one client.\nfunc Pause(base int) int {\n\twait := base * 2 + jitter(base, limit)\n\treturn min(wait, limit, base, offset)\n}\n";
+        let mut files = [file("net.go", go), file("net.py", python)];
+        assert_eq!(
+            made(&mut files, &[]),
+            ["gives the interval between two attempts of one client => net.go:4-7", "Wait longer after each failed attempt => net.py:1-7"]
+        );
+        assert!(files[1].text.starts_with("def pause(base):\n") && !files[1].text.contains("failed"), "{}", files[1].text);
+    }
+
+    #[test]
+    fn a_sentence_of_a_document_asks_for_its_section() {
+        let text = "# Guide\n\nHello.\n\n## Kitchen\n\nWash them well. Salted water makes potatoes\ntaste of something, and it boils later.\n\n\
+- peel them, cut them, boil them, drain them, eat them with butter and with parsley\n";
+        let mut files = [file("docs/cooking.md", text)];
+        assert_eq!(made(&mut files, &[]), ["Salted water makes potatoes taste of something, and it boils later => docs/cooking.md:5-10"]);
+        assert!(files[0].text.contains("Wash them well.") && !files[0].text.contains("potatoes"));
+        assert_eq!(files[0].text.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn a_commit_asks_for_what_it_changed() {
+        let files = || [file("src/net.rs", "fn a() {}\n"), file("src/wire.rs", "fn b() {}\n"), file("tests/x.rs", "fn c() {}\n")];
+        let ask = |subject: &str, changed: &[&str]| made(&mut files(), &[commit(subject, changed)]);
+        assert_eq!(
+            ask("fix(io)!: wait longer after each failed attempt (#12)", &["src/net.rs", "tests/x.rs", "CHANGELOG.md"]),
+            ["wait longer after each failed attempt => src/net.rs"]
+        );
+        assert_eq!(
+            ask("LANG-12: Wait longer after each failed attempt", &["src/net.rs", "src/wire.rs"]),
+            ["Wait longer after each failed attempt => src/net.rs src/wire.rs"]
+        );
+        for (subject, changed) in [
+            ("chore: wait longer after each failed attempt", "src/net.rs"),
+            ("Bump the version of all dependencies together", "src/net.rs"),
+            ("Fix a typo in the longer explanation", "src/net.rs"),
+            ("Frames on the wire carry their length first", "src/wire.rs"),
+            ("wait longer after each failed attempt", "src/gone.rs"),
+            ("wait longer after each failed attempt", "tests/x.rs"),
+            ("wait longer after what #12 changed there", "src/net.rs"),
+        ] {
+            assert_eq!(ask(subject, &[changed]), Vec::<String>::new(), "{subject}");
+        }
+    }
+
+    #[test]
+    fn two_a_file_and_count_a_kind() {
+        let commits: Vec<Commit> = (b'a'..b'i')
+            .map(|c| commit(&format!("wait {0}{0}{0}{0}{0} longer after each failed attempt", c as char), &[&format!("src/f{}.rs", c % 3)]))
+            .collect();
+        let files: Vec<SourceText> = (0..3).map(|i| file(&format!("src/f{i}.rs"), "fn a() {}\n")).collect();
+        assert_eq!(make("r", &mut files.clone(), &commits, 40).len(), 6);
+        let four = make("r", &mut files.clone(), &commits, 4);
+        assert_eq!(four.len(), 4);
+        let backwards: Vec<Commit> = commits.into_iter().rev().collect();
+        let again: Vec<String> = make("r", &mut files.clone(), &backwards, 4).into_iter().map(|q| q.query).collect();
+        assert!(four.iter().all(|q| again.contains(&q.query)), "their order does not decide");
     }
 }
