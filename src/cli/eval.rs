@@ -27,9 +27,10 @@ const FILES: usize = 30;
 /// Measure how well the right files are found: on questions made from the project itself, or on given ones.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex eval --self                              questions from this project's comments, commits and documents
-  cortex eval --self ../other --write /tmp/other  keep the questions, and the tree without what they were made from
-  cortex eval --queries mine.jsonl --json         {\"query\": \"where are retries counted\", \"files\": [\"src/retry.rs\"]}
+  cortex eval --self                            questions made from this project
+  cortex eval --self ../other --write /tmp/set  … and kept, for other programs
+  echo '{\"query\": \"where are retries counted\", \"files\": [\"src/retry.rs\"]}' > mine.jsonl
+  cortex eval --queries mine.jsonl --json
   cortex eval --queries a.jsonl b.jsonl --repos repos --save before.jsonl
   cortex eval --queries a.jsonl b.jsonl --repos repos --compare before.jsonl --without depth
 
