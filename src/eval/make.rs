@@ -25,6 +25,8 @@ pub struct SourceText {
 const PER_FILE: usize = 2;
 /// Files that a commit may have changed.
 const COMMIT_FILES: usize = 3;
+/// Files of any sort that it may have changed: more, and it is about something larger.
+const COMMIT_FILES_OF_ANY_SORT: usize = 6;
 /// Words that a function or section must still hold without the text of the question.
 const LEFT_WORDS: usize = 12;
 /// Words by which texts are first compared.
@@ -37,14 +39,16 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
     let mut candidates = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match &syntax::detect(&file.path, &file.text).kind {
-            Kind::Code(grammar) if !is_test(&file.path) => comments(at, file, grammar, &mut candidates),
-            Kind::Document(markup) if *markup != Markup::Plain && !is_chronicle(&file.path) => document(at, file, *markup, &mut candidates),
+            Kind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
+            Kind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
+                document(at, file, *markup, &mut candidates);
+            }
             _ => {}
         }
     }
     from_commits(files, commits, &mut candidates);
     let mut chosen = choose(unique(candidates, files), count);
-    chosen.sort_by(|a, b| (a.kind, &a.targets[0].path, a.line).cmp(&(b.kind, &b.targets[0].path, b.line)));
+    chosen.sort_by(|a, b| (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position)));
     for (at, hidden) in chosen.iter().filter_map(|c| c.hidden.as_ref()) {
         blank(&mut files[*at].text, hidden.clone());
     }
@@ -72,8 +76,8 @@ struct Candidate {
     query: String,
     language: &'static str,
     targets: Vec<Target>,
-    /// Line of the text, to put questions in order.
-    line: u32,
+    /// Where the text stands in the file, to put questions in order.
+    position: usize,
     /// File and bytes that are blanked.
     hidden: Option<(usize, Range<usize>)>,
 }
@@ -107,7 +111,9 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
     let lines = Lines::new(&file.text);
     let stem = stem_parts(&file.path);
-    for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype) {
+    // Tests may stand in the file of what they test.
+    let is_test = |s: &syntax::Symbol| is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name));
+    for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype && !is_test(s)) {
         let Some((first, last)) = symbol.comment else { continue };
         let definition = lines.bytes(symbol.definition_line, symbol.end_line);
         let hidden = lines.bytes(first, last);
@@ -126,19 +132,19 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
         let name = symbol.name.rsplit([':', '.']).next().unwrap_or(&symbol.name);
         let text = prose::comment_text(&comment.lines().collect::<Vec<_>>());
         let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
-        let said = prose::sentences(paragraph).into_iter().enumerate().find_map(|(i, range)| {
-            let query = without_subject(&prose::clean(&paragraph[range])?, name);
-            let fair = prose::is_question(&query, i == 0) && !prose::names(&query, name) && !prose::echoes(&query, &stem);
-            fair.then_some(query)
-        });
-        if let Some(query) = said {
+        // The first sentence says what it is for; those after it speak of details.
+        let Some(query) = prose::sentences(paragraph).into_iter().next().and_then(|range| prose::clean(&paragraph[range])) else {
+            continue;
+        };
+        let query = without_subject(&query, name);
+        if prose::is_question(&query, true) && !prose::names(&query, name) && !prose::echoes(&query, &stem) {
             let lines = Some((symbol.definition_line, symbol.end_line));
             out.push(Candidate {
                 kind: "comment",
                 query,
                 language: syntax::detect(&file.path, &file.text).name,
                 targets: vec![target(&file.path, lines)],
-                line: first,
+                position: hidden.start,
                 hidden: Some((at, hidden)),
             });
         }
@@ -177,7 +183,7 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
                         query,
                         language,
                         targets: vec![target(&file.path, Some((section.start_line, section.end_line)))],
-                        line: lines.line_of(start),
+                        position: start,
                         hidden: Some((at, start..start + range.len())),
                     });
                 }
@@ -192,15 +198,26 @@ const CHORES: [&str; 7] = ["chore", "style", "release", "ci", "build", "deps", "
 const CHORE_WORDS: &str = " bump bumps bumped release releases released releasing version versions merge merged merges revert reverts reverted typo typos \
 spelling spell misspelling whitespace reformat formatting formatter rustfmt gofmt prettier clippy lint linter lints linting eslint rubocop changelog \
 changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
-typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed ";
+typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
+sponsor sponsors adopters dependency dependencies tidy link links test tests testing pytest ";
+
+/// Languages of files that come along with what was changed.
+const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
+
+const BUILD_FILES: [&str; 9] =
+    [".gradle.kts", ".gemspec", ".podspec", "Rakefile", "Gemfile", "Podfile", "mix.exs", "setup.py", "build.zig"];
 
 /// Subjects of commits.
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
-    let is_text = |path: &str| matches!(syntax::detect(path, "").kind, Kind::Code(_) | Kind::Text | Kind::Document(_));
-    for commit in commits {
+    let is_text = |path: &str| {
+        let language = syntax::detect(path, "");
+        let is_text = matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name);
+        is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
+    };
+    for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
         // Tests and changelogs come along with what was changed.
-        let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_test(f) && !is_chronicle(f)).collect();
+        let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f)).collect();
         if changed.is_empty() || changed.len() > COMMIT_FILES || !changed.iter().all(|f| at.contains_key(f.as_str())) {
             continue;
         }
@@ -212,7 +229,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
                 query,
                 language: syntax::detect(changed[0], &at[changed[0].as_str()].text).name,
                 targets: changed.iter().map(|f| target(f, None)).collect(),
-                line: 0,
+                position: 0,
                 hidden: None,
             });
         }
@@ -221,39 +238,36 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
 
 /// What a commit's subject says, without its kind and number. `None` for a chore.
 fn subject(subject: &str) -> Option<String> {
+    const KINDS: &str = " fix feat feature docs doc refactor refact test tests perf types improvement ";
     let mut text = subject.trim();
-    // `LANG-123: …`, `[docs] …`, `fix(parser)!: …`
-    if let Some((tag, rest)) = text.split_once(']').filter(|(tag, _)| tag.starts_with('[')) {
-        text = if is_chore(tag.trim_start_matches('[')) { return None } else { rest.trim_start_matches([':', ' ']) };
-    }
-    if let Some((number, rest)) = text.split_once([' ', ':']).filter(|(n, _)| is_ticket(n)) {
-        text = rest.trim_start_matches([':', '-', ' ']);
-        debug_assert!(!number.is_empty());
-    }
-    if let Some((kind, rest)) = text.split_once(": ") {
-        const KINDS: [&str; 12] =
-            ["fix", "feat", "feature", "docs", "doc", "refactor", "refact", "test", "tests", "perf", "types", "improvement"];
-        let bare = kind.split('(').next().unwrap_or(kind).trim_end_matches('!').to_lowercase();
-        if is_chore(&bare) {
+    // `[docs] …`, `LANG-123: …`, `fix(parser)!: …`
+    if let Some((tag, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
+        if is_chore(tag) {
             return None;
         }
-        if KINDS.contains(&&*bare) {
+        text = rest.trim_start_matches([':', ' ']);
+    }
+    if let Some((_, rest)) = text.split_once([' ', ':']).filter(|(number, _)| is_ticket(number)) {
+        text = rest.trim_start_matches([':', '-', ' ']);
+    }
+    if let Some((kind, rest)) = text.split_once(": ") {
+        let kind = kind.split('(').next().unwrap_or(kind).trim_end_matches('!').to_lowercase();
+        if is_chore(&kind) {
+            return None;
+        }
+        if prose::is_in(KINDS, &kind) {
             text = rest.trim();
         }
     }
-    while let Some((head, number)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
-        debug_assert!(!number.is_empty());
+    while let Some((head, _)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
         text = head.trim_end();
     }
-    let text = prose::clean(text)?;
-    let has_chore_word = prose::tokens(&text).any(|w| is_word_of(CHORE_WORDS, &w.to_lowercase()));
+    // What speaks of another place by its number says too little.
     let has_number =
-        text.contains('#') || text.split(' ').any(|w| is_ticket(w) || w.contains(|c: char| c.is_ascii_digit()) && w.contains('.'));
-    (!has_chore_word && !has_number).then_some(text)
-}
-
-fn is_word_of(list: &str, word: &str) -> bool {
-    list.contains(&format!(" {word} "))
+        text.contains('#') || text.split(' ').any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
+    let text = prose::clean(text).filter(|_| !has_number)?;
+    let is_chore = prose::tokens(&text).any(|w| prose::is_in(CHORE_WORDS, &w.to_lowercase())) || text.to_lowercase().contains("clean up");
+    (!is_chore).then_some(text)
 }
 
 fn is_chore(kind: &str) -> bool {
@@ -268,35 +282,20 @@ fn is_ticket(word: &str) -> bool {
     })
 }
 
-/// Names of files and folders of tests, examples and measurements.
-const TESTS: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
-unittests example examples sample samples demo demos tck laws ";
+/// Names of files and folders of tests, examples and measurements, and of other people's code.
+const ASIDE: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
+unittests example examples sample samples demo demos tck vendor vendored ";
+/// Names of documents about the project's history, people or terms rather than about what it does.
+const ABOUT_PROJECT: &str = " changelog changes change history news newsfragments release releases license licence copying authors contributors conduct \
+changeset changesets whatsnew contributing security governance maintainers template funding sponsors support adopters bugs ";
 
-fn is_test(path: &str) -> bool {
-    prose::name_parts(path).iter().any(|part| is_word_of(TESTS, part))
+fn is_aside(path: &str) -> bool {
+    prose::name_parts(path).iter().any(|part| prose::is_in(ASIDE, part))
 }
 
-/// A document about the project's history or terms rather than about what it does.
-fn is_chronicle(path: &str) -> bool {
-    const NAMES: [&str; 16] = [
-        "changelog",
-        "changes",
-        "change",
-        "history",
-        "news",
-        "newsfragments",
-        "release",
-        "releases",
-        "license",
-        "licence",
-        "copying",
-        "authors",
-        "contributors",
-        "conduct",
-        "changeset",
-        "whatsnew",
-    ];
-    prose::name_parts(path).iter().any(|part| NAMES.contains(&&**part))
+fn is_about_project(path: &str) -> bool {
+    matches!(syntax::detect(path, "").kind, Kind::Document(_))
+        && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
 }
 
 /// The parts of a file's own name.
@@ -340,7 +339,7 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
 
 /// At most `count` of each kind, spread over the files; which ones, their hashes decide.
 fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.line));
+    candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position));
     let mut of_kind: HashMap<&str, usize> = HashMap::new();
     let mut of_file: HashMap<(&str, String), usize> = HashMap::new();
     candidates.retain(|c| {
@@ -383,8 +382,120 @@ impl Lines {
         let start = at(first.saturating_sub(1));
         start..at(last).max(start)
     }
+}
 
-    fn line_of(&self, byte: usize) -> u32 {
-        u32::try_from(self.starts.partition_point(|s| *s <= byte)).unwrap_or(u32::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> SourceText {
+        SourceText { path: path.to_string(), text: text.to_string() }
+    }
+
+    fn commit(subject: &str, files: &[&str]) -> Commit {
+        Commit { subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
+    }
+
+    /// What is asked, and where: `query => path:lines path`.
+    fn made(files: &mut [SourceText], commits: &[Commit]) -> Vec<String> {
+        let place = |t: Target| match (t.start_line, t.end_line) {
+            (Some(a), Some(b)) => format!("{}:{a}-{b}", t.path),
+            _ => t.path,
+        };
+        let show = |q: Question| format!("{} => {}", q.query, q.targets.into_iter().map(place).collect::<Vec<_>>().join(" "));
+        make("r", files, commits, 40).into_iter().map(show).collect()
+    }
+
+    const BODY: &str = "{\n    let mut wait = base * attempts;\n    wait += jitter(wait, base, attempts, limit);\n    wait.min(limit)\n}\n";
+
+    #[test]
+    fn a_comment_asks_for_its_function_and_is_hidden() {
+        let text = format!("use x;\n\n/// Waits longer after each failed attempt.\n/// And more.\nfn pause(a: u32) {BODY}");
+        let mut files = [file("src/net.rs", &text)];
+        assert_eq!(made(&mut files, &[]), ["Waits longer after each failed attempt => src/net.rs:5-9"]);
+        assert_eq!(
+            files[0].text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"),
+            format!("use x;\n\n\n\nfn pause(a: u32) {}", BODY.trim_end())
+        );
+    }
+
+    #[test]
+    fn unfair_comments_ask_for_nothing() {
+        let function = |comment: &str| format!("/// {comment}\nfn pause(a: u32) {BODY}");
+        for (path, comment) in [
+            ("src/retry.rs", "Retries with a longer interval after each failure."),
+            ("src/net.rs", "Pauses longer after each failed attempt."),
+            ("src/net.rs", "Waits."),
+            ("src/net.rs", "TODO: wait longer after each failed attempt."),
+            ("tests/net.rs", "Waits longer after each failed attempt."),
+        ] {
+            assert_eq!(made(&mut [file(path, &function(comment))], &[]), Vec::<String>::new(), "{path} {comment}");
+        }
+        let said = function("Waits longer after each failed attempt.");
+        let twice = [file("src/net.rs", &said), file("src/other.rs", &said)];
+        assert_eq!(made(&mut twice.clone(), &[]), Vec::<String>::new(), "one text, two targets");
+        let quoted = [file("src/net.rs", &said), file("CHANGELOG.md", "# New\n\n- Waits longer\n  after each failed attempt\n")];
+        assert_eq!(made(&mut quoted.clone(), &[]), Vec::<String>::new(), "it stands elsewhere, too");
+    }
+
+    #[test]
+    fn a_docstring_and_a_go_comment() {
+        let python = "def pause(base):\n    \"\"\"Wait longer after each failed attempt.\n\n    :param base: x\n    \"\"\"\n    wait = base * 2 + jitter(base, limit)\n    return min(wait, limit, base + offset, other)\n";
+        let go = "package x\n\n// Pause gives the interval between two attempts of one client.\nfunc Pause(base int) int {\n\twait := base * 2 + jitter(base, limit)\n\treturn min(wait, limit, base, offset)\n}\n";
+        let mut files = [file("net.go", go), file("net.py", python)];
+        assert_eq!(
+            made(&mut files, &[]),
+            ["gives the interval between two attempts of one client => net.go:4-7", "Wait longer after each failed attempt => net.py:1-7"]
+        );
+        assert!(files[1].text.starts_with("def pause(base):\n") && !files[1].text.contains("failed"), "{}", files[1].text);
+    }
+
+    #[test]
+    fn a_sentence_of_a_document_asks_for_its_section() {
+        let text = "# Guide\n\nHello.\n\n## Kitchen\n\nWash them well. Salted water makes potatoes\ntaste of something, and it boils later.\n\n\
+- peel them, cut them, boil them, drain them, eat them with butter and with parsley\n";
+        let mut files = [file("docs/cooking.md", text)];
+        assert_eq!(made(&mut files, &[]), ["Salted water makes potatoes taste of something, and it boils later => docs/cooking.md:5-10"]);
+        assert!(files[0].text.contains("Wash them well.") && !files[0].text.contains("potatoes"));
+        assert_eq!(files[0].text.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn a_commit_asks_for_what_it_changed() {
+        let files = || [file("src/net.rs", "fn a() {}\n"), file("src/wire.rs", "fn b() {}\n"), file("tests/x.rs", "fn c() {}\n")];
+        let ask = |subject: &str, changed: &[&str]| made(&mut files(), &[commit(subject, changed)]);
+        assert_eq!(
+            ask("fix(io)!: wait longer after each failed attempt (#12)", &["src/net.rs", "tests/x.rs", "CHANGELOG.md"]),
+            ["wait longer after each failed attempt => src/net.rs"]
+        );
+        assert_eq!(
+            ask("LANG-12: Wait longer after each failed attempt", &["src/net.rs", "src/wire.rs"]),
+            ["Wait longer after each failed attempt => src/net.rs src/wire.rs"]
+        );
+        for (subject, changed) in [
+            ("chore: wait longer after each failed attempt", "src/net.rs"),
+            ("Bump the version of all dependencies together", "src/net.rs"),
+            ("Fix a typo in the longer explanation", "src/net.rs"),
+            ("Frames on the wire carry their length first", "src/wire.rs"),
+            ("wait longer after each failed attempt", "src/gone.rs"),
+            ("wait longer after each failed attempt", "tests/x.rs"),
+            ("wait longer after what #12 changed there", "src/net.rs"),
+        ] {
+            assert_eq!(ask(subject, &[changed]), Vec::<String>::new(), "{subject}");
+        }
+    }
+
+    #[test]
+    fn two_a_file_and_count_a_kind() {
+        let commits: Vec<Commit> = (b'a'..b'i')
+            .map(|c| commit(&format!("wait {0}{0}{0}{0}{0} longer after each failed attempt", c as char), &[&format!("src/f{}.rs", c % 3)]))
+            .collect();
+        let files: Vec<SourceText> = (0..3).map(|i| file(&format!("src/f{i}.rs"), "fn a() {}\n")).collect();
+        assert_eq!(make("r", &mut files.clone(), &commits, 40).len(), 6);
+        let four = make("r", &mut files.clone(), &commits, 4);
+        assert_eq!(four.len(), 4);
+        let backwards: Vec<Commit> = commits.into_iter().rev().collect();
+        let again: Vec<String> = make("r", &mut files.clone(), &backwards, 4).into_iter().map(|q| q.query).collect();
+        assert!(four.iter().all(|q| again.contains(&q.query)), "their order does not decide");
     }
 }

@@ -88,7 +88,8 @@ fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
     let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
     let found: BTreeSet<usize> = ranks.iter().copied().filter(|r| *r <= K).collect();
     let ideal: f64 = (1..=n_targets.min(K)).map(gain).sum();
-    if ideal > 0.0 { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
+    // Nothing found is 0, and an empty sum −0.
+    if ideal > 0.0 && !found.is_empty() { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
 }
 
 fn span_recall(targets: &[Target], rows: &[Row]) -> Option<f64> {

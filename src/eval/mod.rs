@@ -3,13 +3,17 @@
 //! Pure: asking, reading and printing are `cli/eval.rs`. The difficult part is [`make`], which makes fair questions out of a
 //! repository: what its authors wrote about a place is taken away there, and the place has to be found without it.
 
+mod baseline;
+mod compare;
 mod make;
 mod measure;
 mod prose;
 mod question;
 mod report;
 
+pub use baseline::Baseline;
+pub use compare::{Comparison, Move, Other, compare};
 pub use make::{SourceText, make};
 pub use measure::{Row, Scored, matches, score};
-pub use question::{Question, QuestionError, Target, parse};
+pub use question::{LineError, Question, Target, parse};
 pub use report::{Group, Latency, Summary};

@@ -7,7 +7,7 @@ use std::ops::Range;
 const WORDS: (usize, usize) = (5, 25);
 /// What makes a question specific: words this long that are no stop words.
 const CONTENT_LETTERS: usize = 4;
-const MIN_CONTENT_WORDS: usize = 3;
+const MIN_CONTENT_WORDS: usize = 2;
 /// Share of letters among all that is not white space, and of plain words among all words.
 const MIN_LETTERS: f64 = 0.85;
 const MIN_PLAIN_WORDS: f64 = 0.75;
@@ -109,49 +109,9 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Lines of a comment with which its prose ends: tags, sections, code.
-const STOPS: [&str; 40] = [
-    "@",
-    "\\",
-    ":param",
-    ":return",
-    ":rtype",
-    ":type",
-    ":raise",
-    ":class",
-    ":arg",
-    ":keyword",
-    "args:",
-    "arguments",
-    "parameters",
-    "params:",
-    "returns:",
-    "return:",
-    "return value",
-    "raises",
-    "yields",
-    "throws",
-    "example",
-    "usage",
-    "# ",
-    "## ",
-    ">>>",
-    "```",
-    "~~~",
-    "<pre",
-    "<code",
-    "{{{",
-    ".. ",
-    "iex>",
-    "- ",
-    "+ ",
-    "* ",
-    "$ ",
-    "% ",
-    "| ",
-    "input:",
-    "output:",
-];
+/// Beginnings of lines, in lower case, with which the prose of a comment ends: tags, sections, lists, code.
+const STOPS: &str = "@|\\|:param|:return|:rtype|:type|:raise|:class|:arg|:keyword|args:|arguments|parameters|params:|returns:|return:|return value|raises|\
+yields|throws|example|usage|# |## |>>>|```|~~~|<pre|<code|<param|<typeparam|<return|<remark|<exception|<value|{{{|.. |iex>|- |+ |* |$ |% |input:|output:";
 
 /// The prose of a comment without its markers: its lines up to the first tag or piece of code.
 pub(super) fn comment_text(lines: &[&str]) -> String {
@@ -183,8 +143,7 @@ pub(super) fn comment_text(lines: &[&str]) -> String {
         let is_beside = i == 0 && line_marker.is_none();
         let is_indented = !is_beside && indent > *margin.get_or_insert(indent) + 1;
         let lower = text.to_lowercase();
-        if is_indented || STOPS.iter().any(|s| lower.starts_with(s)) {
-            // `<summary>` and the like are markup around prose.
+        if is_indented || STOPS.split('|').any(|s| lower.starts_with(s)) {
             break;
         }
         out.push_str(text);
@@ -303,10 +262,16 @@ fn without_roles(text: &str) -> String {
     out
 }
 
-/// Words with which a sentence speaks of another one, or of something that is no statement.
+/// First words of sentences that speak of another one or to the reader, or that are no statement.
 const DEPENDENT: &str = " this these those it its they that otherwise however also then but and or so here see note example examples todo fixme deprecated \
 same alias like instead therefore thus hence additionally furthermore moreover again similarly finally likewise both such he she which yes no ok okay \
-copyright licensed internal private warning caution important tip hint nb ditto e.g i.e eg ie xxx hack ";
+copyright licensed private warning caution important attention notice tip hint nb ditto e.g i.e eg ie xxx hack now just thanks thank please let lets we \
+our more suppose ";
+/// The same of more than one word.
+const DEPENDENT_PHRASES: [&str; 10] =
+    ["for example", "for more", "for this", "in such", "in this", "in that", "in these", "can also", "on the other hand", "let's"];
+/// Words that point to another place.
+const POINTERS: &str = " following below above previous previously earlier aforementioned ";
 
 /// Whether a cleaned sentence can stand for a question. `first`: nothing stands before it that it could refer to.
 pub(super) fn is_question(text: &str, first: bool) -> bool {
@@ -323,8 +288,10 @@ pub(super) fn is_question(text: &str, first: bool) -> bool {
     if text.contains("...") || text.contains("--") {
         return false;
     }
+    let lower = text.to_lowercase();
     let opening = words[0].trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
-    if DEPENDENT.contains(&format!(" {opening} ")) && !(first && opening == "this") || text.to_lowercase().starts_with("for example") {
+    let depends = is_in(DEPENDENT, &opening) && !(first && opening == "this") || DEPENDENT_PHRASES.iter().any(|p| lower.starts_with(p));
+    if depends || tokens(&lower).any(|w| is_in(POINTERS, w)) {
         return false;
     }
     let n_solid = text.chars().filter(|c| !c.is_whitespace()).count() as f64;
@@ -337,8 +304,13 @@ pub(super) fn is_question(text: &str, first: bool) -> bool {
     };
     let n_plain = words.iter().filter(is_plain).count() as f64;
     let content: HashSet<String> =
-        tokens(text).map(str::to_lowercase).filter(|w| w.len() >= CONTENT_LETTERS && !EMPTY_WORDS.contains(&format!(" {w} "))).collect();
+        tokens(text).map(str::to_lowercase).filter(|w| w.len() >= CONTENT_LETTERS && !is_in(EMPTY_WORDS, w)).collect();
     n_letters / n_solid >= MIN_LETTERS && n_plain / words.len() as f64 >= MIN_PLAIN_WORDS && content.len() >= MIN_CONTENT_WORDS
+}
+
+/// Whether a word is in a list, in which spaces stand around each word.
+pub(super) fn is_in(list: &str, word: &str) -> bool {
+    list.contains(&format!(" {word} "))
 }
 
 /// The runs of letters and digits of a text.

@@ -1,5 +1,6 @@
 //! A question and the places that answer it; sets of them as JSON lines.
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// A question with its answer.
@@ -29,14 +30,30 @@ pub struct Target {
     pub end_line: Option<u32>,
 }
 
-/// A line of a set that is no question.
+/// A line of a file that is not what it should be.
 #[derive(Debug, thiserror::Error)]
-#[error("{file}:{line}: {reason}; a line is {{\"query\": \"…\", \"files\": [\"src/a.rs\"]}}, or has \"targets\" (specs/cli-json.md)")]
-pub struct QuestionError {
+#[error("{file}:{line}: {reason}; {remedy}")]
+pub struct LineError {
     pub file: String,
     pub line: usize,
     pub reason: String,
+    pub remedy: &'static str,
 }
+
+/// Each line of a file that is not blank, with its number.
+pub(super) fn read_lines<T: DeserializeOwned>(
+    file: &str,
+    text: &str,
+    remedy: &'static str,
+) -> impl Iterator<Item = Result<(usize, T), LineError>> {
+    let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
+    lines.map(move |(i, line)| {
+        let error = |e: serde_json::Error| LineError { file: file.to_string(), line: i + 1, reason: without_position(&e), remedy };
+        Ok((i + 1, serde_json::from_str(line).map_err(error)?))
+    })
+}
+
+const REMEDY: &str = r#"a line is {"query": "…", "files": ["src/a.rs"]}, or has "targets" (specs/cli-json.md)"#;
 
 /// A line as it may be written: with `targets`, or simply with `files`.
 #[derive(Deserialize)]
@@ -60,24 +77,22 @@ struct Line {
 ///
 /// # Errors
 /// When a line is no question.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Question>, QuestionError> {
-    let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
-    lines
-        .map(|(i, line)| {
-            let error = |reason: String| QuestionError { file: file.to_string(), line: i + 1, reason };
-            let line: Line = serde_json::from_str(line).map_err(|e| error(without_position(&e)))?;
-            let by_name = line.files.into_iter().map(|path| Target { path, file: None, start_line: None, end_line: None });
-            let targets: Vec<Target> = line.targets.into_iter().chain(by_name).collect();
-            if targets.is_empty() {
-                return Err(error("the question has no answer".to_string()));
-            }
-            if line.query.trim().is_empty() {
-                return Err(error("the query is empty".to_string()));
-            }
-            let id = if line.id.is_empty() { format!("{file}:{}", i + 1) } else { line.id };
-            Ok(Question { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
-        })
-        .collect()
+pub fn parse(file: &str, text: &str) -> Result<Vec<Question>, LineError> {
+    let question = |read: Result<(usize, Line), LineError>| {
+        let (number, line) = read?;
+        let error = |reason: &str| LineError { file: file.to_string(), line: number, reason: reason.to_string(), remedy: REMEDY };
+        let by_name = line.files.into_iter().map(|path| Target { path, file: None, start_line: None, end_line: None });
+        let targets: Vec<Target> = line.targets.into_iter().chain(by_name).collect();
+        if targets.is_empty() {
+            return Err(error("the question has no answer"));
+        }
+        if line.query.trim().is_empty() {
+            return Err(error("the query is empty"));
+        }
+        let id = if line.id.is_empty() { format!("{file}:{number}") } else { line.id };
+        Ok(Question { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
+    };
+    read_lines(file, text, REMEDY).map(question).collect()
 }
 
 /// The parser knows of one line only: its line number would mislead.

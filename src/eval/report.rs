@@ -27,14 +27,13 @@ pub struct Latency {
     pub p95: f64,
 }
 
-/// All that is told of a set of answers.
+/// The means of all answers, and of each group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     pub overall: Group,
     pub by_category: BTreeMap<String, Group>,
     pub by_language: BTreeMap<String, Group>,
     pub by_repo: BTreeMap<String, Group>,
-    pub latency_ms: Latency,
 }
 
 impl Group {
@@ -65,15 +64,21 @@ impl Summary {
             }
             groups.into_iter().map(|(name, scored)| (name.to_string(), Group::new(&scored))).collect()
         };
-        let mut times: Vec<f64> = scored.iter().map(|s| s.ms).collect();
-        times.sort_by(f64::total_cmp);
-        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
         Self {
             overall: Group::new(&scored.iter().collect::<Vec<_>>()),
             by_category: by(|s| &s.category),
             by_language: by(|s| &s.language),
             by_repo: by(|s| &s.repo),
-            latency_ms: Latency { p50: at(50), p95: at(95) },
         }
+    }
+}
+
+impl Latency {
+    #[must_use]
+    pub fn new(scored: &[Scored]) -> Self {
+        let mut times: Vec<f64> = scored.iter().map(|s| s.ms).collect();
+        times.sort_by(f64::total_cmp);
+        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
+        Self { p50: at(50), p95: at(95) }
     }
 }

@@ -8,6 +8,7 @@ mod architecture;
 mod bad_input;
 mod clients;
 mod crash;
+mod eval;
 mod following;
 mod foreign;
 mod incremental;

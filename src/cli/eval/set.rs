@@ -1,0 +1,157 @@
+//! The questions of one run, and the folders that are asked: given ones, or made from a project.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+
+use super::{Lines, read_file};
+use crate::cli::wire::{LONG_WAIT, Project};
+use crate::eval::{self, Question, SourceText};
+use crate::source::{self, LineLimit, Scope};
+use crate::store::Layout;
+use crate::syntax::{self, Kind};
+
+/// Commits that questions are made from, the newest.
+const COMMITS: usize = 3000;
+
+/// Questions, and where they are asked.
+pub(super) struct Set {
+    pub(super) questions: Vec<Question>,
+    /// The folder of each repository that is named.
+    folders: BTreeMap<String, PathBuf>,
+    /// Removed in the end.
+    _copy: Option<Temporary>,
+}
+
+impl Set {
+    /// Makes questions from a project and lays out a copy of it without their answers.
+    pub(super) fn of_project(path: &Path, count: usize, keep: Option<&Path>) -> Result<Self> {
+        let project = Project::open(Some(path))?;
+        let root = project.layout.root();
+        let repo = root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
+        let mut files = read_tree(&project);
+        let commits = source::commits(root, COMMITS).unwrap_or_else(|e| {
+            eprintln!("no questions from commits: {e}");
+            Vec::new()
+        });
+        let questions = eval::make(&repo, &mut files, &commits, count);
+        let (directory, copy) = match keep {
+            Some(directory) => (directory.to_path_buf(), None),
+            None => {
+                let directory = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
+                (directory.clone(), Some(Temporary(directory)))
+            }
+        };
+        let tree = directory.join("tree");
+        if tree.exists() {
+            bail!("{} is there already: remove it, or give --write another directory", tree.display());
+        }
+        write_tree(&tree, &files, &project.layout.config_file()).with_context(|| format!("{} cannot be written", tree.display()))?;
+        if keep.is_some() {
+            let mut lines = Lines::create(&directory.join("queries.jsonl"))?;
+            questions.iter().try_for_each(|q| lines.put(q))?;
+            lines.finish()?;
+        }
+        Ok(Self { questions, folders: BTreeMap::from([(repo, tree)]), _copy: copy })
+    }
+
+    pub(super) fn read(files: &[PathBuf], repos: Option<&Path>) -> Result<Self> {
+        let mut questions = Vec::new();
+        for file in files {
+            let text = read_file(file)?;
+            questions.extend(eval::parse(&file.display().to_string(), &text)?);
+        }
+        let names: BTreeSet<&String> = questions.iter().map(|q| &q.repo).collect();
+        let folders = match repos {
+            None => names.into_iter().map(|name| (name.clone(), PathBuf::from("."))).collect(),
+            Some(repos) => {
+                let roots = benchmark_roots(repos)?;
+                let folder = |name: &String| {
+                    if name.is_empty() {
+                        bail!("a question names no \"repo\", but --repos asks for one: add it, or leave --repos out");
+                    }
+                    let repo = repos.join(name);
+                    let folder = roots.get(name).map_or(repo.clone(), |root| repo.join(root));
+                    if !folder.is_dir() {
+                        bail!("{} is no directory, but there are questions about {name}: put the repository there", folder.display());
+                    }
+                    // The folder alone is searched, whatever repository it lies in.
+                    Layout::at(&folder).create().with_context(|| format!("{} cannot be written", folder.display()))?;
+                    Ok((name.clone(), folder))
+                };
+                names.into_iter().map(folder).collect::<Result<_>>()?
+            }
+        };
+        Ok(Self { questions, folders, _copy: None })
+    }
+
+    /// The questions of each folder, folders in order of their names.
+    pub(super) fn by_folder(&self) -> BTreeMap<PathBuf, Vec<&Question>> {
+        let mut out: BTreeMap<PathBuf, Vec<&Question>> = BTreeMap::new();
+        for q in &self.questions {
+            out.entry(self.folders.get(&q.repo).cloned().unwrap_or_default()).or_default().push(q);
+        }
+        out
+    }
+}
+
+/// Which folder of a repository a benchmark indexes: `repos_used.json` beside the repositories or beside their directory.
+fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
+    let beside = fs::canonicalize(repos).with_context(|| format!("--repos {}", repos.display()))?;
+    let places = [Some(beside.as_path()), beside.parent()];
+    let Some(file) = places.into_iter().flatten().map(|d| d.join("repos_used.json")).find(|f| f.is_file()) else {
+        return Ok(BTreeMap::new());
+    };
+    let text = read_file(&file)?;
+    let repos: BTreeMap<String, serde_json::Value> =
+        serde_json::from_str(&text).with_context(|| format!("{} is no object of repositories", file.display()))?;
+    Ok(repos.into_iter().filter_map(|(name, repo)| Some((name, repo.get("benchmark_root")?.as_str()?.to_string()))).collect())
+}
+
+/// The files of a project that are indexed, in order of their paths.
+pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
+    let root = project.layout.root();
+    let files = source::walk(root, &project.indexer(LONG_WAIT).walk, &Scope::All).files;
+    let read = |file: source::SourceFile| {
+        let bytes = fs::read(root.join(&file.path)).ok()?;
+        let limit = match syntax::detect(&file.path, "").kind {
+            Kind::Document(_) => LineLimit::Prose,
+            Kind::Notebook => LineLimit::None,
+            _ => LineLimit::Code,
+        };
+        source::check_content(&bytes, limit)
+            .is_none()
+            .then(|| SourceText { path: file.path, text: String::from_utf8_lossy(&bytes).into_owned() })
+    };
+    files.into_par_iter().filter_map(read).collect()
+}
+
+/// Writes a tree that is a project of its own, with the settings of another one.
+fn write_tree(tree: &Path, files: &[SourceText], config: &Path) -> std::io::Result<()> {
+    // Ignore files above it say nothing about it, and its settings are not looked for above it.
+    fs::create_dir_all(tree.join(".git"))?;
+    let layout = Layout::at(tree);
+    layout.create()?;
+    if config.is_file() {
+        fs::copy(config, layout.config_file())?;
+    }
+    for file in files {
+        let path = tree.join(&file.path);
+        path.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::write(path, &file.text)?;
+    }
+    Ok(())
+}
+
+/// A directory that is removed at the end.
+struct Temporary(PathBuf);
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        // Nothing can be done about a temporary directory that stays.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
