@@ -19,7 +19,7 @@ use super::wire::{LONG_WAIT, Project};
 use crate::eval::{self, Baseline, Other, Question, Row};
 use crate::index::Mode;
 use crate::live::ChunkManager;
-use crate::search::{Filter, Hit, Query, WEIGHTS};
+use crate::search::{Filter, FEATURES, Hit};
 
 /// Files of an answer.
 const FILES: usize = 30;
@@ -75,8 +75,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     // What cannot work fails before the work.
     for feature in &args.without {
-        if !WEIGHTS.iter().any(|(known, _)| known == feature) {
-            let known: Vec<&str> = WEIGHTS.iter().map(|(known, _)| *known).collect();
+        if !FEATURES.iter().any(|known| known.name == feature) {
+            let known: Vec<&str> = FEATURES.iter().map(|known| known.name).collect();
             bail!("--without: there is no feature {feature}; there are {}", known.join(", "));
         }
     }
@@ -166,7 +166,7 @@ impl Searcher {
         }
         let indexer = project.indexer(LONG_WAIT);
         if !indexer.embedder.is_immediate() {
-            indexer.embed_rest(&|| ())?;
+            indexer.embed_rest(&|_| ())?;
         }
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
         let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
@@ -177,7 +177,7 @@ impl Searcher {
     fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
         let snapshot = self.manager.current();
         let start = Instant::now();
-        let query = Query::new(query);
+        let query = snapshot.code().corpus.query(query)?;
         let vector = self.manager.embedder().embed_query(&query.text)?;
         let results = snapshot.code().corpus.search(&query, &vector, &Filter::default(), limit.saturating_add(self.left_out.len()))?;
         let ms = start.elapsed().as_secs_f64() * 1000.0;

@@ -109,7 +109,8 @@ impl<'a> Evidence<'a> {
             query,
             filter,
         };
-        let mut best = out.top(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
+        let mut best =
+            out.top(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
         best.sort_unstable();
         let close = closeness(query, &out.lexical, &corpus.text, &best)?;
         out.close = best.into_iter().zip(close).collect();

@@ -69,7 +69,8 @@ const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", 
 impl File {
     /// Derives a file from its chunks.
     pub(super) fn new<'c>(path: Arc<str>, chunks: impl Iterator<Item = (Slot, &'c Chunk)>, analyzer: &mut Analyzer) -> Self {
-        let mut file = Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
+        let mut file =
+            Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
         let (mut n_documents, mut n_code, mut n_data) = (0, 0, 0);
         let mut outlines = Vec::new();
         for (slot, chunk) in chunks {
@@ -208,8 +209,21 @@ fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
 /// A path that says: not the thing itself.
 fn is_aside(path: &str) -> bool {
     const NAMES: [&str; 15] = [
-        "example", "examples", "_examples", "sample", "samples", "demo", "demos", "compat", "_compat", "legacy", "deprecated", "vendor",
-        "third_party", "deps", "polyfills",
+        "example",
+        "examples",
+        "_examples",
+        "sample",
+        "samples",
+        "demo",
+        "demos",
+        "compat",
+        "_compat",
+        "legacy",
+        "deprecated",
+        "vendor",
+        "third_party",
+        "deps",
+        "polyfills",
     ];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_private = name.starts_with('_') && !name.starts_with("__");

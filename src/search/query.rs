@@ -194,7 +194,9 @@ fn paths(text: &str) -> Vec<String> {
     let like_path = |w: &&str| {
         let name = w.rsplit('/').next().unwrap_or_default();
         let has_extension = name.rsplit_once('.').is_some_and(|(stem, e)| !stem.is_empty() && (1..=8).contains(&e.len()));
-        (w.contains('/') || has_extension) && w.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c)) && w.contains(char::is_alphanumeric)
+        (w.contains('/') || has_extension)
+            && w.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c))
+            && w.contains(char::is_alphanumeric)
     };
     let trim = |w: &'_ str| w.trim_matches(['`', ',', '(', ')', '\'', '?', ':', ';']).trim_end_matches('.').to_string();
     let words: Vec<String> = text.split_whitespace().map(trim).collect();
