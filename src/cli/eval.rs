@@ -19,7 +19,7 @@ use super::wire::{LONG_WAIT, Project};
 use crate::eval::{self, Baseline, Other, Question, Row};
 use crate::index::Mode;
 use crate::live::ChunkManager;
-use crate::search::{Filter, FEATURES, Hit};
+use crate::search::{FEATURES, Filter, Hit};
 
 /// Files of an answer.
 const FILES: usize = 30;
@@ -194,11 +194,7 @@ impl Searcher {
 
 /// What results show, as rows that can be measured.
 fn rows(hits: &[Hit]) -> Vec<Row> {
-    let row = |hit: &Hit| {
-        let m = &hit.chunk.metadata;
-        Row { path: hit.path.to_string(), lines: m.start_line.zip(m.end_line) }
-    };
-    hits.iter().map(row).collect()
+    hits.iter().map(|hit| Row { path: hit.path.to_string(), lines: hit.lines }).collect()
 }
 
 /// Ranks anew, without some features.
@@ -237,6 +233,8 @@ impl<'a> Candidates<'a> {
             targets: q.targets.iter().enumerate().filter(|(_, t)| eval::matches(&hit.path, &t.path)).map(|(i, _)| i).collect(),
             x: hit.terms.iter().map(|t| (t.feature, t.value)).collect(),
         };
+        // A file may be shown with two places.
+        let mut seen = BTreeSet::new();
         Self {
             id: &q.id,
             repo: &q.repo,
@@ -244,7 +242,7 @@ impl<'a> Candidates<'a> {
             language: &q.language,
             query: &q.query,
             n_targets: q.targets.len(),
-            files: hits.iter().map(candidate).collect(),
+            files: hits.iter().filter(|hit| seen.insert(&hit.path)).map(candidate).collect(),
         }
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Lexical {
     pub(super) body: Vec<f64>,
     /// By slot: BM25 of the words as they stand, stop words too.
     pub(super) plain: Vec<f64>,
+    /// By slot: the share (by idf) of the query's words that are parts of names defined there.
+    pub(super) names: Vec<f64>,
     /// By file: how much of the query its names, place and text hold together.
     pub(super) files: Vec<f64>,
 }
@@ -73,6 +75,7 @@ impl Lexical {
             fields: vec![0.0; n_slots],
             body: vec![0.0; n_slots],
             plain: vec![0.0; n_slots],
+            names: vec![0.0; n_slots],
             files: vec![0.0; corpus.files.len()],
         };
         let average_bytes = corpus.average_file_bytes();
@@ -86,6 +89,7 @@ impl Lexical {
         for slot in &out.touched {
             out.fields[*slot as usize] /= out.total_idf;
             out.body[*slot as usize] /= out.total_idf;
+            out.names[*slot as usize] /= out.total_idf;
         }
         for file in &mut out.files {
             *file /= out.total_idf;
@@ -131,6 +135,9 @@ impl Lexical {
             }
             self.fields[at] += idf * tf / (tf + K1);
             self.body[at] += idf * bm25(f64::from(body), length, average_length);
+            if frequencies[Field::Name as usize] > 0 {
+                self.names[at] += idf;
+            }
             let file = corpus.file_of[at];
             if allowed(*slot) && corpus.files[file as usize].outline != Some(*slot) {
                 let in_file = &mut scratch.in_file[file as usize];

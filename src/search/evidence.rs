@@ -32,6 +32,9 @@ const CHUNK_WORDS: f64 = 5.0;
 const CHUNK_CLOSENESS: f64 = 1.5;
 const CHUNK_MEANING: f64 = 9.0;
 
+const PLACE_NAMES: f64 = 3.0;
+const PLACE_BETWEEN: f64 = 0.7;
+
 /// One query against one corpus.
 pub(super) struct Evidence<'a> {
     pub(super) corpus: &'a Corpus,
@@ -131,6 +134,17 @@ impl<'a> Evidence<'a> {
 
     fn closeness(&self, slot: Slot) -> f64 {
         self.close.binary_search_by_key(&slot, |c| c.0).map_or(0.0, |i| self.close[i].1)
+    }
+
+    /// Whether the query asks for places rather than files.
+    pub(super) fn wants_places(&self) -> bool {
+        self.query.form == Form::Statement
+    }
+
+    /// How well a chunk answers when it is shown as a place: names count, code between definitions counts less.
+    pub(super) fn place_score(&self, slot: Slot, chunk: &Chunk) -> f64 {
+        let is_between = chunk.metadata.names.is_empty() && chunk.chunk_type != ChunkType::Documentation;
+        self.chunk_score(slot) + PLACE_NAMES * self.lexical.names[slot as usize] - if is_between { PLACE_BETWEEN } else { 0.0 }
     }
 
     /// How well one chunk answers.

@@ -17,6 +17,7 @@ mod operators;
 mod proximity;
 mod query;
 mod rank;
+mod rows;
 mod snippet;
 mod spelling;
 mod text;

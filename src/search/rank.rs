@@ -12,6 +12,7 @@ use super::evidence::{Evidence, Facts, MIN_COSINE};
 use super::files::File;
 use super::filter::Filter;
 use super::query::Query;
+use super::rows::{MAX_OTHERS, Ranked, lines};
 use super::text::TextError;
 use crate::chunk::Chunk;
 
@@ -50,9 +51,6 @@ const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> F
     Feature { name, weight, value }
 }
 
-/// Further chunks of a file that a result names.
-const MAX_OTHERS: usize = 4;
-
 /// One feature's part of a score.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Term {
@@ -74,8 +72,10 @@ impl Term {
 pub struct Hit {
     /// Its path; the id of a chunk that has none.
     pub path: Arc<str>,
-    /// The chunk to show.
+    /// The chunk that answers best.
     pub chunk: Arc<Chunk>,
+    /// First and last line of the function or section that it is a part of; its own where there is none.
+    pub lines: Option<(u32, u32)>,
     /// Further chunks of the file that match, best first.
     pub others: Vec<Arc<Chunk>>,
     /// The sum of the terms' contributions.
@@ -100,17 +100,14 @@ pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Fi
     let mut ranking = Evidence::new(corpus, query, vector, filter)?;
     let (pool, notes) = ranking.pool();
     ranking.follow_references(&pool);
-    let mut scored: Vec<(f64, &File, Vec<Term>)> = pool
-        .into_iter()
-        .map(|at| {
-            let file = &*corpus.files[at as usize];
-            let terms = terms(&ranking.facts(at));
-            (terms.iter().map(Term::contribution).sum(), file, terms)
-        })
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    let total = scored.len();
-    let hits = scored.into_iter().take(limit).filter_map(|(score, file, terms)| ranking.hit(file, score, terms)).collect();
+    let rank = |at: u32| {
+        let terms = terms(&ranking.facts(at));
+        Ranked { file: &corpus.files[at as usize], score: terms.iter().map(Term::contribution).sum(), terms }
+    };
+    let mut files: Vec<Ranked> = pool.into_iter().map(rank).collect();
+    files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
+    let total = files.len();
+    let hits = ranking.rows(files, limit);
     Ok(Results { hits, total, notes })
 }
 
@@ -136,9 +133,11 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
             });
             let value = ranking.lexical.fields[slots[0] as usize];
             let mut chunks = slots.iter().filter_map(|s| corpus.chunk(*s).cloned());
+            let chunk = chunks.next()?;
             Some(Hit {
                 path: corpus.files[at as usize].path.clone(),
-                chunk: chunks.next()?,
+                lines: lines(&chunk),
+                chunk,
                 others: chunks.take(MAX_OTHERS).collect(),
                 score: value,
                 terms: vec![Term { feature: "chunk_words", value, weight: 1.0 }],
@@ -167,32 +166,17 @@ pub(super) fn by_meaning(
         .filter(|(nearest, _)| *nearest >= MIN_COSINE)
         .collect();
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    let term = |cosine: f32| Term { feature: "chunk_meaning", value: f64::from(cosine), weight: 1.0 };
-    let hits = files.iter().take(limit).filter_map(|(cosine, file)| ranking.hit(file, f64::from(*cosine), vec![term(*cosine)]));
-    Ok(Results { hits: hits.collect(), total: files.len(), notes: Vec::new() })
+    let total = files.len();
+    let rank = |(cosine, file): (f32, _)| {
+        let term = Term { feature: "meaning", value: f64::from(cosine), weight: 1.0 };
+        Ranked { file, score: term.contribution(), terms: vec![term] }
+    };
+    let hits = ranking.rows(files.into_iter().map(rank).collect(), limit);
+    Ok(Results { hits, total, notes: Vec::new() })
 }
 
 /// What the file's score is made of.
 fn terms(facts: &Facts) -> Vec<Term> {
     let term = |f: &Feature| Term { feature: f.name, value: (f.value)(facts), weight: f.weight };
     FEATURES.iter().map(term).filter(|t| t.value != 0.0).collect()
-}
-
-impl Evidence<'_> {
-    /// The chunk to show and the others that match.
-    fn hit(&self, file: &File, score: f64, terms: Vec<Term>) -> Option<Hit> {
-        let mut slots: Vec<Slot> = self.slots(file).collect();
-        if slots.is_empty() {
-            slots.extend(file.slots.iter().copied().filter(|s| self.allowed(*s)));
-        }
-        slots.sort_by(|a, b| self.chunk_score(*b).total_cmp(&self.chunk_score(*a)).then_with(|| self.id(*a).cmp(self.id(*b))));
-        let (_, defined) = self.definition(file);
-        let lead = defined.or_else(|| slots.first().copied())?;
-        let others = slots
-            .into_iter()
-            .filter(|s| *s != lead && (self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE))
-            .take(MAX_OTHERS)
-            .filter_map(|s| self.corpus.chunk(s).cloned());
-        Some(Hit { path: file.path.clone(), chunk: self.corpus.chunk(lead)?.clone(), others: others.collect(), score, terms })
-    }
 }

@@ -525,6 +525,7 @@ proptest! {
         let hits: Vec<crate::search::Hit> = chunks.iter().enumerate().map(|(i, (path, lines, n_others))| crate::search::Hit {
             path: path.as_str().into(),
             chunk: chunk(i, path, lines),
+            lines: None,
             others: (0..*n_others).map(|n| chunk(n, path, lines)).collect(),
             score: 1.0,
             terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
