@@ -32,7 +32,7 @@ const CHUNK_WORDS: f64 = 5.0;
 const CHUNK_CLOSENESS: f64 = 1.5;
 const CHUNK_MEANING: f64 = 9.0;
 
-const PLACE_NAMES: f64 = 3.0;
+const PLACE_NAMES: f64 = 5.0;
 const PLACE_BETWEEN: f64 = 0.7;
 
 /// One query against one corpus.

@@ -1,6 +1,7 @@
 //! What is shown of a file: its best places.
 //!
-//! A place is a whole function or section where that is not too long, else one chunk. Who describes what some code does
+//! A place is a whole function or section where that is not too long, else one chunk; a short one is shown with what stands
+//! around it. Who describes what some code does
 //! ([`Form::Statement`]) is shown a second place of the best files, since he looks for one function and not for a file.
 
 use std::sync::Arc;
@@ -13,19 +14,24 @@ use crate::chunk::{Chunk, ChunkType};
 
 /// A longer function or section is shown in parts, in lines.
 const MAX_LINES: u32 = 120;
+/// A shorter one is shown with its neighbours, in lines.
+const MIN_LINES: u32 = 40;
 /// Files that may show a second place.
 const MAX_SECOND: usize = 5;
 /// A second place stands so much behind the first place of its file, and more by how much less well it answers.
 const SECOND: f64 = -0.5;
-const SECOND_LESS: f64 = -0.5;
+const SECOND_LESS: f64 = -0.8;
 /// Further chunks of a file that a result names.
 pub(super) const MAX_OTHERS: usize = 4;
+
+/// First and last.
+type Lines = (u32, u32);
 
 /// A place in a file.
 #[derive(Debug, Clone)]
 struct Place {
     /// First and last line; `None` when its chunk has none.
-    lines: Option<(u32, u32)>,
+    lines: Option<Lines>,
     /// Its chunks.
     slots: Vec<Slot>,
     /// The one that answers best.
@@ -47,22 +53,22 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let places = self.places(file);
-            let Some(first) = places.first() else { continue };
-            let second = places.get(1).filter(|_| self.wants_places() && rank < MAX_SECOND);
-            let second = second.map(|second| {
-                let less = first.score - second.score;
+            let mut places = self.places(file).into_iter();
+            let Some(first) = places.next() else { continue };
+            let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND);
+            let second = second.map(|place| {
+                let less = (first.score - place.score).max(0.0);
                 let behind = [("second_place", 1.0, SECOND), ("second_place_less", less, SECOND_LESS)];
                 let behind = behind.map(|(feature, value, weight)| Term { feature, value, weight });
                 let terms: Vec<Term> = terms.iter().copied().chain(behind).collect();
-                (second, terms.iter().map(Term::contribution).sum::<f64>(), terms)
+                (place, terms.iter().map(Term::contribution).sum::<f64>(), terms)
             });
             let second = second.filter(|(_, score, _)| *score >= lowest);
-            let shown: Vec<Slot> =
-                [Some(first), second.as_ref().map(|s| s.0)].into_iter().flatten().flat_map(|p| p.slots.clone()).collect();
-            rows.extend(self.hit(file, first, score, terms, &shown));
+            let places: Vec<Option<Lines>> = std::iter::once(&first).chain(second.as_ref().map(|s| &s.0)).map(|p| p.lines).collect();
+            let others = self.others(file, first.best, &places);
+            rows.extend(self.hit(file, &first, score, terms, others));
             if let Some((place, score, terms)) = second {
-                rows.extend(self.hit(file, place, score, terms, &shown).map(|hit| Hit { others: Vec::new(), ..hit }));
+                rows.extend(self.hit(file, &place, score, terms, Vec::new()));
             }
         }
         // Stable: of equal scores the file that stands first.
@@ -70,18 +76,18 @@ impl Evidence<'_> {
         rows
     }
 
-    fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, shown: &[Slot]) -> Option<Hit> {
-        let mut others: Vec<Slot> = self.slots(file).filter(|s| !shown.contains(s)).collect();
-        others.retain(|s| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE);
-        self.sort(&mut others);
-        Some(Hit {
-            path: file.path.clone(),
-            chunk: self.corpus.chunk(place.best)?.clone(),
-            lines: place.lines,
-            others: others.into_iter().take(MAX_OTHERS).filter_map(|s| self.corpus.chunk(s).cloned()).collect(),
-            score,
-            terms,
-        })
+    fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Chunk>>) -> Option<Hit> {
+        let chunk = self.corpus.chunk(place.best)?.clone();
+        Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms })
+    }
+
+    /// Further chunks of the file that match, outside the places that are shown.
+    fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Chunk>> {
+        let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
+        let mut slots: Vec<Slot> = self.slots(file).filter(|s| *s != shown && matches(s)).collect();
+        self.sort(&mut slots);
+        let chunks = slots.into_iter().filter_map(|s| self.corpus.chunk(s));
+        chunks.filter(|c| !places.iter().any(|p| overlap(*p, lines(c)))).take(MAX_OTHERS).cloned().collect()
     }
 
     /// Best first.
@@ -111,6 +117,9 @@ impl Evidence<'_> {
                 None => places.push(Place { lines, slots: vec![slot], best: slot, score }),
             }
         }
+        for place in &mut places {
+            place.lines = place.lines.map(|lines| with_neighbours(lines, &chunks));
+        }
         places.sort_by(|a, b| {
             let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));
             defines(b).cmp(&defines(a)).then_with(|| b.score.total_cmp(&a.score)).then_with(|| self.id(a.best).cmp(self.id(b.best)))
@@ -120,10 +129,10 @@ impl Evidence<'_> {
 }
 
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
-fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<(u32, u32)> {
+fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<Lines> {
     let own = lines(chunk)?;
-    let fits = |(first, last): &(u32, u32)| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
-    let longest = |around: &mut dyn Iterator<Item = (u32, u32)>| around.filter(fits).max_by_key(|(first, last)| last - first);
+    let fits = |(first, last): &Lines| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
+    let longest = |around: &mut dyn Iterator<Item = Lines>| around.filter(fits).max_by_key(|(first, last)| last - first);
     let found = if chunk.chunk_type == ChunkType::Documentation {
         section(chunk, of_file)
     } else {
@@ -133,13 +142,34 @@ fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<(u32, u32)> {
     found.filter(fits).or(Some(own))
 }
 
+/// A short place with the chunks after and before it, as far as they go with it.
+fn with_neighbours((mut first, mut last): Lines, of_file: &[&Arc<Chunk>]) -> Lines {
+    let mut around: Vec<Lines> = of_file.iter().filter(|c| c.chunk_type != ChunkType::Symbols).filter_map(|c| lines(c)).collect();
+    around.sort_unstable();
+    while last - first + 1 < MIN_LINES {
+        let fits = |l: &&Lines| last.max(l.1) - first.min(l.0) < MIN_LINES + MIN_LINES / 2;
+        let after = around.iter().find(|l| l.0 > last).filter(fits);
+        let before = around.iter().rfind(|l| l.1 < first).filter(fits);
+        match (after, before) {
+            (Some(after), _) => last = after.1,
+            (None, Some(before)) => first = before.0,
+            (None, None) => break,
+        }
+    }
+    (first, last)
+}
+
+fn overlap(a: Option<Lines>, b: Option<Lines>) -> bool {
+    a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
+}
+
 /// The lines of neighbouring chunks under one heading.
-fn section(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<(u32, u32)> {
-    let same: Vec<(u32, u32)> = of_file.iter().filter(|c| c.metadata.symbol == chunk.metadata.symbol).filter_map(|c| lines(c)).collect();
+fn section(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<Lines> {
+    let same: Vec<Lines> = of_file.iter().filter(|c| c.metadata.symbol == chunk.metadata.symbol).filter_map(|c| lines(c)).collect();
     Some((same.iter().map(|l| l.0).min()?, same.iter().map(|l| l.1).max()?))
 }
 
 /// First and last line of a chunk.
-pub(super) fn lines(chunk: &Chunk) -> Option<(u32, u32)> {
+pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
     chunk.metadata.start_line.zip(chunk.metadata.end_line)
 }
