@@ -8,6 +8,7 @@ use super::files::{File, References};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
+use super::spelling::Names;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
 use super::vector::VectorTable;
@@ -38,6 +39,7 @@ pub struct Corpus {
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: OnceLock<References>,
+    pub(super) names: OnceLock<Names>,
 }
 
 impl Corpus {
@@ -156,6 +158,7 @@ impl CorpusBuilder {
             text,
             vectors: self.vectors.clone(),
             references: OnceLock::new(),
+            names: OnceLock::new(),
         })
     }
 

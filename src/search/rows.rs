@@ -53,9 +53,11 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let mut places = self.places(file).into_iter();
-            let Some(first) = places.next() else { continue };
-            let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND);
+            let chunks: Vec<&Arc<Chunk>> = file.slots.iter().filter_map(|s| self.corpus.chunk(*s)).collect();
+            let shown = |place: Place| Place { lines: place.lines.map(|lines| with_neighbours(lines, &chunks)), ..place };
+            let mut places = self.places(file, &chunks).into_iter();
+            let Some(first) = places.next().map(shown) else { continue };
+            let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND).map(shown);
             let second = second.map(|place| {
                 let less = (first.score - place.score).max(0.0);
                 let behind = [("second_place", 1.0, SECOND), ("second_place_less", less, SECOND_LESS)];
@@ -96,18 +98,17 @@ impl Evidence<'_> {
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.
-    fn places(&self, file: &File) -> Vec<Place> {
+    fn places(&self, file: &File, chunks: &[&Arc<Chunk>]) -> Vec<Place> {
         let mut slots: Vec<Slot> = self.slots(file).collect();
         if slots.is_empty() {
             slots.extend(file.slots.iter().copied().filter(|s| self.allowed(*s)));
         }
         self.sort(&mut slots);
         let (_, defined) = self.definition(file);
-        let chunks: Vec<&Arc<Chunk>> = file.slots.iter().filter_map(|s| self.corpus.chunk(*s)).collect();
         let mut places: Vec<Place> = Vec::new();
         for slot in slots {
             let Some(chunk) = self.corpus.chunk(slot) else { continue };
-            let lines = whole(chunk, &chunks);
+            let lines = whole(chunk, chunks);
             let score = self.place_score(slot, chunk);
             match places.iter_mut().find(|p| lines.is_some() && p.lines == lines) {
                 Some(place) => {
@@ -116,9 +117,6 @@ impl Evidence<'_> {
                 }
                 None => places.push(Place { lines, slots: vec![slot], best: slot, score }),
             }
-        }
-        for place in &mut places {
-            place.lines = place.lines.map(|lines| with_neighbours(lines, &chunks));
         }
         places.sort_by(|a, b| {
             let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));

@@ -1,11 +1,15 @@
 //! Words that stand nowhere: the name that was probably meant.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::corpus::{Corpus, SearchError};
+use super::form::Form;
 use super::query::Query;
 use super::text::{Field, TextError};
 use super::tokens::{lower, runs};
+use crate::chunk::Chunk;
 
 /// Shorter words are near to everything.
 const MIN_CHARS: usize = 4;
@@ -21,6 +25,10 @@ impl Corpus {
     /// When the text index cannot be read.
     pub fn query(&self, text: &str) -> Result<Query, SearchError> {
         let query = Query::new(text);
+        // Sentences are full of words that code does not use.
+        if query.form == Form::Statement {
+            return Ok(query);
+        }
         let mut words = Vec::new();
         for run in runs(&query.text) {
             let word = &query.text[run.range.clone()];
@@ -31,12 +39,12 @@ impl Corpus {
         if words.is_empty() {
             return Ok(query);
         }
-        let names = self.names();
+        let names = self.names.get_or_init(|| Names::new(self.rows.iter().flatten()));
         let mut corrected = String::new();
         let (mut end, mut notes) = (0, Vec::new());
         for range in words {
             let word = &query.text[range.clone()];
-            let Some(name) = nearest(word, &names) else { continue };
+            let Some(name) = names.nearest(word) else { continue };
             corrected.push_str(&query.text[end..range.start]);
             corrected.push_str(name);
             end = range.end;
@@ -78,9 +86,14 @@ impl Corpus {
         }
         Ok(false)
     }
+}
 
-    /// Everything that is defined, and the parts of its names, lower case → how it is written (and how often).
-    fn names(&self) -> BTreeMap<String, (usize, String)> {
+/// Everything that is defined, and the parts of its names: lower case, how often, and as it is written.
+#[derive(Debug, Default)]
+pub(super) struct Names(BTreeMap<String, (usize, String)>);
+
+impl Names {
+    fn new<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> Self {
         let mut out: BTreeMap<String, (usize, String)> = BTreeMap::new();
         let mut add = |as_written: &str| {
             let entry = out.entry(lower(as_written)).or_insert_with(|| (0, as_written.to_string()));
@@ -89,7 +102,7 @@ impl Corpus {
                 entry.1 = as_written.to_string();
             }
         };
-        for name in self.rows.iter().flatten().flat_map(|c| &c.metadata.names) {
+        for name in chunks.flat_map(|c| &c.metadata.names) {
             for run in runs(&name.name) {
                 add(&name.name[run.range.clone()]);
                 if run.parts.len() > 1 {
@@ -97,22 +110,22 @@ impl Corpus {
                 }
             }
         }
-        out
+        Self(out)
     }
-}
 
-/// The name with the fewest wrong letters, among those the one that occurs most.
-fn nearest<'n>(word: &str, names: &'n BTreeMap<String, (usize, String)>) -> Option<&'n str> {
-    let word = lower(word);
-    let n = word.chars().count();
-    let allowed = if n < TWO_WRONG { 1 } else { 2 };
-    let near = names.iter().filter_map(|(name, (count, as_written))| {
-        let length = name.chars().count();
-        if length < MIN_CHARS || length.abs_diff(n) > allowed {
-            return None;
-        }
-        let wrong = strsim::osa_distance(&word, name);
-        (wrong <= allowed).then_some((wrong, std::cmp::Reverse(*count), as_written.as_str()))
-    });
-    near.min().map(|(_, _, name)| name)
+    /// The name with the fewest wrong letters, among those the one that occurs most.
+    fn nearest(&self, word: &str) -> Option<&str> {
+        let word = lower(word);
+        let n = word.chars().count();
+        let allowed = if n < TWO_WRONG { 1 } else { 2 };
+        let near = self.0.iter().filter_map(|(name, (count, as_written))| {
+            let length = name.chars().count();
+            if length < MIN_CHARS || length.abs_diff(n) > allowed {
+                return None;
+            }
+            let wrong = strsim::osa_distance(&word, name);
+            (wrong <= allowed).then_some((wrong, Reverse(*count), as_written.as_str()))
+        });
+        near.min().map(|(_, _, name)| name)
+    }
 }
