@@ -14,7 +14,7 @@ use super::text::TextError;
 use crate::chunk::{Chunk, ChunkType};
 
 /// Chunks that each searcher may propose.
-const POOL: usize = 200;
+const POOL: usize = 100;
 /// Chunks in which the words' places are looked at.
 const CLOSE_POOL: usize = 60;
 /// Best chunks of a file that count, weighted 1, 1/2, 1/3 …
@@ -186,6 +186,9 @@ impl<'a> Evidence<'a> {
         let mut files: BTreeSet<u32> = BTreeSet::new();
         for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.top(close, POOL)].into_iter().flatten() {
             files.insert(self.corpus.file_of[slot as usize]);
+        }
+        if self.identifiers.is_empty() && self.query.paths.is_empty() {
+            return files;
         }
         // What the query names is looked at even if its text says little.
         let mut n_by_path = 0;

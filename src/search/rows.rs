@@ -105,10 +105,11 @@ impl Evidence<'_> {
         }
         self.sort(&mut slots);
         let (_, defined) = self.definition(file);
+        let functions = functions(chunks);
         let mut places: Vec<Place> = Vec::new();
         for slot in slots {
             let Some(chunk) = self.corpus.chunk(slot) else { continue };
-            let lines = whole(chunk, chunks);
+            let lines = whole(chunk, chunks, &functions);
             let score = self.place_score(slot, chunk);
             match places.iter_mut().find(|p| lines.is_some() && p.lines == lines) {
                 Some(place) => {
@@ -127,17 +128,21 @@ impl Evidence<'_> {
 }
 
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
-fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<Lines> {
+fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>], functions: &[Lines]) -> Option<Lines> {
     let own = lines(chunk)?;
     let fits = |(first, last): &Lines| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
-    let longest = |around: &mut dyn Iterator<Item = Lines>| around.filter(fits).max_by_key(|(first, last)| last - first);
     let found = if chunk.chunk_type == ChunkType::Documentation {
         section(chunk, of_file)
     } else {
-        let names = of_file.iter().flat_map(|c| &c.metadata.names);
-        longest(&mut names.filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro")).map(|n| (n.start_line, n.end_line)))
+        functions.iter().copied().filter(fits).max_by_key(|(first, last)| last - first)
     };
     found.filter(fits).or(Some(own))
+}
+
+/// The lines of every function that a file defines.
+fn functions(of_file: &[&Arc<Chunk>]) -> Vec<Lines> {
+    let names = of_file.iter().flat_map(|c| &c.metadata.names);
+    names.filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro")).map(|n| (n.start_line, n.end_line)).collect()
 }
 
 /// A short place with the chunks after and before it, as far as they go with it.
