@@ -19,7 +19,7 @@ use super::wire::{LONG_WAIT, Project};
 use crate::eval::{self, Baseline, Other, Question, Row};
 use crate::index::Mode;
 use crate::live::ChunkManager;
-use crate::search::{FEATURES, Filter, Hit};
+use crate::search::{FEATURES, Filter, Form, Hit};
 
 /// Files of an answer.
 const FILES: usize = 30;
@@ -58,6 +58,9 @@ pub(super) struct Args {
     /// Rank without these features
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     without: Vec<String>,
+    /// Take every question for a topic, or for a statement
+    #[arg(long)]
+    form: Option<FormArg>,
     /// Write each question with its measures, as JSON lines
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
@@ -70,6 +73,21 @@ pub(super) struct Args {
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum FormArg {
+    Topic,
+    Statement,
+}
+
+impl From<FormArg> for Form {
+    fn from(form: FormArg) -> Self {
+        match form {
+            FormArg::Topic => Self::Topic,
+            FormArg::Statement => Self::Statement,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -100,7 +118,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
     for (folder, questions) in set.by_folder() {
         bar.set_message(questions[0].repo.clone());
-        let searcher = Searcher::open(&folder, &own_files)?;
+        let searcher = Searcher::open(&folder, &own_files, args.form.map(Form::from))?;
         let baseline = (args.baseline || args.own.is_some()).then(|| searcher.baseline());
         for question in questions {
             let (mut hits, ms) = searcher.ask(&question.query, FILES)?;
@@ -155,11 +173,13 @@ struct Searcher {
     manager: ChunkManager,
     /// Paths that are no answers.
     left_out: BTreeSet<String>,
+    /// What every question is taken for.
+    form: Option<Form>,
 }
 
 impl Searcher {
     /// Brings the index of a folder up to date, vectors included, and loads it.
-    fn open(folder: &Path, own_files: &[PathBuf]) -> Result<Self> {
+    fn open(folder: &Path, own_files: &[PathBuf], form: Option<Form>) -> Result<Self> {
         let project = Project::open(Some(folder))?;
         if project.is_stale() {
             project.index(Mode::Incremental, false, LONG_WAIT)?;
@@ -170,7 +190,7 @@ impl Searcher {
         }
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
         let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
-        Ok(Self { manager: project.load()?, project, left_out })
+        Ok(Self { manager: project.load()?, project, left_out, form })
     }
 
     /// The files that answer, and how many milliseconds it took.
@@ -178,6 +198,7 @@ impl Searcher {
         let snapshot = self.manager.current();
         let start = Instant::now();
         let query = snapshot.code().corpus.query(query)?;
+        let query = self.form.map_or(query.clone(), |form| query.with_form(form));
         let vector = self.manager.embedder().embed_query(&query.text)?;
         let results = snapshot.code().corpus.search(&query, &vector, &Filter::default(), limit.saturating_add(self.left_out.len()))?;
         let ms = start.elapsed().as_secs_f64() * 1000.0;

@@ -36,13 +36,13 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// `path:start-end` of a chunk.
-pub(super) fn place(chunk: &Chunk, path: &str) -> String {
+/// `path:start-end`
+pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
     let path = printable(path);
-    match (chunk.metadata.start_line, chunk.metadata.end_line) {
-        (Some(a), Some(b)) if a != b => format!("{path}:{a}-{b}"),
-        (Some(a), _) => format!("{path}:{a}"),
-        _ => path,
+    match lines {
+        Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
+        Some((a, _)) => format!("{path}:{a}"),
+        None => path,
     }
 }
 

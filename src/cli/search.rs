@@ -33,7 +33,7 @@ pub(super) struct Args {
     /// A directory of the project [default: the current one]
     #[arg(long, value_name = "DIR")]
     path: Option<PathBuf>,
-    /// How many results [default: 10]
+    /// How many files [default: 10]; the best of them may show two places
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Only chunks of these types
@@ -86,8 +86,9 @@ impl From<TypeArg> for ChunkType {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let text = args.query.join(" ");
-    if Query::new(&text).is_empty() {
-        bail!("the query is empty: ask a question, or give some words or an identifier");
+    if text.trim().is_empty() || !args.exact && Query::new(&text).is_empty() {
+        let why = if text.trim().is_empty() { "is empty" } else { "has no words" };
+        bail!("the query {why}: ask a question, or give some words or an identifier");
     }
     let project = Project::open(args.path.as_deref())?;
     let limit = args.limit.unwrap_or(project.config.limit);
@@ -179,7 +180,7 @@ fn refresh(project: &Project) -> Result<()> {
 
 fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {
     let what = if hit.chunk.title == *hit.path { String::new() } else { render::printable(&hit.chunk.title) };
-    let place = place(&hit.chunk, &hit.path);
+    let place = place(hit.lines, &hit.path);
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
@@ -204,7 +205,7 @@ fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) 
 
 fn also(chunk: &Chunk) -> String {
     let symbol = render::printable(chunk.metadata.symbol.as_deref().unwrap_or(""));
-    format!("{} {symbol}", place(chunk, "").trim_start_matches(':')).trim_end().to_string()
+    format!("{} {symbol}", place(chunk.metadata.start_line.zip(chunk.metadata.end_line), "").trim_start_matches(':')).trim_end().to_string()
 }
 
 /// The JSON answer; documented in specs/cli-json.md.
@@ -229,6 +230,8 @@ struct Row<'a> {
     score: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text_start_line: Option<u32>,
     others: Vec<Span<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Vec<Part>>,
@@ -261,7 +264,8 @@ impl<'a> Reply<'a> {
     fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize, warnings: &'a [String]) -> Self {
         let row = |hit: &'a Hit| Row {
             file_path: &hit.path,
-            chunk: Span::new(&hit.chunk),
+            chunk: Span { start_line: hit.lines.map(|l| l.0), end_line: hit.lines.map(|l| l.1), ..Span::new(&hit.chunk) },
+            text_start_line: hit.chunk.metadata.start_line.filter(|_| context > 0),
             score: hit.score,
             text: (context > 0).then_some(&*hit.chunk.text),
             others: hit.others.iter().map(|c| Span::new(c)).collect(),

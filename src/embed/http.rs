@@ -153,7 +153,10 @@ impl Embedder for HttpEmbedder {
     }
 
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
-        let text = |p: &Passage| cut(&format!("{}{}\n{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string();
+        let text = |p: &Passage| {
+            let line = if p.place.is_empty() { "" } else { "\n" };
+            cut(&format!("{}{}{line}{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string()
+        };
         let mut vectors = Vec::with_capacity(passages.len());
         for batch in passages.chunks(BATCH) {
             let texts: Vec<String> = batch.iter().map(text).collect();

@@ -56,9 +56,9 @@ impl Filter {
             "path" | "in" => {
                 let globs: Vec<Glob> = values().flat_map(path_globs).filter_map(|g| Glob::new(&g).ok()).collect();
                 let any = !globs.is_empty();
-                globs.into_iter().for_each(|g| {
-                    paths.add(g);
-                });
+                for glob in globs {
+                    paths.add(glob);
+                }
                 any
             }
             "type" => {

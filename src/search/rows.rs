@@ -142,7 +142,11 @@ fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>], functions: &[Lines]) -> Option<
 /// The lines of every function that a file defines.
 fn functions(of_file: &[&Arc<Chunk>]) -> Vec<Lines> {
     let names = of_file.iter().flat_map(|c| &c.metadata.names);
-    names.filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro")).map(|n| (n.start_line, n.end_line)).collect()
+    names
+        .filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro"))
+        .map(|n| (n.start_line, n.end_line))
+        .filter(|(first, last)| first <= last)
+        .collect()
 }
 
 /// A short place with the chunks after and before it, as far as they go with it.
@@ -174,5 +178,6 @@ fn section(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<Lines> {
 
 /// First and last line of a chunk.
 pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
-    chunk.metadata.start_line.zip(chunk.metadata.end_line)
+    // Other programs may write anything.
+    chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
 }

@@ -227,7 +227,7 @@ fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
     let corpus = fresh(&chunks);
     let found = corpus.search_by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c0", "c9"]);
-    assert!(found.hits.iter().all(|h| h.terms.len() == 1 && h.terms[0].feature == "chunk_meaning"));
+    assert!(found.hits.iter().all(|h| h.terms.len() == 1 && h.terms[0].feature == "meaning"));
     assert!(found.total >= 3);
     let related = corpus.related("c0", &Filter::default(), 9).unwrap().unwrap();
     assert_eq!(&*related.hits[0].chunk.id, "c9");

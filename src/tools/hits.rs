@@ -87,6 +87,11 @@ impl Span {
         }
     }
 
+    /// The same chunk as a part of what stands at these lines.
+    fn at(self, lines: Option<(u32, u32)>) -> Self {
+        Self { start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1), ..self }
+    }
+
     /// `src/a.rs:3-9 Type::name`; the id where there is no file.
     pub(super) fn place(&self, path: Option<&str>) -> String {
         let lines = lines(self.start_line, self.end_line).map(|l| format!(":{l}")).unwrap_or_default();
@@ -106,7 +111,7 @@ impl Row {
         let part = |t: &crate::search::Term| Part { feature: t.feature, value: rounded(t.value), weight: t.weight };
         Self {
             path: hit.chunk.metadata.file_path.clone(),
-            span: Span::new(&hit.chunk),
+            span: Span::new(&hit.chunk).at(hit.lines),
             score: rounded(hit.score),
             snippet: None,
             others: Vec::new(),

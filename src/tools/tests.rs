@@ -137,7 +137,7 @@ fn modes_differ_and_stats_and_explanations_come_when_asked_for() {
     let p = project();
     let a = p.get("cortex_search", json!({"query": "write lock", "mode": "Semantic", "explain": "true", "include_stats": 1}));
     let terms = a.structured["results"][0]["explain"].as_array().unwrap();
-    assert!(terms.len() == 1 && terms[0]["feature"] == "chunk_meaning", "{terms:?}");
+    assert!(terms.len() == 1 && terms[0]["feature"] == "meaning", "{terms:?}");
     assert!(a.structured["stats"]["chunks"].as_u64().unwrap() > 4 && a.text.contains("searched"), "{}", a.text);
     let a = p.get("cortex_search", json!({"query": "\"vectors\"", "mode": "exact"}));
     assert_eq!(paths(&a), ["src/deep/cache.rs"]);

@@ -166,7 +166,7 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
         let value = |id: &str| {
             let row = reply["results"].as_array().unwrap().iter().find(|r| r["chunk_id"] == id).unwrap();
             let terms = row["explain"].as_array().unwrap();
-            terms.iter().find(|t| t["feature"] == "chunk_meaning").and_then(|t| t["value"].as_f64())
+            terms.iter().find(|t| t["feature"] == "meaning").and_then(|t| t["value"].as_f64())
         };
         (value("with"), value("without"), reply["warnings"].as_array().cloned().unwrap_or_default())
     };

@@ -175,7 +175,10 @@ fn an_index_has_its_vectors_from_the_server() {
     assert!(requests.iter().all(|r| r.head.contains("authorization: bearer secret")));
     let sent = model.sent();
     assert_eq!(sent.len(), n_chunks, "each once");
-    assert!(sent.iter().any(|t| t.starts_with("p: docs guide.md\n") && t.contains("potatoes")), "{sent:?}");
+    assert!(
+        sent.iter().any(|t| t.starts_with("p: ") && t.contains("potatoes")) && sent.iter().any(|t| t.starts_with("p: src retry.rs\n")),
+        "{sent:?}"
+    );
     let caches = caches(&p);
     assert!(caches.len() == 1 && caches[0].starts_with("vectors-words_127.0.0.1-") && caches[0].contains("_256_"), "{caches:?}");
 
