@@ -211,7 +211,8 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
             }
         }
     });
-    wait_until("the last era is served", || era(&client.call("exact", &question(0).1)) == publisher.era);
+    // Where nobody says which files belong together, a slow machine may show two eras for a moment.
+    wait_until("the last era is served", || eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era]));
     let eras = told.eras.into_inner().unwrap();
     let reloads = n_reloads();
     // The median of some reloads: what queries hold for a moment is no growth.
