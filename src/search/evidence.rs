@@ -32,6 +32,7 @@ const CHUNK_WORDS: f64 = 5.0;
 const CHUNK_CLOSENESS: f64 = 1.5;
 const CHUNK_MEANING: f64 = 9.0;
 
+/// What names that the query speaks of are worth to a place that is shown, and how much less code between definitions is.
 const PLACE_NAMES: f64 = 5.0;
 const PLACE_BETWEEN: f64 = 0.7;
 
@@ -112,6 +113,7 @@ impl<'a> Evidence<'a> {
             query,
             filter,
         };
+        // Where the words stand is looked at only in chunks that hold them.
         let mut best =
             out.top(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
         best.sort_unstable();

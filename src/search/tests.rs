@@ -234,3 +234,18 @@ fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
     assert!(related.hits.iter().all(|h| &*h.chunk.id != "c0"), "not itself");
     assert!(corpus.related("nobody", &Filter::default(), 9).unwrap().is_none());
 }
+
+#[test]
+fn fewer_results_are_the_first_of_more() {
+    let words = ["the lock is taken before the file is written", "the cache is cleared", "lock files", "write the lock twice"];
+    let chunks: Vec<Chunk> = (0..40).map(|i| chunk(i, &format!("{} {}", words[i % 4], WORDS[i % 14]), 0)).collect();
+    let corpus = fresh(&chunks);
+    for query in ["the lock is taken when a file should be written", "lock file"] {
+        let all = results(&corpus, query, &Filter::default(), 30);
+        assert!(all.len() > 8, "{}", all.len());
+        for limit in 1..8 {
+            let some = results(&corpus, query, &Filter::default(), limit);
+            assert!(some.len() >= limit && all.starts_with(&some), "{query}: {limit} of them are others");
+        }
+    }
+}
