@@ -51,7 +51,7 @@ impl Baseline {
         Self { windows, postings, mean_words }
     }
 
-    /// The windows that hold words of the query, best first: those of the first [`FILES`] files.
+    /// The windows that hold words of the query, best first: as many files as results show.
     #[must_use]
     pub fn search(&self, query: &str) -> Vec<Row> {
         let mut words = name_parts(query);

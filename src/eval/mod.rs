@@ -1,6 +1,6 @@
 //! How well does it search? Sets of questions, and measures of the answers.
 //!
-//! Pure: asking, reading and printing are `cli/eval.rs`. The difficult part is [`make`], which makes fair questions out of a
+//! Pure: asking, reading and printing are `cli/eval.rs`. The difficult part is [`make()`], which makes fair questions out of a
 //! repository: what its authors wrote about a place is taken away there, and the place has to be found without it.
 
 mod baseline;

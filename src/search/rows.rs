@@ -2,7 +2,7 @@
 //!
 //! A place is a whole function or section where that is not too long, else one chunk; a short one is shown with what stands
 //! around it. Who describes what some code does
-//! ([`Form::Statement`]) is shown a second place of the best files, since he looks for one function and not for a file.
+//! (`Form::Statement`) is shown a second place of the best files, since he looks for one function and not for a file.
 
 use std::sync::Arc;
 
