@@ -121,15 +121,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let searcher = Searcher::open(&folder, &own_files, args.form.map(Form::from))?;
         let baseline = (args.baseline || args.own.is_some()).then(|| searcher.baseline());
         for question in questions {
-            let (mut hits, ms) = searcher.ask(&question.query, FILES)?;
-            if features.is_some() || !args.without.is_empty() {
-                let all = searcher.ask(&question.query, usize::MAX)?.0;
-                if let Some(features) = &mut features {
-                    features.put(&Candidates::new(question, &all))?;
-                }
-                if !args.without.is_empty() {
-                    hits = without(all, &args.without);
-                }
+            let wants_all = features.is_some() || !args.without.is_empty();
+            let (mut hits, ms) = searcher.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
+            if let Some(features) = &mut features {
+                features.put(&Candidates::new(question, &hits))?;
+            }
+            if wants_all {
+                hits = without(hits, &args.without);
             }
             scored.push(eval::score(question, &rows(&hits), ms));
             if let Some(baseline) = &baseline {

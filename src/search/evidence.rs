@@ -259,6 +259,9 @@ impl<'a> Evidence<'a> {
 
     /// Lets the best files' references speak for the files that they lead to.
     pub(super) fn follow_references(&mut self, pool: &BTreeSet<u32>) {
+        if self.query.form == Form::Statement {
+            return; // They do not count.
+        }
         let is_code = |f: &File| !f.is_document && !f.is_config;
         let mut from: Vec<(u32, f64)> = pool
             .iter()
@@ -274,7 +277,7 @@ impl<'a> Evidence<'a> {
         self.hubs = vec![0.0; self.corpus.files.len()];
         for (at, score) in from {
             let owners = self.corpus.references().used_by(at, &self.corpus.files[at as usize]);
-            for owner in &owners {
+            for owner in owners {
                 self.hubs[*owner as usize] += score / total / (owners.len() as f64).sqrt();
             }
         }

@@ -1,7 +1,7 @@
 //! What ranking knows of each file: its place in the tree and what it defines, derived from its chunks.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
@@ -136,6 +136,8 @@ pub(super) struct References {
     owners: FxHashMap<Key, Vec<u32>>,
     /// Files whose declarations stand in a header of the same name, in order.
     with_header: Vec<u32>,
+    /// By file: what [`References::used_by`] gives, found when it is first asked for.
+    uses: Vec<OnceLock<Vec<u32>>>,
 }
 
 /// A name that more files define does not say which of them is meant.
@@ -162,7 +164,8 @@ impl References {
         };
         let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, &HEADERS)).collect();
         let has_header = |f: &File| stem_if(f, &SOURCES).is_some_and(|stem| headers.contains(&stem));
-        Self { owners, with_header: live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect() }
+        let with_header = live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect();
+        Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
     }
 
     /// Whether it implements what a header declares.
@@ -171,11 +174,14 @@ impl References {
     }
 
     /// The other files whose definitions a file mentions, in order.
-    pub(super) fn used_by(&self, at: u32, file: &File) -> Vec<u32> {
-        let mut out: Vec<u32> = file.mentions.iter().filter_map(|m| self.owners.get(m)).flatten().copied().filter(|o| *o != at).collect();
-        out.sort_unstable();
-        out.dedup();
-        out
+    pub(super) fn used_by(&self, at: u32, file: &File) -> &[u32] {
+        self.uses[at as usize].get_or_init(|| {
+            let owners = file.mentions.iter().filter_map(|m| self.owners.get(m)).flatten().copied();
+            let mut out: Vec<u32> = owners.filter(|owner| *owner != at).collect();
+            out.sort_unstable();
+            out.dedup();
+            out
+        })
     }
 }
 
