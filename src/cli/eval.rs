@@ -16,13 +16,10 @@ use self::print::Report;
 use self::set::Set;
 use super::Outcome;
 use super::wire::{LONG_WAIT, Project};
-use crate::eval::{self, Baseline, Other, Question, Row};
+use crate::eval::{self, Baseline, FILES, Other, Question, Row};
 use crate::index::Mode;
 use crate::live::ChunkManager;
 use crate::search::{FEATURES, Filter, Form, Hit};
-
-/// Files of an answer.
-const FILES: usize = 30;
 
 /// Measure how well the right files are found: on questions made from the project itself, or on given ones.
 #[derive(clap::Args)]
@@ -195,8 +192,10 @@ impl Searcher {
     fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
         let snapshot = self.manager.current();
         let start = Instant::now();
-        let query = snapshot.code().corpus.query(query)?;
-        let query = self.form.map_or(query.clone(), |form| query.with_form(form));
+        let mut query = snapshot.code().corpus.query(query)?;
+        if let Some(form) = self.form {
+            query = query.with_form(form);
+        }
         let vector = self.manager.embedder().embed_query(&query.text)?;
         let results = snapshot.code().corpus.search(&query, &vector, &Filter::default(), limit.saturating_add(self.left_out.len()))?;
         let ms = start.elapsed().as_secs_f64() * 1000.0;

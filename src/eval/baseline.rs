@@ -12,7 +12,7 @@ const WINDOW: usize = 40;
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
 /// Files of an answer.
-const FILES: usize = 30;
+pub const FILES: usize = 30;
 
 /// The windows of a tree by their words: lower case, unstemmed, identifiers cut into their parts.
 pub struct Baseline {

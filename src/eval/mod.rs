@@ -11,7 +11,7 @@ mod prose;
 mod question;
 mod report;
 
-pub use baseline::Baseline;
+pub use baseline::{Baseline, FILES};
 pub use compare::{Comparison, Move, Other, compare};
 pub use make::{SourceText, make};
 pub use measure::{Row, Scored, matches, score};

@@ -9,6 +9,7 @@ use super::text::{TextError, TextReader};
 
 /// Farther apart, two words have nothing to do with each other.
 const MAX_DISTANCE: u32 = 8;
+
 /// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf; for each of some
 /// chunks, which must be sorted.
 pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[Slot]) -> Result<Vec<f64>, TextError> {

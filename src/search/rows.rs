@@ -1,8 +1,8 @@
 //! What is shown of a file: its best places.
 //!
 //! A place is a whole function or section where that is not too long, else one chunk; a short one is shown with what stands
-//! around it. Who describes what some code does
-//! (`Form::Statement`) is shown a second place of the best files, since he looks for one function and not for a file.
+//! around it. Who describes what some code does (`Form::Statement`) is shown a second place of the best files, since he looks
+//! for one function and not for a file.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ impl Corpus {
         let mut words = Vec::new();
         for run in runs(&query.text) {
             let word = &query.text[run.range.clone()];
-            if words.len() < MAX_WORDS && !words.contains(&run.range) && !self.is_known(word)? {
+            if words.len() < MAX_WORDS && !self.is_known(word)? {
                 words.push(run.range);
             }
         }

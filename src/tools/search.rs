@@ -10,7 +10,7 @@ use super::exact::search_exact;
 use super::filters::{Filters, unknown_languages};
 use super::hits::{Hits, Page, Row, Show};
 use super::{Asked, Question, Reply, State, Taken, ToolError, Wait, count};
-use crate::search::{Filter, Highlighter, Results};
+use crate::search::{Filter, Highlighter, Query, Results};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -97,9 +97,10 @@ plain question works as well as an identifier. Use it first, before reading file
         let Search { mut taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
         let snapshot = taken.snapshot.clone();
         let corpus = &snapshot.code().corpus;
-        let query = corpus.query(&self.query)?;
+        let is_exact = self.mode == Mode::Exact;
+        let query = if is_exact { Query::default() } else { corpus.query(&self.query)? };
         let start = Instant::now();
-        let vector = if self.mode == Mode::Exact { Ok(Vec::new()) } else { asked.context.manager.embedder().embed_query(&query.text) };
+        let vector = if is_exact { Ok(Vec::new()) } else { asked.context.manager.embedder().embed_query(&query.text) };
         let by_words = vector.is_err();
         let vector = vector.unwrap_or_else(|e| {
             taken.warnings.push(format!("the query has no vector, so this is found by words alone: {e}"));
@@ -113,10 +114,9 @@ plain question works as well as an identifier. Use it first, before reading file
         taken.warnings.extend(results.notes.iter().cloned());
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
         asked.call.check()?;
-        let exact = self.mode == Mode::Exact;
-        let words = if exact { Highlighter::exact(&self.query) } else { Highlighter::new(&self.query) };
+        let words = if is_exact { Highlighter::exact(&self.query) } else { Highlighter::new(&self.query) };
         let stats = self.include_stats.then(|| Stats { chunks: corpus.chunks().len(), candidates: results.total, milliseconds });
-        Ok(Found { results, words, exact, explain: self.explain, stats }.reply(&page, self.max_tokens, taken))
+        Ok(Found { results, words, exact: is_exact, explain: self.explain, stats }.reply(&page, self.max_tokens, taken))
     }
 }
 
