@@ -7,7 +7,7 @@ use super::Slot;
 use super::corpus::Corpus;
 use super::files::{Key, key};
 use super::query::{Query, QueryTerm};
-use super::text::{Field, TextError};
+use super::text::{Field, Lengths, Place, Posting, TextError};
 
 /// Frequencies of one term in one chunk: title and names, path, signature, comment, parent, body.
 type Frequencies = [u32; Field::ALL.len()];
@@ -18,8 +18,8 @@ pub(super) struct Lexical {
     pub(super) total_idf: f64,
     /// By term of the query.
     pub(super) terms: Vec<TermWeight>,
-    /// Slots that hold a stem of the query, in order.
-    pub(super) touched: Vec<Slot>,
+    /// Slots that hold a stem of the query, in order, and where in the text index they stand.
+    pub(super) touched: Vec<(Slot, Place)>,
     /// By slot: all fields together.
     pub(super) fields: Vec<f64>,
     /// By slot: BM25 of the stemmed text alone.
@@ -60,8 +60,13 @@ fn idf(n: f64, df: f64) -> f64 {
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
 
-fn bm25(frequency: f64, length: f64, average: f64) -> f64 {
-    frequency / (frequency + BM25_K1 * (1.0 - BM25_B + BM25_B * length / average))
+/// By length of a chunk: how much it takes to be much.
+fn bm25_lengths(average: f64) -> Lengths {
+    Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average))
+}
+
+fn bm25(frequency: f64, much: f64) -> f64 {
+    frequency / (frequency + much)
 }
 
 impl Lexical {
@@ -78,15 +83,20 @@ impl Lexical {
             names: vec![0.0; n_slots],
             files: vec![0.0; corpus.files.len()],
         };
-        let average_bytes = corpus.average_file_bytes();
-        let mut scratch = Scratch { at: vec![u32::MAX; n_slots], in_file: vec![InFile::default(); corpus.files.len()] };
+        let average = corpus.text.average_length();
+        let mut scratch = Scratch {
+            at: vec![u32::MAX; n_slots],
+            in_file: vec![InFile::default(); corpus.files.len()],
+            lengths: Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average),
+            bm25: bm25_lengths(average),
+        };
         for term in &query.terms {
-            out.add_term(term, corpus, &mut scratch, average_bytes, allowed)?;
+            out.add_term(term, corpus, &mut scratch, allowed)?;
         }
         out.total_idf = out.terms.iter().map(|t| t.idf).sum::<f64>().max(1e-9);
         out.add_plain(query, corpus)?;
         out.touched.sort_unstable();
-        for slot in &out.touched {
+        for (slot, _) in &out.touched {
             out.fields[*slot as usize] /= out.total_idf;
             out.body[*slot as usize] /= out.total_idf;
             out.names[*slot as usize] /= out.total_idf;
@@ -102,44 +112,42 @@ impl Lexical {
         term: &QueryTerm,
         corpus: &Corpus,
         scratch: &mut Scratch,
-        average_bytes: f64,
         allowed: &dyn Fn(Slot) -> bool,
     ) -> Result<(), TextError> {
         let text = &corpus.text;
-        let average_length = text.average_length();
-        let mut hits: Vec<(Slot, Frequencies, u32)> = Vec::new();
+        let mut hits: Vec<Hit> = Vec::new();
         for (f, field) in Field::ALL.into_iter().enumerate() {
             for variant in &term.variants {
                 text.postings(field, variant, |p| {
                     let at = &mut scratch.at[p.slot as usize];
                     if *at == u32::MAX {
                         *at = u32::try_from(hits.len()).unwrap_or(u32::MAX - 1);
-                        hits.push((p.slot, Frequencies::default(), p.length));
+                        let Posting { slot, length, place, .. } = p;
+                        hits.push(Hit { slot, place, length, frequencies: Frequencies::default() });
                     }
-                    hits[*at as usize].1[f] += p.frequency;
+                    hits[*at as usize].frequencies[f] += p.frequency;
                 })?;
             }
         }
-        let df = hits.iter().filter(|h| h.1[Field::Body as usize] > 0).count() as f64;
+        let df = hits.iter().filter(|h| h.frequencies[Field::Body as usize] > 0).count() as f64;
         let idf = idf(text.n_chunks() as f64, df);
         let key = key(&term.canonical);
         let mut files = Vec::new();
-        for (slot, frequencies, length) in &hits {
+        for Hit { slot, place, length, frequencies } in &hits {
             let at = *slot as usize;
             scratch.at[at] = u32::MAX;
-            let length = f64::from(*length);
-            let tf = chunk_frequency(frequencies, length, average_length);
+            let tf = chunk_frequency(frequencies, scratch.lengths.get(*length));
             let body = frequencies[Field::Body as usize];
             if self.fields[at] == 0.0 {
-                self.touched.push(*slot);
+                self.touched.push((*slot, *place));
             }
             self.fields[at] += idf * tf / (tf + K1);
-            self.body[at] += idf * bm25(f64::from(body), length, average_length);
+            self.body[at] += idf * bm25(f64::from(body), scratch.bm25.get(*length));
             if frequencies[Field::Name as usize] > 0 {
                 self.names[at] += idf;
             }
             let file = corpus.file_of[at];
-            if allowed(*slot) && corpus.files[file as usize].outline != Some(*slot) {
+            if allowed(*slot) && !corpus.is_outline[at] {
                 let in_file = &mut scratch.in_file[file as usize];
                 files.push(file);
                 in_file.names += frequencies[Field::Name as usize];
@@ -150,13 +158,12 @@ impl Lexical {
         files.sort_unstable();
         files.dedup();
         for at in files {
-            let file = &corpus.files[at as usize];
+            let (file, brief) = (&corpus.files[at as usize], &corpus.briefs[at as usize]);
             let found = std::mem::take(&mut scratch.in_file[at as usize]);
             let has = |set: &[Key]| f64::from(u8::from(set.contains(&key)));
-            let relative = 0.6 + 0.4 * file.n_bytes as f64 / average_bytes;
-            let x = 3.0 * has(&file.stem)
-                + 1.5 * has(&file.path_terms)
-                + 2.0 * has(&file.types)
+            let named = if brief.may_name(key) { 3.0 * has(&file.stem) + 1.5 * has(&file.path_terms) + 2.0 * has(&file.types) } else { 0.0 };
+            let relative = 0.6 + 0.4 * f64::from(brief.n_bytes) / corpus.average_file_bytes;
+            let x = named
                 + 2.0 * f64::from(found.names).ln_1p()
                 + 0.5 * f64::from(found.comments).ln_1p()
                 + f64::from(found.body).ln_1p() / relative.sqrt();
@@ -169,13 +176,13 @@ impl Lexical {
     /// BM25 of the words as they are written.
     fn add_plain(&mut self, query: &Query, corpus: &Corpus) -> Result<(), TextError> {
         let text = &corpus.text;
-        let (n, average_length) = (text.n_chunks() as f64, text.average_length());
+        let (n, lengths) = (text.n_chunks() as f64, bm25_lengths(text.average_length()));
         let mut total = 0.0;
         let mut hits: Vec<(Slot, f64)> = Vec::new();
         for word in &query.words {
             hits.clear();
             text.postings(Field::Body, word, |p| {
-                hits.push((p.slot, bm25(f64::from(p.frequency), f64::from(p.length), average_length)));
+                hits.push((p.slot, bm25(f64::from(p.frequency), lengths.get(p.length))));
             })?;
             let idf = idf(n, hits.len() as f64);
             if !hits.is_empty() {
@@ -212,15 +219,25 @@ struct Scratch {
     /// Position of a slot among the hits of the term.
     at: Vec<u32>,
     in_file: Vec<InFile>,
+    /// By length of a chunk: what frequencies over all fields are divided by.
+    lengths: Lengths,
+    bm25: Lengths,
 }
 
-fn chunk_frequency(f: &Frequencies, length: f64, average: f64) -> f64 {
+/// What one term does in one chunk.
+struct Hit {
+    slot: Slot,
+    place: Place,
+    length: u8,
+    frequencies: Frequencies,
+}
+
+fn chunk_frequency(f: &Frequencies, length: f64) -> f64 {
     let mut tf = 0.0;
     for (field, (n, weight)) in Field::ALL.into_iter().zip(f.iter().zip(FIELD_WEIGHTS)) {
         if field != Field::Path {
             tf += weight * f64::from(*n);
         }
     }
-    tf / (1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average)
-        + if f[Field::Path as usize] > 0 { FIELD_WEIGHTS[Field::Path as usize] } else { 0.0 }
+    tf / length + if f[Field::Path as usize] > 0 { FIELD_WEIGHTS[Field::Path as usize] } else { 0.0 }
 }

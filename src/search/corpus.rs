@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use super::Slot;
-use super::files::{File, References};
+use super::files::{Brief, File, References};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
@@ -35,7 +35,14 @@ pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
     pub(super) rows: Vec<Option<Arc<Chunk>>>,
     pub(super) file_of: Vec<u32>,
+    /// By slot: whether it is the outline of its file.
+    pub(super) is_outline: Vec<bool>,
     pub(super) files: Vec<Arc<File>>,
+    pub(super) briefs: Vec<Brief>,
+    /// Mean size of a file's text, in bytes; at least 1.
+    pub(super) average_file_bytes: f64,
+    /// Folders above the file that has the fewest.
+    pub(super) min_depth: usize,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: OnceLock<References>,
@@ -43,13 +50,6 @@ pub struct Corpus {
 }
 
 impl Corpus {
-    /// Mean size of a file's text, in bytes.
-    pub(super) fn average_file_bytes(&self) -> f64 {
-        let live = self.files.iter().filter(|f| !f.slots.is_empty());
-        let (n, bytes) = live.fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
-        (bytes as f64 / n.max(1) as f64).max(1.0)
-    }
-
     /// How its files refer to each other; found when it is first asked for.
     pub(super) fn references(&self) -> &References {
         self.references.get_or_init(|| References::new(&self.files))
@@ -109,7 +109,9 @@ pub struct CorpusBuilder {
     rows: Vec<Option<Arc<Chunk>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
+    briefs: Vec<Brief>,
     file_of: Vec<u32>,
+    is_outline: Vec<bool>,
     file_at: HashMap<Arc<str>, u32>,
     analyzer: Analyzer,
 }
@@ -132,7 +134,9 @@ impl CorpusBuilder {
             rows: Vec::new(),
             vectors: VectorTable::new(dimensions),
             files: Vec::new(),
+            briefs: Vec::new(),
             file_of: Vec::new(),
+            is_outline: Vec::new(),
             file_at: HashMap::new(),
             analyzer: Analyzer::default(),
         })
@@ -150,11 +154,17 @@ impl CorpusBuilder {
         // From here on nothing can fail.
         let homes = self.commit(delta, &plan, vectors);
         self.refresh_files(&set, homes);
+        let live = || self.files.iter().filter(|f| !f.slots.is_empty());
+        let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
         Ok(Corpus {
             set,
             rows: self.rows.clone(),
             file_of: self.file_of.clone(),
+            is_outline: self.is_outline.clone(),
+            average_file_bytes: (bytes as f64 / n.max(1) as f64).max(1.0),
+            min_depth: live().map(|f| f.depth).min().unwrap_or(0),
             files: self.files.clone(),
+            briefs: self.briefs.clone(),
             text,
             vectors: self.vectors.clone(),
             references: OnceLock::new(),
@@ -193,6 +203,7 @@ impl CorpusBuilder {
         if needed > self.rows.len() {
             self.rows.resize(needed, None);
             self.file_of.resize(needed, 0);
+            self.is_outline.resize(needed, false);
         }
         let taken: std::collections::HashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
         self.free.retain(|s| !taken.contains(s));
@@ -225,13 +236,17 @@ impl CorpusBuilder {
             let file = File::new(path.clone(), chunks.iter().map(|(s, c)| (*s, &**c)), &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
             let at = *self.file_at.entry(path).or_insert(next);
-            if at == next {
-                self.files.push(Arc::new(file));
-            } else {
-                self.files[at as usize] = Arc::new(file);
-            }
             for (slot, _) in &chunks {
                 self.file_of[*slot as usize] = at;
+                self.is_outline[*slot as usize] = file.outline == Some(*slot);
+            }
+            let brief = Brief::new(&file);
+            if at == next {
+                self.files.push(Arc::new(file));
+                self.briefs.push(brief);
+            } else {
+                self.files[at as usize] = Arc::new(file);
+                self.briefs[at as usize] = brief;
             }
         }
     }

@@ -1,6 +1,7 @@
 //! What one query finds in one corpus, and what of it belongs to a file.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::Slot;
 use super::bm25::Lexical;
@@ -10,7 +11,8 @@ use super::filter::Filter;
 use super::form::Form;
 use super::proximity::closeness;
 use super::query::Query;
-use super::text::TextError;
+use super::text::{Field, Place, Posting, TextError};
+use super::tokens::{lower, runs};
 use crate::chunk::{Chunk, ChunkType};
 
 /// Chunks that each searcher may propose.
@@ -50,9 +52,10 @@ pub(super) struct Evidence<'a> {
     allowed: Vec<bool>,
     identifiers: Vec<Key>,
     capitalised: Vec<Key>,
+    /// The paths that the query names, as folders within other paths.
+    folders: Vec<String>,
     /// idf of a name part that the query does not name.
     unknown_idf: f64,
-    min_depth: usize,
     /// By file: what the best files refer to.
     hubs: Vec<f64>,
 }
@@ -103,10 +106,10 @@ impl<'a> Evidence<'a> {
             cosines: corpus.vectors.cosines(vector),
             close: Vec::new(),
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
+            folders: query.paths.iter().map(|path| format!("/{path}/")).collect(),
             capitalised: query.capitalised.iter().map(|i| key(i)).collect(),
             // As of a word in every hundredth chunk.
             unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
-            min_depth: corpus.files.iter().filter(|f| !f.slots.is_empty()).map(|f| f.depth).min().unwrap_or(0),
             hubs: Vec::new(),
             allowed,
             corpus,
@@ -114,11 +117,15 @@ impl<'a> Evidence<'a> {
             filter,
         };
         // Where the words stand is looked at only in chunks that hold them.
-        let mut best =
-            out.top(out.lexical.touched.iter().map(|s| (*s, out.lexical.body[*s as usize] + out.lexical.plain[*s as usize])), CLOSE_POOL);
-        best.sort_unstable();
-        let close = closeness(query, &out.lexical, &corpus.text, &best)?;
-        out.close = best.into_iter().zip(close).collect();
+        let worth = |slot: Slot| out.lexical.body[slot as usize] + out.lexical.plain[slot as usize];
+        let best = out.top(out.lexical.touched.iter().map(|(slot, _)| (*slot, worth(*slot))), CLOSE_POOL);
+        let place = |slot: &Slot| out.lexical.touched.binary_search_by_key(slot, |t| t.0).ok().map(|i| out.lexical.touched[i]);
+        let mut best: Vec<(Slot, Place)> = best.iter().filter_map(place).collect();
+        best.sort_unstable_by_key(|b| b.1);
+        let places: Vec<Place> = best.iter().map(|b| b.1).collect();
+        let close = closeness(query, &out.lexical, &corpus.text, &places)?;
+        out.close = best.iter().map(|b| b.0).zip(close).collect();
+        out.close.sort_unstable_by_key(|c| c.0);
         Ok(out)
     }
 
@@ -157,9 +164,9 @@ impl<'a> Evidence<'a> {
     }
 
     /// The files that are looked at closely, and what should be said of the choice.
-    pub(super) fn pool(&self) -> (BTreeSet<u32>, Vec<String>) {
+    pub(super) fn pool(&self) -> Result<(BTreeSet<u32>, Vec<String>), TextError> {
         let mut notes = self.query.notes.clone();
-        let mut files = self.proposed();
+        let mut files = self.proposed()?;
         if !self.query.phrases.is_empty() {
             let holding = self.holding_phrases();
             if holding.is_empty() {
@@ -168,7 +175,7 @@ impl<'a> Evidence<'a> {
                 files = holding;
             }
         }
-        (files, notes)
+        Ok((files, notes))
     }
 
     /// The files that hold every phrase that was quoted.
@@ -182,48 +189,79 @@ impl<'a> Evidence<'a> {
     }
 
     /// The files that the searchers propose.
-    fn proposed(&self) -> BTreeSet<u32> {
-        let by_words = |scores: &[f64]| self.top(self.lexical.touched.iter().map(|s| (*s, scores[*s as usize])), POOL);
+    fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
+        let by_words = |scores: &[f64]| self.top(self.lexical.touched.iter().map(|(s, _)| (*s, scores[*s as usize])), POOL);
         let close = (0..).zip(&self.cosines).filter(|(_, c)| **c >= MIN_COSINE).map(|(s, c)| (s, f64::from(*c)));
         let mut files: BTreeSet<u32> = BTreeSet::new();
         for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.top(close, POOL)].into_iter().flatten() {
             files.insert(self.corpus.file_of[slot as usize]);
         }
-        if self.identifiers.is_empty() && self.query.paths.is_empty() {
-            return files;
-        }
         // What the query names is looked at even if its text says little.
-        let mut n_by_path = 0;
-        for (at, file) in (0..).zip(&self.corpus.files) {
-            let defines = file.definitions.iter().any(|d| self.identifiers.contains(&d.name) && self.allowed(d.slot));
-            let by_path = n_by_path < POOL && self.path(file) > 0.0 && file.slots.iter().any(|s| self.allowed(*s));
-            n_by_path += usize::from(by_path);
-            if defines || by_path {
-                files.insert(at);
-            }
+        files.extend(self.defining()?);
+        if !self.query.paths.is_empty() {
+            let named = |(_, file): &(u32, &Arc<File>)| self.path(file) > 0.0 && file.slots.iter().any(|s| self.allowed(*s));
+            files.extend((0..).zip(&self.corpus.files).filter(named).take(POOL).map(|(at, _)| at));
         }
-        files
+        Ok(files)
+    }
+
+    /// The files that define what the query names.
+    fn defining(&self) -> Result<BTreeSet<u32>, TextError> {
+        let mut files = BTreeSet::new();
+        for (identifier, name) in self.query.identifiers.iter().zip(&self.identifiers) {
+            let mut candidates = BTreeSet::new();
+            match runs(identifier).next() {
+                Some(run) => {
+                    let whole: String = run.parts.into_iter().map(|p| lower(&identifier[p])).collect();
+                    let add = |p: Posting| candidates.extend([self.corpus.file_of[p.slot as usize]]);
+                    self.corpus.text.postings(Field::Name, &whole, add)?;
+                }
+                // Not in the index: a name of signs only.
+                None => candidates.extend((0..).zip(&self.corpus.files).map(|(at, _)| at)),
+            }
+            let defines = |at: &u32| {
+                let file = &self.corpus.files[*at as usize];
+                file.definitions.iter().any(|d| d.name == *name && self.allowed(d.slot))
+            };
+            files.extend(candidates.into_iter().filter(defines));
+        }
+        Ok(files)
     }
 
     /// Whether the query names the file (1) or a folder that it lies in (less).
     fn path(&self, file: &File) -> f64 {
-        let named = |path: &String| match file.path.strip_suffix(path.as_str()) {
+        let named = |(path, folder): (&String, &String)| match file.path.strip_suffix(path.as_str()) {
             Some(before) if before.is_empty() || before.ends_with('/') => 1.0,
-            _ if path.contains('/') && format!("/{}", file.path).contains(&format!("/{path}/")) => FOLDER,
+            _ if path.contains('/') && (file.path.starts_with(&folder[1..]) || file.path.contains(folder)) => FOLDER,
             _ => 0.0,
         };
-        self.query.paths.iter().map(named).fold(0.0, f64::max)
+        self.query.paths.iter().zip(&self.folders).map(named).fold(0.0, f64::max)
     }
 
     /// The best slots by score, ties by chunk id.
     fn top(&self, scores: impl Iterator<Item = (Slot, f64)>, n: usize) -> Vec<Slot> {
-        let mut scores: Vec<(Slot, f64)> = scores.filter(|(s, _)| self.allowed(*s)).collect();
         let order = |a: &(Slot, f64), b: &(Slot, f64)| b.1.total_cmp(&a.1).then_with(|| self.id(a.0).cmp(self.id(b.0)));
-        if scores.len() > n {
-            scores.select_nth_unstable_by(n, order);
-            scores.truncate(n);
+        let mut best: Vec<(Slot, f64)> = Vec::with_capacity(2 * n);
+        // Most are worse than `n` that came before: they are not compared with each other.
+        let mut least = f64::MIN;
+        let cut = |best: &mut Vec<(Slot, f64)>| {
+            let (_, last, _) = best.select_nth_unstable_by(n - 1, order);
+            let least = last.1;
+            best.truncate(n);
+            least
+        };
+        for (slot, score) in scores {
+            if score >= least && self.allowed(slot) {
+                best.push((slot, score));
+                if best.len() == 2 * n {
+                    least = cut(&mut best);
+                }
+            }
         }
-        scores.into_iter().map(|(s, _)| s).collect()
+        if best.len() > n {
+            cut(&mut best);
+        }
+        best.into_iter().map(|(slot, _)| slot).collect()
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
@@ -296,7 +334,7 @@ impl<'a> Evidence<'a> {
             name_precision: self.lexical.precision(&file.stem, self.unknown_idf),
             hub: self.hubs.get(at as usize).copied().unwrap_or_default(),
             implementation: flag(self.corpus.references().has_header(at)),
-            depth: (file.depth - self.min_depth.min(file.depth)) as f64,
+            depth: (file.depth - self.corpus.min_depth.min(file.depth)) as f64,
             document: flag(file.is_document),
             path: self.path(file),
             definition: self.definition(file).0,

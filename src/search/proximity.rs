@@ -2,27 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use super::Slot;
 use super::bm25::Lexical;
 use super::query::Query;
-use super::text::{TextError, TextReader};
+use super::text::{Place, TextError, TextReader};
 
 /// Farther apart, two words have nothing to do with each other.
 const MAX_DISTANCE: u32 = 8;
 
 /// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf; for each of some
-/// chunks, which must be sorted.
-pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[Slot]) -> Result<Vec<f64>, TextError> {
+/// chunks, in the order of their places.
+pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[Place]) -> Result<Vec<f64>, TextError> {
     // (position, term) of every chunk.
     let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); chunks.len()];
     for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {
         for variant in &term.variants {
-            let mut next = |slot: Slot, found: &[u32]| {
-                if let Ok(i) = chunks.binary_search(&slot) {
-                    places[i].extend(found.iter().map(|p| (*p, at)));
-                }
-            };
-            text.positions(variant, |slot| chunks.binary_search(&slot).is_ok(), &mut next)?;
+            text.positions(variant, chunks, |i, found| places[i].extend(found.iter().map(|p| (*p, at))))?;
         }
     }
     let idf = |term: usize| lexical.terms[term].idf;

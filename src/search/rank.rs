@@ -98,7 +98,7 @@ pub struct Results {
 /// Ranks by words and meaning.
 pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, TextError> {
     let mut ranking = Evidence::new(corpus, query, vector, filter)?;
-    let (pool, notes) = ranking.pool();
+    let (pool, notes) = ranking.pool()?;
     ranking.follow_references(&pool);
     let rank = |at: u32| {
         let terms = terms(&ranking.facts(at));

@@ -6,6 +6,8 @@
 
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
 use super::files::File;
@@ -86,15 +88,16 @@ impl Evidence<'_> {
     /// Further chunks of the file that match, outside the places that are shown.
     fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Chunk>> {
         let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
-        let mut slots: Vec<Slot> = self.slots(file).filter(|s| *s != shown && matches(s)).collect();
-        self.sort(&mut slots);
-        let chunks = slots.into_iter().filter_map(|s| self.corpus.chunk(s));
+        let slots = self.slots(file).filter(|s| *s != shown && matches(s));
+        let chunks = self.best_first(slots).filter_map(|s| self.corpus.chunk(s));
         chunks.filter(|c| !places.iter().any(|p| overlap(*p, lines(c)))).take(MAX_OTHERS).cloned().collect()
     }
 
-    /// Best first.
-    fn sort(&self, slots: &mut [Slot]) {
-        slots.sort_by(|a, b| self.chunk_score(*b).total_cmp(&self.chunk_score(*a)).then_with(|| self.id(*a).cmp(self.id(*b))));
+    /// By how well they answer, ties by chunk id.
+    fn best_first(&self, slots: impl Iterator<Item = Slot>) -> impl Iterator<Item = Slot> {
+        let mut scored: Vec<(f64, Slot)> = slots.map(|slot| (self.chunk_score(slot), slot)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1).cmp(self.id(b.1))));
+        scored.into_iter().map(|(_, slot)| slot)
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.
@@ -103,20 +106,20 @@ impl Evidence<'_> {
         if slots.is_empty() {
             slots.extend(file.slots.iter().copied().filter(|s| self.allowed(*s)));
         }
-        self.sort(&mut slots);
         let (_, defined) = self.definition(file);
         let functions = functions(chunks);
         let mut places: Vec<Place> = Vec::new();
-        for slot in slots {
+        let mut at: FxHashMap<Lines, usize> = FxHashMap::default();
+        for slot in self.best_first(slots.into_iter()) {
             let Some(chunk) = self.corpus.chunk(slot) else { continue };
             let lines = whole(chunk, chunks, &functions);
             let score = self.place_score(slot, chunk);
-            match places.iter_mut().find(|p| lines.is_some() && p.lines == lines) {
-                Some(place) => {
-                    place.slots.push(slot);
-                    place.score = place.score.max(score);
-                }
-                None => places.push(Place { lines, slots: vec![slot], best: slot, score }),
+            if let Some(place) = lines.and_then(|lines| at.get(&lines)).map(|at| &mut places[*at]) {
+                place.slots.push(slot);
+                place.score = place.score.max(score);
+            } else {
+                at.extend(lines.map(|lines| (lines, places.len())));
+                places.push(Place { lines, slots: vec![slot], best: slot, score });
             }
         }
         places.sort_by(|a, b| {
@@ -134,19 +137,22 @@ fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>], functions: &[Lines]) -> Option<
     let found = if chunk.chunk_type == ChunkType::Documentation {
         section(chunk, of_file)
     } else {
-        functions.iter().copied().filter(fits).max_by_key(|(first, last)| last - first)
+        let near = functions.partition_point(|f| f.0 + MAX_LINES <= own.1)..functions.partition_point(|f| f.0 <= own.0);
+        functions.get(near).unwrap_or_default().iter().copied().filter(fits).max_by_key(|(first, last)| last - first)
     };
     found.filter(fits).or(Some(own))
 }
 
-/// The lines of every function that a file defines.
+/// The lines of every function that a file defines, in order.
 fn functions(of_file: &[&Arc<Chunk>]) -> Vec<Lines> {
     let names = of_file.iter().flat_map(|c| &c.metadata.names);
-    names
+    let mut functions: Vec<Lines> = names
         .filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro"))
         .map(|n| (n.start_line, n.end_line))
         .filter(|(first, last)| first <= last)
-        .collect()
+        .collect();
+    functions.sort_unstable();
+    functions
 }
 
 /// A short place with the chunks after and before it, as far as they go with it.

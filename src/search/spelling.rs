@@ -1,8 +1,9 @@
 //! Words that stand nowhere: the name that was probably meant.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, SearchError};
 use super::form::Form;
@@ -88,19 +89,34 @@ impl Corpus {
     }
 }
 
-/// Everything that is defined, and the parts of its names: lower case, how often, and as it is written.
+/// Everything that is defined, and the parts of its names.
 #[derive(Debug, Default)]
-pub(super) struct Names(BTreeMap<String, (usize, String)>);
+pub(super) struct Names(Vec<Name>);
+
+#[derive(Debug)]
+struct Name {
+    /// Lower case.
+    letters: String,
+    /// One bit for each of 64 groups that a letter falls in.
+    groups: u64,
+    n_chars: usize,
+    /// How often it stands in names.
+    count: usize,
+    as_written: String,
+}
+
+/// A wrong letter changes two groups at most.
+fn groups(letters: &str) -> u64 {
+    letters.chars().fold(0, |bits, c| bits | 1 << (u32::from(c) % 64))
+}
 
 impl Names {
     fn new<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> Self {
-        let mut out: BTreeMap<String, (usize, String)> = BTreeMap::new();
-        let mut add = |as_written: &str| {
-            let entry = out.entry(lower(as_written)).or_insert_with(|| (0, as_written.to_string()));
+        let mut all: FxHashMap<String, (usize, &str)> = FxHashMap::default();
+        let mut add = |as_written: &'c str| {
+            let entry = all.entry(lower(as_written)).or_insert((0, as_written));
             entry.0 += 1;
-            if as_written < entry.1.as_str() {
-                entry.1 = as_written.to_string();
-            }
+            entry.1 = entry.1.min(as_written);
         };
         for name in chunks.flat_map(|c| &c.metadata.names) {
             for run in runs(&name.name) {
@@ -110,21 +126,23 @@ impl Names {
                 }
             }
         }
-        Self(out)
+        let name = |(letters, (count, as_written)): (String, (usize, &str))| {
+            let n_chars = letters.chars().count();
+            let as_written = as_written.to_string();
+            (n_chars >= MIN_CHARS).then(|| Name { groups: groups(&letters), n_chars, count, as_written, letters })
+        };
+        Self(all.into_iter().filter_map(name).collect())
     }
 
     /// The name with the fewest wrong letters, among those the one that occurs most.
     fn nearest(&self, word: &str) -> Option<&str> {
         let word = lower(word);
-        let n = word.chars().count();
+        let (n, letters) = (word.chars().count(), groups(&word));
         let allowed = if n < TWO_WRONG { 1 } else { 2 };
-        let near = self.0.iter().filter_map(|(name, (count, as_written))| {
-            let length = name.chars().count();
-            if length < MIN_CHARS || length.abs_diff(n) > allowed {
-                return None;
-            }
-            let wrong = strsim::osa_distance(&word, name);
-            (wrong <= allowed).then_some((wrong, Reverse(*count), as_written.as_str()))
+        let may_be_near = |name: &&Name| name.n_chars.abs_diff(n) <= allowed && (name.groups ^ letters).count_ones() as usize <= 2 * allowed;
+        let near = self.0.iter().filter(may_be_near).filter_map(|name| {
+            let wrong = strsim::osa_distance(&word, &name.letters);
+            (wrong <= allowed).then_some((wrong, Reverse(name.count), name.as_written.as_str()))
         });
         near.min().map(|(_, _, name)| name)
     }

@@ -10,7 +10,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tantivy::collector::DocSetCollector;
-use tantivy::postings::Postings;
+use tantivy::fastfield::AliveBitSet;
+use tantivy::fieldnorm::FieldNormReader;
+use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{QueryParser, QueryParserError};
 use tantivy::schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
@@ -135,7 +137,8 @@ struct Fields {
 /// Per document of a segment: which chunk it is, and how long its body is.
 struct Segment {
     slots: Vec<Slot>,
-    lengths: Vec<u32>,
+    /// As tantivy stores them: see [`Lengths`].
+    lengths: Vec<u8>,
 }
 
 impl TextIndex {
@@ -195,7 +198,7 @@ impl TextIndex {
                     let slot_of = |d| slots.first(d).and_then(|s| Slot::try_from(s).ok()).unwrap_or(Slot::MAX);
                     Arc::new(Segment {
                         slots: (0..reader.max_doc()).map(slot_of).collect(),
-                        lengths: (0..reader.max_doc()).map(|d| norms.fieldnorm(d)).collect(),
+                        lengths: (0..reader.max_doc()).map(|d| norms.fieldnorm_id(d)).collect(),
                     })
                 }
             };
@@ -207,7 +210,7 @@ impl TextIndex {
         for (reader, segment) in searcher.segment_readers().iter().zip(&in_order) {
             for doc in reader.doc_ids_alive() {
                 n_chunks += 1;
-                total_length += u64::from(segment.lengths[doc as usize]);
+                total_length += u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
             }
         }
         Ok(TextReader { searcher, segments: in_order, fields: self.fields.clone(), n_chunks, total_length })
@@ -218,8 +221,41 @@ impl TextIndex {
 pub(super) struct Posting {
     pub(super) slot: Slot,
     pub(super) frequency: u32,
-    /// Terms in the chunk's body, rounded as tantivy stores it.
-    pub(super) length: u32,
+    /// Terms in the chunk's body, as tantivy rounds and stores it: an index for [`Lengths`].
+    pub(super) length: u8,
+    pub(super) place: Place,
+}
+
+/// Where a chunk stands in the index: its segment, and its document there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Place(u32, u32);
+
+/// A number for each length that a body can have.
+pub(super) struct Lengths([f64; 256]);
+
+impl Lengths {
+    /// `of`: the number for a length, in terms.
+    pub(super) fn new(of: impl Fn(f64) -> f64) -> Self {
+        let mut id = 0u8;
+        Self([(); 256].map(|()| {
+            let number = of(f64::from(FieldNormReader::id_to_fieldnorm(id)));
+            id = id.wrapping_add(1);
+            number
+        }))
+    }
+
+    pub(super) fn get(&self, length: u8) -> f64 {
+        self.0[usize::from(length)]
+    }
+}
+
+/// One occurrence list.
+struct Opened<'a> {
+    /// Number of the segment.
+    at: u32,
+    segment: &'a Segment,
+    alive: Option<&'a AliveBitSet>,
+    postings: SegmentPostings,
 }
 
 /// An immutable view of the index.
@@ -244,18 +280,13 @@ impl TextReader {
 
     /// Visits every live chunk that holds `term` in `field`.
     pub(super) fn postings(&self, field: Field, term: &str, mut visit: impl FnMut(Posting)) -> Result<(), TextError> {
-        let field = self.fields.text[field as usize];
-        let term = Term::from_field_text(field, term);
-        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
-            let index = reader.inverted_index(field)?;
-            let found = index.read_postings(&term, IndexRecordOption::WithFreqs).map_err(TantivyError::from)?;
-            let Some(mut postings) = found else { continue };
-            let alive = reader.alive_bitset();
+        for open in self.open(field, term, IndexRecordOption::WithFreqs) {
+            let Opened { at, segment, alive, mut postings } = open?;
             let mut doc = postings.doc();
             while doc != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
-                    let frequency = postings.term_freq();
-                    visit(Posting { slot: segment.slots[doc as usize], frequency, length: segment.lengths[doc as usize] });
+                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    visit(Posting { slot, frequency: postings.term_freq(), length, place: Place(at, doc) });
                 }
                 doc = postings.advance();
             }
@@ -265,42 +296,52 @@ impl TextReader {
 
     /// Whether any live chunk holds `term` in `field`.
     pub(super) fn contains(&self, field: Field, term: &str) -> Result<bool, TextError> {
-        let mut any = false;
-        self.postings(field, term, |_| any = true)?;
-        Ok(any)
+        for open in self.open(field, term, IndexRecordOption::Basic) {
+            let Opened { alive, mut postings, .. } = open?;
+            while postings.doc() != tantivy::TERMINATED {
+                if alive.is_none_or(|a| a.is_alive(postings.doc())) {
+                    return Ok(true);
+                }
+                postings.advance();
+            }
+        }
+        Ok(false)
+    }
+
+    /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`: where they stand, in order;
+    /// what is visited is named by its position among them.
+    pub(super) fn positions(&self, term: &str, places: &[Place], mut visit: impl FnMut(usize, &[u32])) -> Result<(), TextError> {
+        let mut found = Vec::new();
+        for open in self.open(Field::Body, term, IndexRecordOption::WithFreqsAndPositions) {
+            let Opened { at, mut postings, .. } = open?;
+            let first = places.partition_point(|p| p.0 < at);
+            for (i, place) in (first..).zip(&places[first..]).take_while(|(_, p)| p.0 == at) {
+                if postings.doc() < place.1 {
+                    postings.seek(place.1);
+                }
+                if postings.doc() == place.1 {
+                    postings.positions(&mut found);
+                    visit(i, &found);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The occurrence lists of a term, one for each segment that has one.
+    fn open(&self, field: Field, term: &str, option: IndexRecordOption) -> impl Iterator<Item = Result<Opened<'_>, TextError>> {
+        let field = self.fields.text[field as usize];
+        let term = Term::from_field_text(field, term);
+        (0u32..).zip(self.searcher.segment_readers()).zip(&self.segments).filter_map(move |((at, reader), segment)| {
+            let found = reader.inverted_index(field).and_then(|index| Ok(index.read_postings(&term, option)?));
+            let opened = |postings| Opened { at, segment, alive: reader.alive_bitset(), postings };
+            found.map(|found| found.map(opened)).map_err(TextError::from).transpose()
+        })
     }
 
     /// Every chunk that holds this phrase, word by word.
     pub(super) fn phrase(&self, phrase: &str) -> Result<Vec<Slot>, ExactError> {
         self.matching(&format!("\"{}\"", phrase.replace(['"', '\\'], " ")))
-    }
-
-    /// Visits the places of `term` in the bodies of those chunks that are `wanted`, by slot.
-    pub(super) fn positions(
-        &self,
-        term: &str,
-        wanted: impl Fn(Slot) -> bool,
-        mut visit: impl FnMut(Slot, &[u32]),
-    ) -> Result<(), TextError> {
-        let field = self.fields.text[Field::Body as usize];
-        let term = Term::from_field_text(field, term);
-        let mut places = Vec::new();
-        for (reader, segment) in self.searcher.segment_readers().iter().zip(&self.segments) {
-            let index = reader.inverted_index(field)?;
-            let found = index.read_postings(&term, IndexRecordOption::WithFreqsAndPositions).map_err(TantivyError::from)?;
-            let Some(mut postings) = found else { continue };
-            let alive = reader.alive_bitset();
-            let mut doc = postings.doc();
-            while doc != tantivy::TERMINATED {
-                let slot = segment.slots[doc as usize];
-                if wanted(slot) && alive.is_none_or(|a| a.is_alive(doc)) {
-                    postings.positions(&mut places);
-                    visit(slot, &places);
-                }
-                doc = postings.advance();
-            }
-        }
-        Ok(())
     }
 
     /// Every chunk that matches an exact query, in no particular order.

@@ -1,10 +1,11 @@
 //! Vectors of chunks: an exact scan.
 //!
-//! At ten thousand chunks a scan takes about a millisecond and finds everything; inserts and deletes are free. Components
-//! are integers, so a cosine is the same on every processor and for every number of threads.
+//! At ten thousand chunks a scan takes about a tenth of a millisecond and finds everything; inserts and deletes are free.
+//! Components are integers, so a cosine is the same on every processor and for every number of threads.
 
 use std::sync::Arc;
 
+use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::Slot;
@@ -12,7 +13,7 @@ use super::Slot;
 /// Rows in one block; an update copies the blocks that it touches and shares the others.
 const BLOCK_ROWS: usize = 1024;
 /// From this many blocks on a scan uses all cores.
-const PARALLEL_BLOCKS: usize = 8;
+const PARALLEL_BLOCKS: usize = 32;
 
 /// One quantised vector for each slot; all zero where there is none.
 #[derive(Debug, Clone, Default)]
@@ -72,15 +73,14 @@ impl VectorTable {
         let step = largest / self.query_limit();
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within the limit")]
         let query: Vec<i16> = query.iter().map(|x| (x / step).round() as i16).collect();
-        let scan = |block: &Arc<Block>| {
-            let rows = block.components.chunks_exact(self.dimensions);
-            rows.zip(&block.scales).map(|(row, scale)| dot(row, &query) as f32 * scale * step).collect::<Vec<f32>>()
-        };
+        let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
+        let one = |(block, out): (&Arc<Block>, &mut [f32])| scan(&block.components, &block.scales, &query, step, out);
         if self.blocks.len() < PARALLEL_BLOCKS {
-            self.blocks.iter().flat_map(scan).collect()
+            self.blocks.iter().zip(cosines.chunks_exact_mut(BLOCK_ROWS)).for_each(one);
         } else {
-            self.blocks.par_iter().map(scan).flatten_iter().collect()
+            self.blocks.par_iter().zip(cosines.par_chunks_exact_mut(BLOCK_ROWS)).for_each(one);
         }
+        cosines
     }
 
     /// The largest query component whose sums of products stay within an i32.
@@ -90,19 +90,14 @@ impl VectorTable {
     }
 }
 
-/// Sums that are kept apart, so that the compiler multiplies as many at once: three times as fast as one sum.
-const LANES: usize = 16;
-
-fn dot(row: &[i8], query: &[i16]) -> i32 {
-    let product = |(a, b): (&i8, &i16)| i32::from(*a) * i32::from(*b);
-    let ((rows, row_rest), (queries, query_rest)) = (row.as_chunks::<LANES>(), query.as_chunks::<LANES>());
-    let mut sums = [0i32; LANES];
-    for (a, b) in rows.iter().zip(queries) {
-        for (sum, pair) in sums.iter_mut().zip(a.iter().zip(b)) {
-            *sum += product(pair);
-        }
+/// The cosine of `query`, whose unit is `step`, to each row of `components`, whose units are `scales`. Compiled for each kind of
+/// processor; which one this is, is found out when the program runs.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn scan(components: &[i8], scales: &[f32], query: &[i16], step: f32, out: &mut [f32]) {
+    for ((row, scale), out) in components.chunks_exact(query.len()).zip(scales).zip(out) {
+        let products = row.iter().zip(query).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        *out = products.sum::<i32>() as f32 * scale * step;
     }
-    sums.iter().sum::<i32>() + row_rest.iter().zip(query_rest).map(product).sum::<i32>()
 }
 
 #[cfg(test)]
