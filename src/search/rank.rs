@@ -43,7 +43,7 @@ pub const FEATURES: &[Feature] = &[
     feature("symbol_definition", 2.7, |f| f.definition * f.symbol),
     feature("type_name", 0.9, |f| f.type_name),
     feature("test", -2.5, |f| f.test),
-    feature("config", -2.5, |f| f.config),
+    feature("config", -0.5, |f| f.config),
     feature("aside", -0.5, |f| f.aside),
 ];
 
