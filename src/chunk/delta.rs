@@ -5,12 +5,12 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use super::{Chunk, ChunkId, ChunkSet};
+use super::{ChunkId, ChunkSet, Entry};
 
 /// The difference between two sets: every chunk of the new one is unchanged or in exactly one of the lists.
 #[derive(Debug, Default)]
 pub struct ChunkDelta {
-    pub added: Vec<Arc<Chunk>>,
+    pub added: Vec<Arc<Entry>>,
     pub updated: Vec<Change>,
     pub deleted: Vec<ChunkId>,
 }
@@ -18,13 +18,13 @@ pub struct ChunkDelta {
 /// A chunk that is in both sets but not the same.
 #[derive(Debug)]
 pub struct Change {
-    pub new: Arc<Chunk>,
+    pub new: Arc<Entry>,
     /// The indexes hold the same for it as before: it only moved, or only its timestamps changed.
     pub metadata_only: bool,
 }
 
 enum Found {
-    Added(Arc<Chunk>),
+    Added(Arc<Entry>),
     Updated(Change),
 }
 
@@ -35,17 +35,18 @@ impl ChunkDelta {
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
         // Most chunks of a reload are the very same ones, which is seen without touching them.
-        let same: FxHashSet<*const Chunk> = old.all().iter().map(Arc::as_ptr).collect();
-        let compare = |chunk: &Arc<Chunk>| match old.by_id(&chunk.id) {
-            None => Some(Found::Added(chunk.clone())),
-            Some(before) if before == chunk => None,
+        let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
+        let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {
+            None => Some(Found::Added(entry.clone())),
+            Some(before) if before.is_same(entry) => None,
             Some(before) => {
-                let metadata_only = before.indexed() == chunk.indexed() && before.embedding == chunk.embedding;
-                Some(Found::Updated(Change { new: chunk.clone(), metadata_only }))
+                let both = before.chunk().zip(entry.chunk());
+                let metadata_only = both.is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
+                Some(Found::Updated(Change { new: entry.clone(), metadata_only }))
             }
         };
         let mut delta = Self::default();
-        let different: Vec<&Arc<Chunk>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
+        let different: Vec<&Arc<Entry>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
         for found in different.into_par_iter().with_min_len(256).filter_map(compare).collect::<Vec<_>>() {
             match found {
                 Found::Added(chunk) => delta.added.push(chunk),

@@ -5,6 +5,7 @@
 //! (`specs/chunk-format.md`); how chunks lie in files is `store`'s business.
 
 mod delta;
+mod entry;
 mod feed;
 mod metadata;
 mod record;
@@ -12,6 +13,7 @@ mod set;
 mod vector;
 
 pub use delta::{Change, ChunkDelta};
+pub use entry::{Entry, Lines};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
 pub use metadata::{Metadata, Name};
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};

@@ -6,7 +6,7 @@ use hashbrown::HashTable;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Chunk, ChunkId, ChunkType, Fingerprint};
+use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 
 /// All chunks of one generation, by id and by file. Immutable; shared by every reader.
 ///
@@ -14,7 +14,7 @@ use super::{Chunk, ChunkId, ChunkType, Fingerprint};
 /// touched: names are hashed on all cores, and the tables hold positions, not names.
 #[derive(Debug, Default)]
 pub struct ChunkSet {
-    chunks: Vec<Arc<Chunk>>,
+    entries: Vec<Arc<Entry>>,
     by_id: HashTable<u32>,
     /// Positions of each file's chunks, in order.
     files: Vec<Vec<u32>>,
@@ -40,23 +40,23 @@ fn short(fingerprint: Fingerprint) -> u64 {
 }
 
 impl ChunkSet {
-    /// Collects chunks in order. Of chunks with one id the last wins, everywhere, at the first one's place.
+    /// Collects entries in order. Of chunks with one id the last wins, everywhere, at the first one's place.
     #[must_use]
-    pub fn new(all: Vec<Arc<Chunk>>) -> (Self, Vec<Duplicate>) {
-        let hashes = |c: &Arc<Chunk>| (xxh3_64(c.id.as_bytes()), c.metadata.file_path.as_deref().map(fingerprint));
+    pub fn new(all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
+        let hashes = |e: &Arc<Entry>| (xxh3_64(e.id.as_bytes()), e.file_path.as_deref().map(fingerprint));
         let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_iter().with_min_len(256).map(hashes).collect();
-        let (mut chunks, mut by_id) = (Vec::<Arc<Chunk>>::with_capacity(all.len()), HashTable::with_capacity(all.len()));
+        let (mut entries, mut by_id) = (Vec::<Arc<Entry>>::with_capacity(all.len()), HashTable::with_capacity(all.len()));
         let (mut duplicates, mut kept) = (Vec::new(), 0);
-        for (i, chunk) in all.into_iter().enumerate() {
-            let found = by_id.find(hashes[i].0, |at: &u32| chunks[*at as usize].id == chunk.id);
+        for (i, entry) in all.into_iter().enumerate() {
+            let found = by_id.find(hashes[i].0, |at: &u32| entries[*at as usize].id == entry.id);
             if let Some(&at) = found {
-                duplicates.push(Duplicate { id: chunk.id.clone() });
+                duplicates.push(Duplicate { id: entry.id.clone() });
                 hashes[at as usize] = hashes[i];
-                chunks[at as usize] = chunk;
+                entries[at as usize] = entry;
             } else {
                 by_id.insert_unique(hashes[i].0, as_index(kept), |at| hashes[*at as usize].0);
                 hashes[kept] = hashes[i];
-                chunks.push(chunk);
+                entries.push(entry);
                 kept += 1;
             }
         }
@@ -73,27 +73,33 @@ impl ChunkSet {
                 }
             }
         }
-        (Self { chunks, by_id, files, by_file }, duplicates)
+        (Self { entries, by_id, files, by_file }, duplicates)
     }
 
     /// Every chunk: by type, then in the order of the files.
     #[must_use]
-    pub fn all(&self) -> &[Arc<Chunk>] {
-        &self.chunks
+    pub fn all(&self) -> &[Arc<Entry>] {
+        &self.entries
     }
 
     /// The chunk with this id, in O(1).
     #[must_use]
-    pub fn by_id(&self, id: &str) -> Option<&Arc<Chunk>> {
-        let at = self.by_id.find(xxh3_64(id.as_bytes()), |at| &*self.chunks[*at as usize].id == id)?;
-        Some(&self.chunks[*at as usize])
+    pub fn by_id(&self, id: &str) -> Option<&Arc<Entry>> {
+        let at = self.by_id.find(xxh3_64(id.as_bytes()), |at| &*self.entries[*at as usize].id == id)?;
+        Some(&self.entries[*at as usize])
     }
 
     /// The chunks of a file, in O(1): those whose `metadata.file_path` is this path.
-    pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Chunk>> {
+    pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Entry>> {
         let is_it = |f: &u32| self.path(&self.files[*f as usize]) == path;
         let file = self.by_file.find(short(fingerprint(path)), is_it).map(|f| &self.files[*f as usize]);
-        file.into_iter().flatten().map(|i| &self.chunks[*i as usize])
+        file.into_iter().flatten().map(|i| &self.entries[*i as usize])
+    }
+
+    /// What can be read of the chunks of a file.
+    #[must_use]
+    pub fn read_file(&self, path: &str) -> Vec<Arc<Chunk>> {
+        self.by_file(path).filter_map(|entry| entry.chunk()).collect()
     }
 
     /// Every file that has chunks, in the order of their first chunks.
@@ -102,25 +108,25 @@ impl ChunkSet {
     }
 
     fn path(&self, file: &[u32]) -> &str {
-        let first = file.first().map(|i| &self.chunks[*i as usize]);
-        first.and_then(|c| c.metadata.file_path.as_deref()).unwrap_or_default()
+        let first = file.first().map(|i| &self.entries[*i as usize]);
+        first.and_then(|e| e.file_path.as_deref()).unwrap_or_default()
     }
 
     /// Number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.chunks.len()
+        self.entries.len()
     }
 
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.chunks.is_empty()
+        self.entries.is_empty()
     }
 
     /// Number of chunks of a type.
     #[must_use]
     pub fn count(&self, chunk_type: ChunkType) -> usize {
-        self.chunks.iter().filter(|c| c.chunk_type == chunk_type).count()
+        self.entries.iter().filter(|c| c.chunk_type == chunk_type).count()
     }
 }
 

@@ -205,7 +205,7 @@ fn read_given(dir: &Path) -> Result<Given> {
     let read = |t: ChunkType| {
         let path = dir.join(Layout::chunk_file_name(t));
         match std::fs::read(&path) {
-            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None)?.chunks)),
+            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None)?.entries.iter().filter_map(|e| e.chunk()).collect())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((t, Vec::new())),
             Err(e) => Err(anyhow::Error::new(e).context(path.display().to_string())),
         }
@@ -238,7 +238,7 @@ fn with_changes(given: &Given) -> ChunkSet {
         if i % 100 == 0 {
             chunk.updated_at -= chrono::TimeDelta::seconds(1);
         }
-        Arc::new(chunk)
+        Arc::new(chunk.into())
     });
     ChunkSet::new(chunks.collect::<Vec<_>>()).0
 }
@@ -246,8 +246,8 @@ fn with_changes(given: &Given) -> ChunkSet {
 fn read_vectors(set: &ChunkSet, layout: &Layout, id: &str, dimensions: usize) -> Vec<i8> {
     let cache = VectorCache::read(layout, id, dimensions);
     let mut out = vec![0; set.len() * dimensions];
-    set.all().par_iter().zip(out.par_chunks_exact_mut(dimensions)).with_min_len(256).for_each(|(chunk, row)| {
-        cache.copy_to(passage(chunk).key(), row);
+    set.all().par_iter().zip(out.par_chunks_exact_mut(dimensions)).with_min_len(256).for_each(|(entry, row)| {
+        cache.copy_to(entry.chunk().map(|c| passage(&c).key()).unwrap_or_default(), row);
     });
     out
 }
@@ -259,7 +259,7 @@ fn queries(manager: &ChunkManager, hybrid: bool) -> Result<Percentiles> {
     let mut times = Vec::new();
     for i in 0..N {
         // Words of chunks spread over the set, from their middles.
-        let text = &chunks[i * chunks.len() / N].text;
+        let text = chunks[i * chunks.len() / N].chunk().map(|c| c.text.clone()).unwrap_or_default();
         let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2).skip(5).take(5).collect();
         let query = words.join(" ");
         let start = Instant::now();

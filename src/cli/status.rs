@@ -57,8 +57,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
     for path in chunks.files() {
-        let language = chunks.by_file(path).find_map(|c| c.metadata.language.clone());
-        *languages.entry(language.unwrap_or_else(|| "unknown".into())).or_default() += 1;
+        let language = chunks.by_file(path).find_map(|e| e.language.as_deref());
+        *languages.entry(language.unwrap_or("unknown").to_string()).or_default() += 1;
     }
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
     let status = Status {

@@ -385,7 +385,7 @@ impl Indexer {
             let key = passage(c).key();
             c.embedding.is_none() && !cache.contains(key) && seen.insert(key)
         };
-        set.all().iter().filter(|c| is_missing(c)).cloned().collect()
+        set.all().iter().filter_map(|e| e.chunk()).filter(|c| is_missing(c)).collect()
     }
 
     /// Rewrites the vector cache when most of it belongs to texts that are gone.
@@ -475,8 +475,8 @@ impl Merge<'_> {
     }
 
     fn copy_now(&mut self, i: usize) -> io::Result<()> {
-        let (lines, n) = self.old[i].next_lines(std::mem::take(&mut self.copying[i]))?;
-        self.new.put_lines(ChunkType::ALL[i], lines, n)
+        let (lines, _) = self.old[i].next_lines(std::mem::take(&mut self.copying[i]))?;
+        self.new.put_lines(ChunkType::ALL[i], lines)
     }
 
     /// Everything is in the new files.

@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::Vectors;
-use crate::chunk::{Cancel, Change, Chunk, ChunkDelta, ChunkSet, Feed, FeedError, Fingerprint, Loaded};
-use crate::embed::{EmbedError, Embedder, passage};
+use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
+use crate::embed::{EmbedError, Embedder};
 use crate::search::{CorpusBuilder, SearchError};
 use crate::worker::locked;
 
@@ -31,7 +31,7 @@ struct Source {
     builder: Option<CorpusBuilder>,
     n_local: u64,
     /// Chunks that are served without their vectors.
-    lacking: Vec<Arc<Chunk>>,
+    lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
 
 /// What a reload did, over all feeds.
@@ -66,8 +66,8 @@ impl ChunkManager {
         let (mut corpora, mut sources) = (Vec::new(), Vec::new());
         for feed in feeds {
             let mut builder = CorpusBuilder::new(embedder.dimensions())?;
-            let nothing = Vectors::prepare(&ChunkDelta::default(), &*feed, &*embedder)?;
-            let corpus = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &nothing)?;
+            let mut none = Vectors::new(&*feed, &*embedder);
+            let corpus = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &mut none)?;
             let name = feed.name();
             corpora.push(Arc::new(Served {
                 name,
@@ -177,18 +177,19 @@ impl Source {
         if delta.is_empty() && !rebuild && known && warnings == before.warnings {
             return Ok(None);
         }
-        let vectors = Vectors::prepare(&delta, &*self.feed, embedder)?;
+        let mut vectors = Vectors::new(&*self.feed, embedder);
         // A builder whose update fails is dropped here, and the next reload starts with a new one.
         let mut builder = match self.builder.take() {
             Some(builder) => builder,
             None => CorpusBuilder::new(embedder.dimensions())?,
         };
-        let corpus = builder.update(Arc::new(set), &delta, &vectors)?;
+        let corpus = builder.update(Arc::new(set), &delta, &mut vectors)?;
+        let lacking = vectors.finish()?;
         self.builder = Some(builder);
         let indexed = delta.updated.iter().filter(|c| !c.metadata_only);
         let replaced: FxHashSet<&str> = indexed.map(|c| &*c.new.id).collect();
-        self.lacking.retain(|c| !rebuild && !replaced.contains(&*c.id) && corpus.chunks().by_id(&c.id).is_some());
-        self.lacking.extend(vectors.lacking);
+        self.lacking.retain(|(_, e)| !rebuild && !replaced.contains(&*e.id) && corpus.chunks().by_id(&e.id).is_some());
+        self.lacking.extend(lacking);
         self.n_local += 1;
         let (generation, local) = generation.map_or((self.n_local, true), |g| (g, false));
         let served = Served { name: before.name, generation, local, indexed_at, n_without_vectors: self.lacking.len(), corpus, warnings };
@@ -201,11 +202,11 @@ impl Source {
             return Vec::new();
         }
         let changed: FxHashSet<&str> = delta.updated.iter().map(|c| &*c.new.id).collect();
-        let waiting = self.lacking.iter().filter(|c| !changed.contains(&*c.id)).filter_map(|c| set.by_id(&c.id));
-        let waiting: Vec<(Fingerprint, &Arc<Chunk>)> = waiting.map(|c| (passage(c).key(), c)).collect();
+        let waiting = self.lacking.iter().filter(|(_, e)| !changed.contains(&*e.id));
+        let waiting: Vec<(Fingerprint, &Arc<Entry>)> = waiting.filter_map(|(key, e)| Some((*key, set.by_id(&e.id)?))).collect();
         let stored = self.feed.vectors(&waiting.iter().map(|(key, _)| *key).collect());
         let there = waiting.into_iter().filter(|(key, _)| stored.contains(*key));
-        there.map(|(_, chunk)| Change { new: chunk.clone(), metadata_only: false }).collect()
+        there.map(|(_, entry)| Change { new: entry.clone(), metadata_only: false }).collect()
     }
 }
 

@@ -1,55 +1,84 @@
-//! The vectors of chunks on their way into a corpus: inline, from the cache, or made now.
+//! The vectors of chunks on their way into a corpus: inline, stored by the feed, or made now.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
-use crate::chunk::{Chunk, ChunkDelta, Feed, Fingerprint, Quantized, StoredVectors};
+use crate::chunk::{Chunk, Entry, Feed, Fingerprint, Quantized, StoredVectors};
 use crate::embed::{EmbedError, Embedder, passage};
-use crate::search::VectorSource;
+use crate::search::{Read, VectorSource};
 
-/// Vectors for the chunks of one delta.
-pub(super) struct Vectors {
-    stored: Box<dyn StoredVectors>,
-    made: HashMap<Fingerprint, Quantized>,
-    /// Chunks whose vectors somebody else is to make.
-    pub(super) lacking: Vec<Arc<Chunk>>,
+/// Gives the vectors of the chunks of one update.
+pub(super) struct Vectors<'a> {
+    feed: &'a dyn Feed,
+    embedder: &'a dyn Embedder,
+    /// What the feed gave when it was last asked.
+    stored: Option<Box<dyn StoredVectors>>,
+    /// The feed was asked for vectors and did not have all of them: it has no more to give.
+    is_exhausted: bool,
+    /// Chunks whose vectors somebody else is to make, and the passages.
+    pub(super) lacking: Vec<(Fingerprint, Arc<Entry>)>,
+    failure: Option<EmbedError>,
 }
 
-impl Vectors {
-    /// Embeds what the delta needs and the feed does not keep.
-    pub(super) fn prepare(delta: &ChunkDelta, feed: &dyn Feed, embedder: &dyn Embedder) -> Result<Self, EmbedError> {
-        let changed = delta.updated.iter().filter(|c| !c.metadata_only).map(|c| &c.new);
-        let without: Vec<&Arc<Chunk>> = delta.added.iter().chain(changed).filter(|c| c.embedding.is_none()).collect();
-        let keys: Vec<Fingerprint> = without.par_iter().map(|c| passage(c).key()).collect();
-        let stored = feed.vectors(&keys.iter().copied().collect::<FxHashSet<_>>());
-        let missing: Vec<(Fingerprint, &Arc<Chunk>)> = keys.into_iter().zip(without).filter(|(key, _)| !stored.contains(*key)).collect();
-        if !embedder.is_immediate() {
-            let lacking = missing.into_iter().map(|(_, chunk)| chunk.clone()).collect();
-            return Ok(Self { stored, made: HashMap::new(), lacking });
+impl<'a> Vectors<'a> {
+    pub(super) fn new(feed: &'a dyn Feed, embedder: &'a dyn Embedder) -> Self {
+        Self { feed, embedder, stored: None, is_exhausted: false, lacking: Vec::new(), failure: None }
+    }
+
+    /// The chunks that lack their vectors, when the embedder did not fail.
+    pub(super) fn finish(self) -> Result<Vec<(Fingerprint, Arc<Entry>)>, EmbedError> {
+        self.failure.map_or(Ok(self.lacking), Err)
+    }
+
+    /// What the feed has of these passages, and perhaps more.
+    fn stored(&mut self, wanted: &FxHashSet<Fingerprint>) -> &dyn StoredVectors {
+        let has_all = |stored: &dyn StoredVectors| wanted.iter().all(|key| stored.contains(*key));
+        if !self.stored.as_deref().is_some_and(|s| self.is_exhausted || has_all(s)) {
+            let stored = self.feed.vectors(wanted);
+            self.is_exhausted = !has_all(&*stored);
+            self.stored = Some(stored);
         }
-        let passages: Vec<_> = missing.iter().map(|(_, chunk)| passage(chunk)).collect();
-        let vectors = embedder.embed_passages(&passages)?;
-        let made = missing.iter().map(|(key, _)| *key).zip(vectors.iter().map(|v| Quantized::new(v))).collect();
-        Ok(Self { stored, made, lacking: Vec::new() })
+        // Cannot fail: it was set above.
+        self.stored.as_deref().expect("what is stored")
+    }
+
+    /// Has the embedder make the vectors of those passages that are not stored.
+    fn make(&mut self, chunks: &[(Fingerprint, &Read)]) -> Vec<Quantized> {
+        let passages: Vec<_> = chunks.iter().map(|(_, (_, chunk))| passage(chunk)).collect();
+        let made = self.embedder.embed_passages(&passages);
+        let made = made.unwrap_or_else(|e| {
+            self.failure = Some(e);
+            Vec::new()
+        });
+        made.iter().map(|v| Quantized::new(v)).collect()
     }
 }
 
-impl VectorSource for Vectors {
-    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32> {
-        if let Some(inline) = &chunk.embedding {
-            return copy(&Quantized::new(inline), out);
+impl VectorSource for Vectors<'_> {
+    fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
+        let key = |chunk: &Arc<Chunk>| chunk.embedding.is_none().then(|| passage(chunk).key());
+        let keys: Vec<Option<Fingerprint>> = chunks.par_iter().with_min_len(64).map(|(_, chunk)| key(chunk)).collect();
+        let dimensions = self.embedder.dimensions();
+        let stored = self.stored(&keys.iter().flatten().copied().collect());
+        let find = |(key, (_, chunk)): (&Option<Fingerprint>, &Read)| match (key, &chunk.embedding) {
+            (None, inline) => inline.as_ref().map(|v| Quantized::new(v)),
+            (Some(key), _) => {
+                let mut components = vec![0; dimensions];
+                stored.copy_to(*key, &mut components).map(|scale| Quantized { scale, components })
+            }
+        };
+        let mut vectors: Vec<Option<Quantized>> = keys.par_iter().zip(chunks).with_min_len(64).map(find).collect();
+        let at: Vec<usize> = (0..chunks.len()).filter(|i| keys[*i].is_some() && vectors[*i].is_none()).collect();
+        let missing: Vec<(Fingerprint, &Read)> = at.iter().filter_map(|i| Some((keys[*i]?, &chunks[*i]))).collect();
+        if self.embedder.is_immediate() {
+            for (i, vector) in at.into_iter().zip(self.make(&missing)) {
+                vectors[i] = Some(vector);
+            }
+        } else {
+            self.lacking.extend(missing.into_iter().map(|(key, (entry, _))| (key, entry.clone())));
         }
-        let key = passage(chunk).key();
-        self.stored.copy_to(key, out).or_else(|| copy(self.made.get(&key)?, out))
+        vectors
     }
-}
-
-fn copy(vector: &Quantized, out: &mut [i8]) -> Option<f32> {
-    (vector.components.len() == out.len()).then(|| {
-        out.copy_from_slice(&vector.components);
-        vector.scale
-    })
 }

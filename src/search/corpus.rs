@@ -3,23 +3,27 @@
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
 use super::Slot;
-use super::files::{Brief, File, References};
+use super::files::{Brief, File, Piece, References};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
-use super::spelling::Names;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
 use super::vector::VectorTable;
-use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet};
+use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
 
 /// Gives the vectors of chunks.
 pub trait VectorSource {
-    /// Writes the components of the chunk's vector to `out` (length: the dimensions) and gives its scale; `None` when it has
-    /// no vector.
-    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32>;
+    /// One for each chunk, of the corpus's dimensions; `None` for a chunk that has no vector.
+    fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>>;
 }
+
+/// An entry and its chunk.
+pub type Read = (Arc<Entry>, Arc<Chunk>);
 
 /// Why a search or an update failed.
 #[derive(Debug, thiserror::Error)]
@@ -28,12 +32,14 @@ pub enum SearchError {
     Exact(#[from] ExactError),
     #[error(transparent)]
     Text(#[from] TextError),
+    #[error("the chunk {0} was overwritten while it was read")]
+    Unreadable(ChunkId),
 }
 
 /// An immutable corpus. Cheap to share; a query uses one and nothing else.
 pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
-    pub(super) rows: Vec<Option<Arc<Chunk>>>,
+    pub(super) rows: Vec<Option<Arc<Entry>>>,
     pub(super) file_of: Vec<u32>,
     /// By slot: whether it is the outline of its file.
     pub(super) is_outline: Vec<bool>,
@@ -46,7 +52,6 @@ pub struct Corpus {
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: OnceLock<References>,
-    pub(super) names: OnceLock<Names>,
 }
 
 impl Corpus {
@@ -91,13 +96,17 @@ impl Corpus {
     /// # Errors
     /// When the text index cannot be read.
     pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
-        let row = self.rows.iter().position(|c| c.as_ref().is_some_and(|c| &*c.id == id));
+        let row = self.rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id));
         let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(row)?))) else { return Ok(None) };
         Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?))
     }
 
-    pub(super) fn chunk(&self, slot: Slot) -> Option<&Arc<Chunk>> {
+    pub(super) fn entry(&self, slot: Slot) -> Option<&Arc<Entry>> {
         self.rows.get(slot as usize)?.as_ref()
+    }
+
+    pub(super) fn chunk(&self, slot: Slot) -> Option<Arc<Chunk>> {
+        self.entry(slot)?.chunk()
     }
 }
 
@@ -106,7 +115,7 @@ pub struct CorpusBuilder {
     text: TextIndex,
     slots: HashMap<ChunkId, Slot>,
     free: Vec<Slot>,
-    rows: Vec<Option<Arc<Chunk>>>,
+    rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
     briefs: Vec<Brief>,
@@ -117,8 +126,8 @@ pub struct CorpusBuilder {
 }
 
 /// Where the chunk belongs: its file, or itself when it has none.
-fn home(chunk: &Chunk) -> Arc<str> {
-    chunk.metadata.file_path.as_deref().map_or_else(|| chunk.id.clone(), Arc::from)
+fn home(entry: &Entry) -> Arc<str> {
+    entry.file_path.clone().unwrap_or_else(|| entry.id.clone())
 }
 
 impl CorpusBuilder {
@@ -146,15 +155,15 @@ impl CorpusBuilder {
     /// is neither the old nor the new state. (Corpora that it gave before are untouched.)
     ///
     /// # Errors
-    /// When the text index refuses the update.
-    pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &dyn VectorSource) -> Result<Corpus, SearchError> {
+    /// When the text index refuses the update, or a chunk cannot be read.
+    pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
         let plan = self.plan(delta);
-        let added = plan.indexed.iter().map(|(slot, chunk)| (*slot, &**chunk));
-        let text = self.text.update(&plan.stale, added)?;
-        // From here on nothing can fail.
-        let homes = self.commit(delta, &plan, vectors);
-        self.refresh_files(&set, homes);
-        let live = || self.files.iter().filter(|f| !f.slots.is_empty());
+        self.text.remove(&plan.stale);
+        let homes = self.place(delta, &plan);
+        let pieces = self.index(&plan.indexed, vectors)?;
+        let text = self.text.commit()?;
+        self.refresh_files(&set, homes, pieces)?;
+        let live = || self.files.iter().filter(|f| !f.parts.is_empty());
         let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
         Ok(Corpus {
             set,
@@ -168,7 +177,6 @@ impl CorpusBuilder {
             text,
             vectors: self.vectors.clone(),
             references: OnceLock::new(),
-            names: OnceLock::new(),
         })
     }
 
@@ -179,10 +187,10 @@ impl CorpusBuilder {
         plan.stale.extend(&freed);
         let fresh = self.rows.len()..;
         let mut free = self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
-        for chunk in &delta.added {
+        for entry in &delta.added {
             // Endless but for 2^32 chunks, which do not fit in memory.
             let slot = free.next().expect("a free slot");
-            plan.indexed.push((slot, chunk.clone()));
+            plan.indexed.push((slot, entry.clone()));
         }
         for change in &delta.updated {
             let Some(&slot) = self.slots.get(&change.new.id) else { continue };
@@ -196,8 +204,8 @@ impl CorpusBuilder {
         plan
     }
 
-    /// Writes chunks and vectors to their slots; returns the homes of all that changed, old and new.
-    fn commit(&mut self, delta: &ChunkDelta, plan: &Placement, vectors: &dyn VectorSource) -> BTreeSet<Arc<str>> {
+    /// Writes entries to their slots; returns the homes of all that changed, old and new.
+    fn place(&mut self, delta: &ChunkDelta, plan: &Placement) -> BTreeSet<Arc<str>> {
         let mut homes = BTreeSet::new();
         let needed = plan.indexed.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
         if needed > self.rows.len() {
@@ -205,38 +213,73 @@ impl CorpusBuilder {
             self.file_of.resize(needed, 0);
             self.is_outline.resize(needed, false);
         }
-        let taken: std::collections::HashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
+        let taken: FxHashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
         self.free.retain(|s| !taken.contains(s));
         for id in &delta.deleted {
             if let Some(slot) = self.slots.remove(id) {
-                homes.extend(self.rows[slot as usize].take().map(|c| home(&c)));
+                homes.extend(self.rows[slot as usize].take().map(|e| home(&e)));
                 self.vectors.clear(slot);
                 self.free.push(slot);
             }
         }
-        for (slot, chunk) in &plan.indexed {
-            self.vectors.set(*slot, |row| vectors.vector(chunk, row));
-        }
-        for (slot, chunk) in plan.indexed.iter().chain(&plan.moved) {
-            homes.extend(self.rows[*slot as usize].replace(chunk.clone()).map(|c| home(&c)));
-            homes.insert(home(chunk));
-            self.slots.insert(chunk.id.clone(), *slot);
+        for (slot, entry) in plan.indexed.iter().chain(&plan.moved) {
+            homes.extend(self.rows[*slot as usize].replace(entry.clone()).map(|e| home(&e)));
+            homes.insert(home(entry));
+            self.slots.insert(entry.id.clone(), *slot);
         }
         homes
     }
 
-    /// Derives the files anew whose chunks changed. A file that is gone keeps its place, empty, for its return.
-    fn refresh_files(&mut self, set: &ChunkSet, homes: BTreeSet<Arc<str>>) {
+    /// Reads chunks and puts them into the text index and the vectors, a batch at a time; returns what they add to their files.
+    fn index(&mut self, indexed: &[(Slot, Arc<Entry>)], vectors: &mut dyn VectorSource) -> Result<FxHashMap<Slot, Piece>, SearchError> {
+        let mut pieces = FxHashMap::default();
+        for batch in indexed.chunks(BATCH) {
+            let read = |analyzer: &mut Analyzer, (slot, entry): &(Slot, Arc<Entry>)| {
+                let chunk = read(entry)?;
+                let piece = Piece::new(*slot, &chunk, analyzer);
+                Ok(((entry.clone(), chunk), (*slot, piece)))
+            };
+            let read = batch.par_iter().with_min_len(16).map_init(Analyzer::default, read).collect::<Result<Vec<_>, SearchError>>()?;
+            let (chunks, new): (Vec<Read>, Vec<(Slot, Piece)>) = read.into_iter().unzip();
+            for ((slot, _), (_, chunk)) in batch.iter().zip(&chunks) {
+                self.text.add(*slot, chunk)?;
+            }
+            for ((slot, _), vector) in batch.iter().zip(vectors.vectors(&chunks)) {
+                self.vectors.set(*slot, |row| {
+                    let vector = vector.filter(|v| v.components.len() == row.len())?;
+                    row.copy_from_slice(&vector.components);
+                    Some(vector.scale)
+                });
+            }
+            pieces.extend(new);
+        }
+        Ok(pieces)
+    }
+
+    /// Puts the files together anew whose chunks changed. A file that is gone keeps its place, empty, for its return.
+    fn refresh_files(
+        &mut self,
+        set: &ChunkSet,
+        homes: BTreeSet<Arc<str>>,
+        mut pieces: FxHashMap<Slot, Piece>,
+    ) -> Result<(), SearchError> {
         for path in homes {
-            let own = set.by_id(&path).filter(|c| c.metadata.file_path.is_none());
-            let mut chunks: Vec<(Slot, Arc<Chunk>)> =
-                set.by_file(&path).chain(own).filter_map(|c| Some((*self.slots.get(&c.id)?, c.clone()))).collect();
+            let own = set.by_id(&path).filter(|e| e.file_path.is_none());
+            let mut entries: Vec<(Slot, &Arc<Entry>)> =
+                set.by_file(&path).chain(own).filter_map(|e| Some((*self.slots.get(&e.id)?, e))).collect();
             // The order in which a writer happens to list them must not show.
-            chunks.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
-            let file = File::new(path.clone(), chunks.iter().map(|(s, c)| (*s, &**c)), &mut self.analyzer);
+            entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
+            let mut of_file = Vec::new();
+            for (slot, entry) in &entries {
+                of_file.push(match pieces.remove(slot) {
+                    Some(piece) => piece,
+                    None => Piece::new(*slot, &*read(entry)?, &mut self.analyzer),
+                });
+            }
+            let file = File::new(path.clone(), of_file, &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
             let at = *self.file_at.entry(path).or_insert(next);
-            for (slot, _) in &chunks {
+            for (slot, _) in &entries {
                 self.file_of[*slot as usize] = at;
                 self.is_outline[*slot as usize] = file.outline == Some(*slot);
             }
@@ -249,7 +292,15 @@ impl CorpusBuilder {
                 self.briefs[at as usize] = brief;
             }
         }
+        Ok(())
     }
+}
+
+/// Chunks that are in memory at once while they are indexed.
+const BATCH: usize = 4096;
+
+fn read(entry: &Entry) -> Result<Arc<Chunk>, SearchError> {
+    entry.chunk().ok_or_else(|| SearchError::Unreadable(entry.id.clone()))
 }
 
 #[derive(Default)]
@@ -257,7 +308,7 @@ struct Placement {
     /// Slots whose document leaves the text index.
     stale: Vec<Slot>,
     /// Chunks that enter the text index and the vectors.
-    indexed: Vec<(Slot, Arc<Chunk>)>,
+    indexed: Vec<(Slot, Arc<Entry>)>,
     /// Chunks that are replaced without being indexed again.
-    moved: Vec<(Slot, Arc<Chunk>)>,
+    moved: Vec<(Slot, Arc<Entry>)>,
 }

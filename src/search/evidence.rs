@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::Slot;
 use super::bm25::Lexical;
 use super::corpus::Corpus;
-use super::files::{File, Key, key};
+use super::files::{File, Key, Part, key};
 use super::filter::Filter;
 use super::form::Form;
 use super::proximity::closeness;
 use super::query::Query;
 use super::text::{Field, Place, Posting, TextError};
 use super::tokens::{lower, runs};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{ChunkType, Entry};
 
 /// Chunks that each searcher may propose.
 const POOL: usize = 100;
@@ -96,9 +96,9 @@ fn flag(b: bool) -> f64 {
 
 impl<'a> Evidence<'a> {
     pub(super) fn new(corpus: &'a Corpus, query: &'a Query, vector: &[f32], filter: &'a Filter) -> Result<Self, TextError> {
-        let allows = |c: &Chunk| filter.allows(c) && query.only.allows(c);
+        let allows = |e: &Entry| filter.allows(e) && query.only.allows(e);
         let restricted = !(filter.is_empty() && query.only.is_empty());
-        let allowed = if restricted { corpus.rows.iter().map(|c| c.as_ref().is_some_and(|c| allows(c))).collect() } else { Vec::new() };
+        let allowed = if restricted { corpus.rows.iter().map(|e| e.as_ref().is_some_and(|e| allows(e))).collect() } else { Vec::new() };
         let may = |slot: Slot| allowed.get(slot as usize).copied().unwrap_or(allowed.is_empty());
         let n = corpus.text.n_chunks() as f64;
         let mut out = Self {
@@ -138,7 +138,7 @@ impl<'a> Evidence<'a> {
     }
 
     pub(super) fn id(&self, slot: Slot) -> &str {
-        self.corpus.chunk(slot).map_or("", |c| &c.id)
+        self.corpus.entry(slot).map_or("", |e| &e.id)
     }
 
     fn closeness(&self, slot: Slot) -> f64 {
@@ -151,9 +151,9 @@ impl<'a> Evidence<'a> {
     }
 
     /// How well a chunk answers when it is shown as a place: names count, code between definitions counts less.
-    pub(super) fn place_score(&self, slot: Slot, chunk: &Chunk) -> f64 {
-        let is_between = chunk.metadata.names.is_empty() && chunk.chunk_type != ChunkType::Documentation;
-        self.chunk_score(slot) + PLACE_NAMES * self.lexical.names[slot as usize] - if is_between { PLACE_BETWEEN } else { 0.0 }
+    pub(super) fn place_score(&self, part: &Part) -> f64 {
+        let names = PLACE_NAMES * self.lexical.names[part.slot as usize];
+        self.chunk_score(part.slot) + names - if part.is_between { PLACE_BETWEEN } else { 0.0 }
     }
 
     /// How well one chunk answers.
@@ -199,7 +199,7 @@ impl<'a> Evidence<'a> {
         // What the query names is looked at even if its text says little.
         files.extend(self.defining()?);
         if !self.query.paths.is_empty() {
-            let named = |(_, file): &(u32, &Arc<File>)| self.path(file) > 0.0 && file.slots.iter().any(|s| self.allowed(*s));
+            let named = |(_, file): &(u32, &Arc<File>)| self.path(file) > 0.0 && file.parts.iter().any(|p| self.allowed(p.slot));
             files.extend((0..).zip(&self.corpus.files).filter(named).take(POOL).map(|(at, _)| at));
         }
         Ok(files)
@@ -265,9 +265,13 @@ impl<'a> Evidence<'a> {
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
-    pub(super) fn slots<'f>(&self, file: &'f File) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
+    pub(super) fn parts<'f>(&self, file: &'f File) -> impl Iterator<Item = &'f Part> + use<'f, '_, 'a> {
         let skip = file.outline.filter(|_| ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols)));
-        file.slots.iter().copied().filter(move |s| Some(*s) != skip && self.allowed(*s))
+        file.parts.iter().filter(move |p| Some(p.slot) != skip && self.allowed(p.slot))
+    }
+
+    pub(super) fn slots<'f>(&self, file: &'f File) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
+        self.parts(file).map(|p| p.slot)
     }
 
     /// The best of a file's chunks.

@@ -1,4 +1,4 @@
-//! What ranking knows of each file: its place in the tree and what it defines, derived from its chunks.
+//! What ranking knows of each file: its place in the tree and what it defines, put together from its chunks.
 
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
@@ -24,8 +24,10 @@ pub(super) fn key(text: &str) -> Key {
 pub(super) struct File {
     /// The path, or the id of a chunk without one.
     pub(super) path: Arc<str>,
-    /// Its chunks, in order.
-    pub(super) slots: Vec<Slot>,
+    /// Its chunks, by id.
+    pub(super) parts: Vec<Part>,
+    /// The lines of every function that it defines, in order.
+    pub(super) functions: Vec<Lines>,
     /// The chunk that holds its outline.
     pub(super) outline: Option<Slot>,
     /// Canonical parts of the file's own name (of its folder for `mod.rs`, `index.ts` …).
@@ -47,6 +49,87 @@ pub(super) struct File {
     pub(super) n_bytes: usize,
     /// Identifiers that its code mentions, sorted.
     pub(super) mentions: Vec<Key>,
+}
+
+/// First and last.
+pub(super) type Lines = (u32, u32);
+
+/// What ranking knows of a chunk beside its words.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Part {
+    pub(super) slot: Slot,
+    /// `None` when the chunk has none.
+    pub(super) lines: Option<Lines>,
+    pub(super) chunk_type: ChunkType,
+    /// Code that defines nothing.
+    pub(super) is_between: bool,
+    /// Its symbol or headings.
+    pub(super) section: Key,
+}
+
+/// What a chunk adds to its file.
+#[derive(Debug)]
+pub(super) struct Piece {
+    part: Part,
+    n_bytes: usize,
+    types: Vec<Key>,
+    functions: Vec<Lines>,
+    definitions: Vec<Definition>,
+    mentions: Vec<Key>,
+}
+
+impl Piece {
+    pub(super) fn new(slot: Slot, chunk: &Chunk, analyzer: &mut Analyzer) -> Self {
+        let m = &chunk.metadata;
+        let part = Part {
+            slot,
+            lines: lines(chunk),
+            chunk_type: chunk.chunk_type,
+            is_between: m.names.is_empty() && chunk.chunk_type != ChunkType::Documentation,
+            section: m.symbol.as_deref().map_or(0, key),
+        };
+        let mut piece =
+            Self { part, n_bytes: 0, types: Vec::new(), functions: Vec::new(), definitions: Vec::new(), mentions: Vec::new() };
+        if chunk.chunk_type != ChunkType::Symbols {
+            piece.n_bytes = chunk.text.len();
+        }
+        if chunk.chunk_type == ChunkType::Definitions {
+            piece.mentions.extend(identifiers(&chunk.text).map(key));
+            piece.mentions.sort_unstable();
+            piece.mentions.dedup();
+        }
+        for name in &m.names {
+            let simple = last_component(&name.name);
+            let is_type = TYPE_KINDS.contains(&name.kind.as_str());
+            let by_kind = match name.kind.as_str() {
+                _ if is_type => 1.0,
+                "constant" | "field" | "enum_member" => 0.5,
+                _ => 0.8,
+            };
+            let weak = name.prototype || name.kind == "impl";
+            let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
+            piece.definitions.push(Definition {
+                name: key(simple),
+                worth,
+                is_top_type: is_type && name.depth <= 1,
+                can_own: !weak && by_kind > 0.5 && simple.len() >= MIN_MENTION,
+                slot,
+            });
+            if is_type && name.depth <= 2 {
+                extend(&mut piece.types, canonical_parts(simple, analyzer));
+            }
+            if matches!(name.kind.as_str(), "function" | "method" | "macro") && name.start_line <= name.end_line {
+                piece.functions.push((name.start_line, name.end_line));
+            }
+        }
+        piece
+    }
+}
+
+/// First and last line of a chunk.
+pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
+    // Other programs may write anything.
+    chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
 }
 
 /// What of every file is looked at for each word of a query: beside one another in memory, unlike the files themselves.
@@ -91,56 +174,30 @@ const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
 const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
 impl File {
-    /// Derives a file from its chunks.
-    pub(super) fn new<'c>(path: Arc<str>, chunks: impl Iterator<Item = (Slot, &'c Chunk)>, analyzer: &mut Analyzer) -> Self {
+    /// Puts a file together from its chunks, which must come in the order of their ids.
+    pub(super) fn new(path: Arc<str>, pieces: Vec<Piece>, analyzer: &mut Analyzer) -> Self {
         let mut file =
             Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
-        let (mut n_documents, mut n_code, mut n_data) = (0, 0, 0);
-        let mut outlines = Vec::new();
-        for (slot, chunk) in chunks {
-            file.slots.push(slot);
-            if chunk.chunk_type != ChunkType::Symbols {
-                file.n_bytes += chunk.text.len();
-            }
-            if chunk.chunk_type == ChunkType::Definitions {
-                file.mentions.extend(identifiers(&chunk.text).map(key));
-            }
-            match chunk.chunk_type {
-                ChunkType::Symbols => outlines.push(slot),
-                ChunkType::Definitions => n_code += 1,
-                ChunkType::Data => n_data += 1,
-                ChunkType::Documentation => n_documents += 1,
-            }
-            for name in &chunk.metadata.names {
-                let simple = last_component(&name.name);
-                let is_type = TYPE_KINDS.contains(&name.kind.as_str());
-                let by_kind = match name.kind.as_str() {
-                    _ if is_type => 1.0,
-                    "constant" | "field" | "enum_member" => 0.5,
-                    _ => 0.8,
-                };
-                let weak = name.prototype || name.kind == "impl";
-                let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
-                file.definitions.push(Definition {
-                    name: key(simple),
-                    worth,
-                    is_top_type: is_type && name.depth <= 1,
-                    can_own: !weak && by_kind > 0.5 && simple.len() >= MIN_MENTION,
-                    slot,
-                });
-                if is_type && name.depth <= 2 {
-                    extend(&mut file.types, canonical_parts(simple, analyzer));
-                }
-            }
+        for piece in pieces {
+            file.parts.push(piece.part);
+            file.n_bytes += piece.n_bytes;
+            file.functions.extend(piece.functions);
+            file.definitions.extend(piece.definitions);
+            file.mentions.extend(piece.mentions);
+            extend(&mut file.types, piece.types);
         }
+        file.functions.sort_unstable();
         file.mentions.sort_unstable();
         file.mentions.dedup();
+        let n_of = |chunk_type| file.parts.iter().filter(|p| p.chunk_type == chunk_type).count();
+        let (n_outlines, n_documents) = (n_of(ChunkType::Symbols), n_of(ChunkType::Documentation));
+        let (n_code, n_data) = (n_of(ChunkType::Definitions), n_of(ChunkType::Data));
         // One symbols chunk beside others is the outline; several, or it alone, are text like any other.
-        if let ([outline], true) = (&*outlines, file.slots.len() > 1) {
-            file.outline = Some(*outline);
+        if n_outlines == 1 && file.parts.len() > 1 {
+            file.outline = file.parts.iter().find(|p| p.chunk_type == ChunkType::Symbols).map(|p| p.slot);
         }
         file.is_document = n_documents > n_code + n_data;
-        file.is_config = n_data > 0 && n_code + n_documents + outlines.len() == 0;
+        file.is_config = n_data > 0 && n_code + n_documents + n_outlines == 0;
         let without_extension = path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
         let mut parts = without_extension.rsplit('/');
         let own = parts.next().unwrap_or_default();
@@ -172,7 +229,7 @@ const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "m"];
 impl References {
     pub(super) fn new(files: &[Arc<File>]) -> Self {
         let mut owners: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
-        let live = || (0u32..).zip(files).filter(|(_, f)| !f.slots.is_empty());
+        let live = || (0u32..).zip(files).filter(|(_, f)| !f.parts.is_empty());
         for (at, file) in live() {
             for d in file.definitions.iter().filter(|d| d.can_own) {
                 let owners = owners.entry(d.name).or_default();
@@ -316,7 +373,7 @@ mod tests {
     #[test]
     fn a_nameless_file_is_called_after_its_folder() {
         let mut a = Analyzer::default();
-        let file = File::new("src/live/mod.rs".into(), std::iter::empty(), &mut a);
+        let file = File::new("src/live/mod.rs".into(), Vec::new(), &mut a);
         assert_eq!(file.stem, [key(&a.canonical("live"))]);
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use globset::GlobSet;
 
-use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::chunk::{ChunkSet, ChunkType, Entry};
 
 /// Restricts a search. An empty list or set restricts nothing; all that are given must hold.
 #[derive(Debug, Clone, Default)]
@@ -31,26 +31,24 @@ impl Filter {
         if self.languages.is_empty() {
             return None;
         }
-        let there: BTreeSet<&str> = chunks.all().iter().filter_map(|c| c.metadata.language.as_deref()).collect();
-        let is_known = |l: &&str| there.contains(l) || chunks.all().iter().any(|c| is_written_in(c, l));
+        let there: BTreeSet<&str> = chunks.all().iter().filter_map(|e| e.language.as_deref()).collect();
+        let is_known = |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written_in(e, l));
         let unknown: Vec<&str> = self.languages.iter().map(String::as_str).filter(|l| !is_known(l)).collect();
         (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
     /// Whether this chunk may be found.
     #[must_use]
-    pub fn allows(&self, chunk: &Chunk) -> bool {
-        let m = &chunk.metadata;
-        (self.types.is_empty() || self.types.contains(&chunk.chunk_type))
-            && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(chunk, l)))
-            && (self.paths.is_empty() || m.file_path.as_ref().is_some_and(|p| self.paths.is_match(p)))
-            && self.tags.iter().all(|t| chunk.tags.contains(t))
+    pub fn allows(&self, entry: &Entry) -> bool {
+        (self.types.is_empty() || self.types.contains(&entry.chunk_type))
+            && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(entry, l)))
+            && (self.paths.is_empty() || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(&**p)))
+            && (self.tags.is_empty() || entry.chunk().is_some_and(|chunk| self.tags.iter().all(|t| chunk.tags.contains(t))))
     }
 }
 
 /// Whether the chunk is of this language, told by its name or by the extension of its files.
-fn is_written_in(chunk: &Chunk, language: &str) -> bool {
-    let m = &chunk.metadata;
-    m.language.as_deref() == Some(language)
-        || m.file_path.as_deref().and_then(|p| p.rsplit_once('.')).is_some_and(|(_, extension)| extension.eq_ignore_ascii_case(language))
+fn is_written_in(entry: &Entry, language: &str) -> bool {
+    entry.language.as_deref() == Some(language)
+        || entry.file_path.as_deref().and_then(|p| p.rsplit_once('.')).is_some_and(|(_, extension)| extension.eq_ignore_ascii_case(language))
 }

@@ -24,7 +24,7 @@ mod text;
 mod tokens;
 mod vector;
 
-pub use corpus::{Corpus, CorpusBuilder, SearchError, VectorSource};
+pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use filter::Filter;
 pub use form::Form;
 pub use query::Query;

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use super::Slot;
 use super::corpus::Corpus;
 use super::evidence::{Evidence, Facts, MIN_COSINE};
-use super::files::File;
+use super::files::{File, lines};
 use super::filter::Filter;
 use super::query::Query;
-use super::rows::{MAX_OTHERS, Ranked, lines};
+use super::rows::{MAX_OTHERS, Ranked};
 use super::text::TextError;
 use crate::chunk::Chunk;
 
@@ -132,7 +132,7 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
                     .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
             let value = ranking.lexical.fields[slots[0] as usize];
-            let mut chunks = slots.iter().filter_map(|s| corpus.chunk(*s).cloned());
+            let mut chunks = slots.iter().filter_map(|s| corpus.chunk(*s));
             let chunk = chunks.next()?;
             Some(Hit {
                 path: corpus.files[at as usize].path.clone(),

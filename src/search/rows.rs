@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
-use super::files::File;
+use super::files::{File, Lines, Part};
 use super::rank::{Hit, Term};
 use crate::chunk::{Chunk, ChunkType};
 
@@ -25,9 +25,6 @@ const SECOND: f64 = -0.5;
 const SECOND_LESS: f64 = -0.8;
 /// Further chunks of a file that a result names.
 pub(super) const MAX_OTHERS: usize = 4;
-
-/// First and last.
-type Lines = (u32, u32);
 
 /// A place in a file.
 #[derive(Debug, Clone)]
@@ -55,9 +52,8 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let chunks: Vec<&Arc<Chunk>> = file.slots.iter().filter_map(|s| self.corpus.chunk(*s)).collect();
-            let shown = |place: Place| Place { lines: place.lines.map(|lines| with_neighbours(lines, &chunks)), ..place };
-            let mut places = self.places(file, &chunks).into_iter();
+            let shown = |place: Place| Place { lines: place.lines.map(|lines| with_neighbours(lines, file)), ..place };
+            let mut places = self.places(file).into_iter();
             let Some(first) = places.next().map(shown) else { continue };
             let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND).map(shown);
             let second = second.map(|place| {
@@ -81,39 +77,36 @@ impl Evidence<'_> {
     }
 
     fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Chunk>>) -> Option<Hit> {
-        let chunk = self.corpus.chunk(place.best)?.clone();
+        let chunk = self.corpus.chunk(place.best)?;
         Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.
     fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Chunk>> {
         let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
-        let slots = self.slots(file).filter(|s| *s != shown && matches(s));
-        let chunks = self.best_first(slots).filter_map(|s| self.corpus.chunk(s));
-        chunks.filter(|c| !places.iter().any(|p| overlap(*p, lines(c)))).take(MAX_OTHERS).cloned().collect()
+        let apart = |p: &&Part| !places.iter().any(|place| overlap(*place, p.lines));
+        let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
+        self.best_first(parts).filter_map(|p| self.corpus.chunk(p.slot)).take(MAX_OTHERS).collect()
     }
 
     /// By how well they answer, ties by chunk id.
-    fn best_first(&self, slots: impl Iterator<Item = Slot>) -> impl Iterator<Item = Slot> {
-        let mut scored: Vec<(f64, Slot)> = slots.map(|slot| (self.chunk_score(slot), slot)).collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1).cmp(self.id(b.1))));
-        scored.into_iter().map(|(_, slot)| slot)
+    fn best_first<'f>(&self, parts: impl Iterator<Item = &'f Part>) -> std::vec::IntoIter<&'f Part> {
+        let mut scored: Vec<(f64, &Part)> = parts.map(|part| (self.chunk_score(part.slot), part)).collect();
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1.slot).cmp(self.id(b.1.slot))));
+        scored.into_iter().map(|(_, part)| part).collect::<Vec<_>>().into_iter()
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.
-    fn places(&self, file: &File, chunks: &[&Arc<Chunk>]) -> Vec<Place> {
-        let mut slots: Vec<Slot> = self.slots(file).collect();
-        if slots.is_empty() {
-            slots.extend(file.slots.iter().copied().filter(|s| self.allowed(*s)));
+    fn places(&self, file: &File) -> Vec<Place> {
+        let mut parts: Vec<&Part> = self.parts(file).collect();
+        if parts.is_empty() {
+            parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
         }
         let (_, defined) = self.definition(file);
-        let functions = functions(chunks);
         let mut places: Vec<Place> = Vec::new();
         let mut at: FxHashMap<Lines, usize> = FxHashMap::default();
-        for slot in self.best_first(slots.into_iter()) {
-            let Some(chunk) = self.corpus.chunk(slot) else { continue };
-            let lines = whole(chunk, chunks, &functions);
-            let score = self.place_score(slot, chunk);
+        for part in self.best_first(parts.into_iter()) {
+            let (slot, lines, score) = (part.slot, whole(part, file), self.place_score(part));
             if let Some(place) = lines.and_then(|lines| at.get(&lines)).map(|at| &mut places[*at]) {
                 place.slots.push(slot);
                 place.score = place.score.max(score);
@@ -131,33 +124,23 @@ impl Evidence<'_> {
 }
 
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
-fn whole(chunk: &Chunk, of_file: &[&Arc<Chunk>], functions: &[Lines]) -> Option<Lines> {
-    let own = lines(chunk)?;
+fn whole(part: &Part, file: &File) -> Option<Lines> {
+    let own = part.lines?;
     let fits = |(first, last): &Lines| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
-    let found = if chunk.chunk_type == ChunkType::Documentation {
-        section(chunk, of_file)
+    let found = if part.chunk_type == ChunkType::Documentation {
+        section(part, file)
     } else {
+        let functions = &file.functions;
         let near = functions.partition_point(|f| f.0 + MAX_LINES <= own.1)..functions.partition_point(|f| f.0 <= own.0);
         functions.get(near).unwrap_or_default().iter().copied().filter(fits).max_by_key(|(first, last)| last - first)
     };
     found.filter(fits).or(Some(own))
 }
 
-/// The lines of every function that a file defines, in order.
-fn functions(of_file: &[&Arc<Chunk>]) -> Vec<Lines> {
-    let names = of_file.iter().flat_map(|c| &c.metadata.names);
-    let mut functions: Vec<Lines> = names
-        .filter(|n| matches!(n.kind.as_str(), "function" | "method" | "macro"))
-        .map(|n| (n.start_line, n.end_line))
-        .filter(|(first, last)| first <= last)
-        .collect();
-    functions.sort_unstable();
-    functions
-}
-
 /// A short place with the chunks after and before it, as far as they go with it.
-fn with_neighbours((mut first, mut last): Lines, of_file: &[&Arc<Chunk>]) -> Lines {
-    let mut around: Vec<Lines> = of_file.iter().filter(|c| c.chunk_type != ChunkType::Symbols).filter_map(|c| lines(c)).collect();
+fn with_neighbours((mut first, mut last): Lines, file: &File) -> Lines {
+    let parts = file.parts.iter().filter(|p| p.chunk_type != ChunkType::Symbols);
+    let mut around: Vec<Lines> = parts.filter_map(|p| p.lines).collect();
     around.sort_unstable();
     while last - first + 1 < MIN_LINES {
         let fits = |l: &&Lines| last.max(l.1) - first.min(l.0) < MIN_LINES + MIN_LINES / 2;
@@ -176,14 +159,8 @@ fn overlap(a: Option<Lines>, b: Option<Lines>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
 }
 
-/// The lines of neighbouring chunks under one heading.
-fn section(chunk: &Chunk, of_file: &[&Arc<Chunk>]) -> Option<Lines> {
-    let same: Vec<Lines> = of_file.iter().filter(|c| c.metadata.symbol == chunk.metadata.symbol).filter_map(|c| lines(c)).collect();
-    Some((same.iter().map(|l| l.0).min()?, same.iter().map(|l| l.1).max()?))
-}
-
-/// First and last line of a chunk.
-pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
-    // Other programs may write anything.
-    chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
+/// The lines of a file's chunks under one heading.
+fn section(part: &Part, file: &File) -> Option<Lines> {
+    let same = || file.parts.iter().filter(|p| p.section == part.section).filter_map(|p| p.lines);
+    Some((same().map(|l| l.0).min()?, same().map(|l| l.1).max()?))
 }

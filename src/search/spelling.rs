@@ -1,16 +1,14 @@
 //! Words that stand nowhere: the name that was probably meant.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-
+use super::Slot;
 use super::corpus::{Corpus, SearchError};
 use super::form::Form;
 use super::query::Query;
 use super::text::{Field, TextError};
 use super::tokens::{lower, runs};
-use crate::chunk::Chunk;
 
 /// Shorter words are near to everything.
 const MIN_CHARS: usize = 4;
@@ -40,14 +38,13 @@ impl Corpus {
         if words.is_empty() {
             return Ok(query);
         }
-        let names = self.names.get_or_init(|| Names::new(self.rows.iter().flatten()));
         let mut corrected = String::new();
         let (mut end, mut notes) = (0, Vec::new());
         for range in words {
             let word = &query.text[range.clone()];
-            let Some(name) = names.nearest(word) else { continue };
+            let Some(name) = self.nearest_name(word)? else { continue };
             corrected.push_str(&query.text[end..range.start]);
-            corrected.push_str(name);
+            corrected.push_str(&name);
             end = range.end;
             notes.push(format!("`{word}` stands nowhere: searched for `{name}`"));
         }
@@ -89,61 +86,51 @@ impl Corpus {
     }
 }
 
-/// Everything that is defined, and the parts of its names.
-#[derive(Debug, Default)]
-pub(super) struct Names(Vec<Name>);
-
-#[derive(Debug)]
-struct Name {
-    /// Lower case.
-    letters: String,
-    /// One bit for each of 64 groups that a letter falls in.
-    groups: u64,
-    n_chars: usize,
-    /// How often it stands in names.
-    count: usize,
-    as_written: String,
-}
-
-/// A wrong letter changes two groups at most.
+/// One bit for each of 64 groups that a letter falls in; a wrong letter changes two groups at most.
 fn groups(letters: &str) -> u64 {
     letters.chars().fold(0, |bits, c| bits | 1 << (u32::from(c) % 64))
 }
 
-impl Names {
-    fn new<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> Self {
-        let mut all: FxHashMap<String, (usize, &str)> = FxHashMap::default();
-        let mut add = |as_written: &'c str| {
-            let entry = all.entry(lower(as_written)).or_insert((0, as_written));
-            entry.0 += 1;
-            entry.1 = entry.1.min(as_written);
-        };
-        for name in chunks.flat_map(|c| &c.metadata.names) {
-            for run in runs(&name.name) {
-                add(&name.name[run.range.clone()]);
-                if run.parts.len() > 1 {
-                    run.parts.into_iter().for_each(|p| add(&name.name[p]));
-                }
-            }
-        }
-        let name = |(letters, (count, as_written)): (String, (usize, &str))| {
-            let n_chars = letters.chars().count();
-            let as_written = as_written.to_string();
-            (n_chars >= MIN_CHARS).then(|| Name { groups: groups(&letters), n_chars, count, as_written, letters })
-        };
-        Self(all.into_iter().filter_map(name).collect())
-    }
-
-    /// The name with the fewest wrong letters, among those the one that occurs most.
-    fn nearest(&self, word: &str) -> Option<&str> {
+impl Corpus {
+    /// The name, part of a name or title that differs from a word in the fewest letters, among those the one that most chunks have.
+    fn nearest_name(&self, word: &str) -> Result<Option<String>, TextError> {
         let word = lower(word);
         let (n, letters) = (word.chars().count(), groups(&word));
         let allowed = if n < TWO_WRONG { 1 } else { 2 };
-        let may_be_near = |name: &&Name| name.n_chars.abs_diff(n) <= allowed && (name.groups ^ letters).count_ones() as usize <= 2 * allowed;
-        let near = self.0.iter().filter(may_be_near).filter_map(|name| {
-            let wrong = strsim::osa_distance(&word, &name.letters);
-            (wrong <= allowed).then_some((wrong, Reverse(name.count), name.as_written.as_str()))
-        });
-        near.min().map(|(_, _, name)| name)
+        let mut near: BTreeMap<String, usize> = BTreeMap::new();
+        self.text.names(|name| {
+            // Most are sorted out by what is cheaply told.
+            if name.len().abs_diff(word.len()) > 4 * allowed || (groups(name) ^ letters).count_ones() as usize > 2 * allowed {
+                return;
+            }
+            let n_chars = name.chars().count();
+            if n_chars >= MIN_CHARS && n_chars.abs_diff(n) <= allowed {
+                let wrong = strsim::osa_distance(&word, name);
+                if wrong <= allowed {
+                    near.insert(name.to_string(), wrong);
+                }
+            }
+        })?;
+        let mut best: Option<(usize, Reverse<usize>, String, Slot)> = None;
+        for (name, wrong) in near {
+            let mut slots = Vec::new();
+            self.text.postings(Field::Name, &name, |p| slots.push(p.slot))?;
+            let id = |slot: &Slot| self.entry(*slot).map(|e| e.id.clone());
+            // None: of chunks that are gone.
+            let Some(first) = slots.iter().copied().min_by_key(id) else { continue };
+            let candidate = (wrong, Reverse(slots.len()), name, first);
+            if best.as_ref().is_none_or(|b| candidate < *b) {
+                best = Some(candidate);
+            }
+        }
+        Ok(best.map(|(_, _, name, slot)| self.as_written(slot, &name).unwrap_or(name)))
+    }
+
+    /// How a chunk writes a name that is known in lower case.
+    fn as_written(&self, slot: Slot, name: &str) -> Option<String> {
+        let chunk = self.chunk(slot)?;
+        let texts = chunk.metadata.names.iter().map(|n| n.name.as_str()).chain([chunk.title.as_str()]);
+        let words = texts.flat_map(|text| runs(text).flat_map(|run| std::iter::once(run.range).chain(run.parts)).map(|r| &text[r]));
+        words.filter(|word| lower(word) == name).min().map(String::from)
     }
 }

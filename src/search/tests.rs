@@ -23,10 +23,8 @@ fn vector(text: &str) -> Vec<f32> {
 }
 
 impl VectorSource for ByHash {
-    fn vector(&self, chunk: &Chunk, out: &mut [i8]) -> Option<f32> {
-        let q = Quantized::new(&vector(&chunk.text));
-        out.copy_from_slice(&q.components);
-        Some(q.scale)
+    fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
+        chunks.iter().map(|(_, chunk)| Some(Quantized::new(&vector(&chunk.text)))).collect()
     }
 }
 
@@ -53,13 +51,13 @@ fn chunk(n: usize, text: &str, version: i64) -> Chunk {
 }
 
 fn set_of(chunks: &[Chunk]) -> Arc<ChunkSet> {
-    Arc::new(ChunkSet::new(chunks.iter().cloned().map(Arc::new).collect::<Vec<_>>()).0)
+    Arc::new(ChunkSet::new(chunks.iter().cloned().map(|c| Arc::new(c.into())).collect::<Vec<_>>()).0)
 }
 
 fn fresh(chunks: &[Chunk]) -> Corpus {
     let set = set_of(chunks);
     let delta = ChunkDelta::everything(&set);
-    CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &ByHash).unwrap()
+    CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &mut ByHash).unwrap()
 }
 
 type Row = (String, u64, String, Vec<String>);
@@ -120,7 +118,7 @@ proptest! {
         let mut builder = CorpusBuilder::new(DIMENSIONS).unwrap();
         let mut chunks: Vec<Chunk> = Vec::new();
         let mut served = set_of(&chunks);
-        let mut corpus = builder.update(served.clone(), &ChunkDelta::default(), &ByHash).unwrap();
+        let mut corpus = builder.update(served.clone(), &ChunkDelta::default(), &mut ByHash).unwrap();
         for (version, op) in ops.into_iter().chain([Op::Publish]).enumerate() {
             let version = version as i64;
             match op {
@@ -141,7 +139,7 @@ proptest! {
                 Op::Publish => {
                     let next = set_of(&chunks);
                     let delta = ChunkDelta::between(&served, &next);
-                    corpus = builder.update(next.clone(), &delta, &ByHash).unwrap();
+                    corpus = builder.update(next.clone(), &delta, &mut ByHash).unwrap();
                     served = next;
                 }
             }

@@ -159,26 +159,33 @@ impl TextIndex {
         Ok(Self { writer, reader, fields: Fields { text, slot }, segments: HashMap::new() })
     }
 
-    /// Removes and adds chunks, and gives a reader of the result. After an error the index must not be used again.
-    pub(super) fn update<'c>(&mut self, remove: &[Slot], add: impl Iterator<Item = (Slot, &'c Chunk)>) -> Result<TextReader, TextError> {
-        for slot in remove {
+    /// Removes chunks, from the next [`TextIndex::commit`] on.
+    pub(super) fn remove(&self, slots: &[Slot]) {
+        for slot in slots {
             self.writer.delete_term(Term::from_field_u64(self.fields.slot, u64::from(*slot)));
         }
-        for (slot, chunk) in add {
-            let mut document = TantivyDocument::default();
-            document.add_u64(self.fields.slot, u64::from(slot));
-            for (field, id) in Field::ALL.into_iter().zip(self.fields.text) {
-                if field == Field::Body {
-                    document.add_text(id, &chunk.text);
-                } else {
-                    let text = field.text(chunk);
-                    if !text.is_empty() {
-                        document.add_text(id, text);
-                    }
+    }
+
+    /// Adds a chunk, from the next [`TextIndex::commit`] on. After an error the index must not be used again.
+    pub(super) fn add(&self, slot: Slot, chunk: &Chunk) -> Result<(), TextError> {
+        let mut document = TantivyDocument::default();
+        document.add_u64(self.fields.slot, u64::from(slot));
+        for (field, id) in Field::ALL.into_iter().zip(self.fields.text) {
+            if field == Field::Body {
+                document.add_text(id, &chunk.text);
+            } else {
+                let text = field.text(chunk);
+                if !text.is_empty() {
+                    document.add_text(id, text);
                 }
             }
-            self.writer.add_document(document)?;
         }
+        self.writer.add_document(document)?;
+        Ok(())
+    }
+
+    /// Gives a reader of what was removed and added. After an error the index must not be used again.
+    pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
         self.writer.commit()?;
         self.reader.reload()?;
         self.snapshot()
@@ -306,6 +313,22 @@ impl TextReader {
             }
         }
         Ok(false)
+    }
+
+    /// Visits every name, part of a name and word of a title; some may be of chunks that are gone.
+    pub(super) fn names(&self, mut visit: impl FnMut(&str)) -> Result<(), TextError> {
+        for reader in self.searcher.segment_readers() {
+            let index = reader.inverted_index(self.fields.text[Field::Name as usize])?;
+            let mut terms = index.terms().stream().map_err(TantivyError::from)?;
+            while terms.advance() {
+                if let Ok(name) = std::str::from_utf8(terms.key())
+                    && !name.starts_with(STEM_MARK)
+                {
+                    visit(name);
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`: where they stand, in order;

@@ -154,7 +154,7 @@ impl Mcp {
         let wanted = id.clone();
         let take = move |context: &crate::tools::Context, call: &crate::tools::Call| {
             let taken = context.take(&Wait::default(), call)?;
-            Ok(taken.snapshot.code().corpus.chunks().by_id(&wanted).map(|chunk| chunk.text.clone()))
+            Ok(taken.snapshot.code().corpus.chunks().by_id(&wanted).and_then(|entry| entry.chunk()).map(|chunk| chunk.text.clone()))
         };
         let text = self.calls.blocking(take).await.and_then(|taken| taken.map_err(|e: ToolError| e.into()));
         text.map_err(|e| internal(&e))?.ok_or_else(|| {

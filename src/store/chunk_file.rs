@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::chunk::{Chunk, ChunkType, ParseError};
+use crate::chunk::{Chunk, ChunkType, Entry, Lines, ParseError};
 
 /// Version of the layout that this program writes.
 const FORMAT_VERSION: u32 = 1;
@@ -70,7 +70,7 @@ pub enum ChunkFileError {
 #[derive(Debug, Default)]
 pub struct ParsedFile {
     pub header: Option<Header>,
-    pub chunks: Vec<Arc<Chunk>>,
+    pub entries: Vec<Arc<Entry>>,
     /// Hash of each chunk's line; empty when the file has another layout than ours.
     lines: Vec<u128>,
     /// Whether each chunk was taken from an earlier load; empty when none was.
@@ -118,19 +118,37 @@ fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> 
     let header: Header = serde_json::from_str(header).ok()?;
     // The header decides which vectors count: chunks under another one are not the same.
     let known = known.filter(|k| k.header.as_ref() == Some(&header));
-    let known: FxHashMap<u128, &Arc<Chunk>> = known.map_or_else(FxHashMap::default, |k| k.lines.iter().copied().zip(&k.chunks).collect());
+    let known: FxHashMap<u128, &Arc<Entry>> = known.map_or_else(FxHashMap::default, |k| k.lines.iter().copied().zip(&k.entries).collect());
     let parse = |line: &&str| {
         let hash = xxh3_128(line.as_bytes());
-        let (chunk, is_known) = match known.get(&hash) {
-            Some(chunk) => (Arc::clone(chunk), true),
-            None => (Arc::new(Chunk::from_json(line, file_type).ok()?), false),
+        let (entry, is_known) = match known.get(&hash) {
+            Some(entry) => (Arc::clone(entry), true),
+            None => (Arc::new(Entry::from(Chunk::from_json(line, file_type).ok()?)), false),
         };
-        Some((hash, (chunk, is_known)))
+        Some((hash, (entry, is_known)))
     };
     let lines: Vec<&str> = chunk_lines(body).collect();
     let parsed = lines.par_iter().with_min_len(16).map(parse).collect::<Option<Vec<_>>>()?;
-    let (lines, (chunks, is_known)) = parsed.into_iter().unzip();
-    Some(ParsedFile { header: Some(header), chunks, lines, is_known })
+    let (lines, (entries, is_known)) = parsed.into_iter().unzip();
+    Some(ParsedFile { header: Some(header), entries, lines, is_known })
+}
+
+/// The entries of a block of a file of ours, whose lines can be had from `lines`; `None` when it holds something else.
+pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn Lines>) -> Option<Vec<Arc<Entry>>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let mut entries: Vec<Arc<Entry>> = Vec::new();
+    let mut start = 0;
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        let line = text[start..end].strip_suffix(',').unwrap_or(&text[start..end]);
+        let at = u32::try_from(start).ok()?..u32::try_from(start + line.len()).ok()?;
+        let unparsed = Entry::of_line(line, file_type, lines, at, entries.last().map(|e| &**e));
+        entries.push(Arc::new(match unparsed {
+            Some(entry) => entry,
+            None => Chunk::from_json(line, file_type).ok()?.into(),
+        }));
+        start = end + 1;
+    }
+    (start == bytes.len()).then_some(entries)
 }
 
 /// The chunk objects between the first and the last line of a file of ours.
@@ -157,13 +175,13 @@ struct AnyFile<'a> {
 fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
     let file: AnyFile = serde_json::from_str(text).map_err(|e| Trouble::Json(e.line(), e.column(), short(&e)))?;
     let raw = file.chunks.unwrap_or_default();
-    let chunks = raw
+    let entries = raw
         .par_iter()
         .enumerate()
         .with_min_len(16)
         .map(|(i, raw)| {
             let json = raw.get();
-            Chunk::from_json(json, file_type).map(Arc::new).map_err(|(id, e)| {
+            Chunk::from_json(json, file_type).map(|c| Arc::new(Entry::from(c))).map_err(|(id, e)| {
                 let offset = json.as_ptr() as usize - text.as_ptr() as usize;
                 let (line, column) = position(text.as_bytes(), offset);
                 match e {
@@ -176,7 +194,7 @@ fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
             })
         })
         .collect::<Result<Vec<_>, _>>()?;
-    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), chunks, ..ParsedFile::default() })
+    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), entries, ..ParsedFile::default() })
 }
 
 /// The error without serde's own "at line … column …", which counts from the chunk's start.
@@ -197,7 +215,7 @@ fn check_vectors(path: &Path, parsed: &ParsedFile) -> Result<(), ChunkFileError>
     let stated = parsed.header.as_ref().map(|h| h.dimensions).filter(|d| *d > 0);
     let mut expected = stated;
     let is_new = |i: &usize| stated.is_none() || !parsed.is_known.get(*i).is_some_and(|known| *known);
-    for chunk in (0..parsed.chunks.len()).filter(is_new).map(|i| &parsed.chunks[i]) {
+    for chunk in (0..parsed.entries.len()).filter(is_new).filter_map(|i| parsed.entries[i].chunk()) {
         let Some(vector) = &chunk.embedding else { continue };
         let error = |message| ChunkFileError::Chunk { path: path.to_path_buf(), chunk: chunk.id.to_string(), message };
         let length = *expected.get_or_insert(vector.len());

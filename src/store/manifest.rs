@@ -23,6 +23,18 @@ pub struct Manifest {
     pub n_changed: usize,
     /// By file name; a type without chunks may have no file.
     pub files: BTreeMap<String, FileEntry>,
+    /// By file name: what its lines of chunks are made of, so that who knows most of them reads the rest only.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub blocks: BTreeMap<String, Vec<Block>>,
+}
+
+/// Some lines of a chunk file that follow one another. Where one ends is decided by the lines themselves, so that a change
+/// leaves the blocks before and after it as they were.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Block {
+    pub bytes: u32,
+    /// As in [`FileEntry`].
+    pub hash: String,
 }
 
 /// What a file contains.
@@ -33,6 +45,22 @@ pub struct FileEntry {
     pub hash: String,
 }
 
+fn written(hash: u128) -> String {
+    format!("xxh3:{hash:032x}")
+}
+
+impl Block {
+    /// The block of these bytes.
+    pub(super) fn new(bytes: u32, hash: u128) -> Self {
+        Self { bytes, hash: written(hash) }
+    }
+
+    /// Whether these bytes are the block.
+    pub(super) fn is(&self, bytes: &[u8]) -> bool {
+        bytes.len() == self.bytes as usize && self.hash == written(xxh3_128(bytes))
+    }
+}
+
 impl FileEntry {
     /// The entry of a file with this content.
     #[must_use]
@@ -41,7 +69,7 @@ impl FileEntry {
     }
 
     pub(super) fn new(bytes: u64, hash: u128) -> Self {
-        Self { bytes, hash: format!("xxh3:{hash:032x}") }
+        Self { bytes, hash: written(hash) }
     }
 }
 
@@ -50,6 +78,11 @@ impl Manifest {
     #[must_use]
     pub fn entry(&self, chunk_type: ChunkType) -> Option<&FileEntry> {
         self.files.get(Layout::chunk_file_name(chunk_type))
+    }
+
+    /// The blocks of a type's chunk file; none when whoever wrote it does not say.
+    pub(super) fn blocks(&self, chunk_type: ChunkType) -> &[Block] {
+        self.blocks.get(Layout::chunk_file_name(chunk_type)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a file at this path is the chunk file of its type in this generation.

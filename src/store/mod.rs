@@ -18,7 +18,7 @@ pub use activity::{Activity, Announcement};
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
 pub use layout::{Layout, RootError};
 pub use lock::{EmbedLock, LeaderLock, LockError, WriteLock};
-pub use manifest::{FileEntry, Manifest};
+pub use manifest::{Block, FileEntry, Manifest};
 pub use reader::{ChunkFiles, LoadError};
 pub use server::ServerFile;
 pub use sources::{SourceEntry, SourceTable, TIMESTAMP_TICK};

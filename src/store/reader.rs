@@ -1,19 +1,22 @@
 //! Chunk files → one consistent set of chunks.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io, thread};
 
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chunk_file::{ChunkFileError, ParsedFile, parse_chunk_file};
+use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
 use super::layout::next_path;
-use super::{FileEntry, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
-use crate::chunk::{Cancel, ChunkSet, ChunkType, Feed, FeedError, Fingerprint, Loaded, StoredVectors};
+use super::{Block, FileEntry, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, StoredVectors};
 
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
@@ -39,8 +42,62 @@ pub struct ChunkFiles {
 struct LoadedFile {
     stamp: Option<Stamp>,
     entry: FileEntry,
-    content: Arc<ParsedFile>,
+    content: Content,
     warning: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    /// Of any writer: all of it is in memory.
+    Parsed(Arc<ParsedFile>),
+    /// Of ours, and as its manifest states.
+    Blocks(Arc<Vec<LoadedBlock>>),
+}
+
+impl Content {
+    fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Parsed(a), Self::Parsed(b)) => Arc::ptr_eq(a, b),
+            (Self::Blocks(a), Self::Blocks(b)) => Arc::ptr_eq(a, b),
+            _ => false,
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        let (parsed, blocks) = match self {
+            Self::Parsed(file) => (&*file.entries, &[][..]),
+            Self::Blocks(blocks) => (&[][..], &***blocks),
+        };
+        parsed.iter().chain(blocks.iter().flat_map(|b| &b.entries))
+    }
+}
+
+/// A block, and the entries of its chunks.
+#[derive(Debug, Clone)]
+struct LoadedBlock {
+    block: Block,
+    lines: Arc<LinesOfFile>,
+    entries: Vec<Arc<Entry>>,
+}
+
+/// Some lines of a chunk file. The file is held open: what is replaced can be read as long as anybody wants to.
+#[derive(Debug)]
+struct LinesOfFile(RwLock<(Arc<File>, u64)>);
+
+impl LinesOfFile {
+    /// The same lines, in a file that took the place of the one they were in.
+    fn move_to(&self, file: &Arc<File>, start: u64) {
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (file.clone(), start);
+    }
+}
+
+impl Lines for LinesOfFile {
+    fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
+        let (file, start) = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut bytes = vec![0; at.len()];
+        file.read_exact_at(&mut bytes, start + u64::from(at.start)).ok()?;
+        Some(bytes)
+    }
 }
 
 /// A file as it was read: nothing is parsed before all of them are known to belong together, since parsing takes long and
@@ -55,13 +112,26 @@ enum Raw {
         entry: FileEntry,
         bytes: Vec<u8>,
     },
+    /// A file of ours of which only the unknown blocks were read.
+    Blocks {
+        stamp: Option<Stamp>,
+        entry: FileEntry,
+        file: Arc<File>,
+        blocks: Vec<(u64, RawBlock)>,
+    },
+}
+
+#[derive(Debug)]
+enum RawBlock {
+    Known(LoadedBlock),
+    New(Block, Vec<u8>),
 }
 
 impl Raw {
     fn entry(&self) -> &FileEntry {
         match self {
             Self::Known(file) => &file.entry,
-            Self::New { entry, .. } => entry,
+            Self::New { entry, .. } | Self::Blocks { entry, .. } => entry,
         }
     }
 }
@@ -169,8 +239,8 @@ impl ChunkFiles {
         let files: Vec<(ChunkType, Arc<LoadedFile>)> = files.into_par_iter().map(parse).collect::<Result<_, _>>()?;
         let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
-        let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| Arc::ptr_eq(&p.content, &f.content))).count();
-        let (set, duplicates) = ChunkSet::new(files.iter().flat_map(|(_, f)| f.content.chunks.iter().cloned()).collect::<Vec<_>>());
+        let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| p.content.is(&f.content))).count();
+        let (set, duplicates) = ChunkSet::new(files.iter().flat_map(|(_, f)| f.content.entries().cloned()).collect::<Vec<_>>());
         warnings.extend(duplicates.iter().map(|d| format!("the id {} occurs more than once; the last chunk with it is used", d.id)));
         self.known = files.into_iter().collect();
         self.had_manifest = manifest.is_some();
@@ -182,7 +252,14 @@ impl ChunkFiles {
     fn look(&self, cancel: &Cancel) -> Result<Look, LoadError> {
         let read_manifest = |path: PathBuf| Manifest::read(&path).map_err(|source| LoadError::Manifest { path, source });
         let manifest = read_manifest(self.layout.manifest())?;
-        let files = self.read_all(cancel, None)?;
+        let files = match &manifest {
+            Some(manifest) => self.read_blocks(manifest, cancel)?,
+            None => None,
+        };
+        let files = match files {
+            Some(files) => files,
+            None => self.read_all(cancel, None)?,
+        };
         if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
             return Ok(Look::Consistent(files, manifest));
         }
@@ -200,6 +277,63 @@ impl ChunkFiles {
             None if self.layout.manifest().exists() => Ok(Look::Senseless(files)),
             None => Ok(Look::Consistent(files, None)),
         }
+    }
+
+    /// Reads what is new in files that are as the manifest states; `None` when it states no blocks, or anything is otherwise:
+    /// then they are read whole, and it is found out what they are.
+    fn read_blocks(&self, manifest: &Manifest, cancel: &Cancel) -> Result<Option<RawFiles>, LoadError> {
+        let written = fs::metadata(self.layout.manifest()).and_then(|m| m.modified()).ok();
+        let read = |t: ChunkType| -> Result<Option<Option<(ChunkType, Raw)>>, LoadError> {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(LoadError::Cancelled);
+            }
+            let path = self.layout.chunk_file(t);
+            Ok(match manifest.entry(t) {
+                Some(entry) => self.read_blocks_of(&path, t, entry, manifest.blocks(t), written).map(|raw| Some((t, raw))),
+                None => (!path.exists()).then_some(None),
+            })
+        };
+        let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
+        Ok(read?.into_iter().collect::<Option<Vec<_>>>().map(|files| files.into_iter().flatten().collect()))
+    }
+
+    fn read_blocks_of(&self, path: &Path, t: ChunkType, entry: &FileEntry, blocks: &[Block], written: Option<SystemTime>) -> Option<Raw> {
+        let file = File::open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        let stamp = stamp(&metadata);
+        let known = self.known.get(&t);
+        if let Some(known) = known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry) {
+            return Some(Raw::Known(known.clone()));
+        }
+        if blocks.is_empty() {
+            // Without chunks, or written before there were blocks.
+            return self.read_file(path, t).ok()?.filter(|raw| raw.entry() == entry);
+        }
+        // The manifest is written last: a file that is younger was changed by somebody else.
+        if metadata.len() != entry.bytes || metadata.modified().ok()? >= written? {
+            return None;
+        }
+        let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
+            Some(Content::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
+            _ => FxHashMap::default(),
+        };
+        let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
+        let mut start = entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?;
+        let mut starts = Vec::with_capacity(blocks.len());
+        for block in blocks {
+            starts.push((start, block));
+            start += u64::from(block.bytes);
+        }
+        let read = |(start, block): (u64, &Block)| {
+            if let Some(known) = known.get(&*block.hash) {
+                return Some((start, RawBlock::Known((*known).clone())));
+            }
+            let mut bytes = vec![0; block.bytes as usize];
+            file.read_exact_at(&mut bytes, start).ok()?;
+            block.is(&bytes).then(|| (start, RawBlock::New(block.clone(), bytes)))
+        };
+        let blocks = starts.into_par_iter().map(read).collect::<Option<Vec<_>>>()?;
+        Some(Raw::Blocks { stamp, entry: entry.clone(), file: Arc::new(file), blocks })
     }
 
     fn read_all(&self, cancel: &Cancel, next: Option<&Manifest>) -> Result<RawFiles, LoadError> {
@@ -248,14 +382,28 @@ impl ChunkFiles {
     fn parse(&self, raw: Raw, file_type: ChunkType) -> Result<Arc<LoadedFile>, ChunkFileError> {
         let (path, stamp, entry, bytes) = match raw {
             Raw::Known(file) => return Ok(file),
+            Raw::Blocks { stamp, entry, file, blocks } => {
+                let load = |(start, raw)| load_block(raw, file_type, &file, start);
+                let malformed = || ChunkFileError::Malformed {
+                    path: self.layout.chunk_file(file_type),
+                    line: 1,
+                    column: 1,
+                    message: "its manifest states it, but it holds something else than chunks".into(),
+                };
+                let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>().ok_or_else(malformed)?;
+                return Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Blocks(Arc::new(blocks)), warning: None }));
+            }
             Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
         };
         // A file with a warning is read whole, so that the warning counts all of it.
-        let reusable = self.known.get(&file_type).filter(|k| k.warning.is_none()).map(|k| &*k.content);
+        let reusable = match self.known.get(&file_type).filter(|k| k.warning.is_none()).map(|k| &k.content) {
+            Some(Content::Parsed(parsed)) => Some(&**parsed),
+            _ => None,
+        };
         let mut content = parse_chunk_file(&path, &bytes, file_type, reusable)?;
         drop(bytes);
         let warning = self.drop_foreign_vectors(&path, &mut content);
-        Ok(Arc::new(LoadedFile { stamp, entry, content: Arc::new(content), warning }))
+        Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(content)), warning }))
     }
 
     /// Takes away inline vectors that another embedder made, or nobody says which; says so.
@@ -265,10 +413,11 @@ impl ChunkFiles {
             return None;
         }
         let mut n_ignored = 0;
-        for chunk in content.chunks.iter_mut().filter(|c| c.embedding.is_some()) {
-            n_ignored += 1;
-            // The chunk was made a moment ago and nobody else has it: this does not copy.
-            Arc::make_mut(chunk).embedding = None;
+        for entry in &mut content.entries {
+            if let Some(chunk) = entry.chunk().filter(|c| c.embedding.is_some()) {
+                n_ignored += 1;
+                *entry = Arc::new(Chunk { embedding: None, ..(*chunk).clone() }.into());
+            }
         }
         let whose = if header.embedder.is_empty() { "an unnamed embedder" } else { &header.embedder };
         let embedder = &self.embedder;
@@ -288,6 +437,22 @@ impl Feed for ChunkFiles {
 
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors> {
         Box::new(VectorCache::read_wanted(&self.layout, &self.embedder, self.dimensions, wanted))
+    }
+}
+
+/// A block in the file that it stands in now.
+fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<File>, start: u64) -> Option<LoadedBlock> {
+    match raw {
+        RawBlock::Known(known) => {
+            known.lines.move_to(file, start);
+            Some(known)
+        }
+        RawBlock::New(block, bytes) => {
+            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), start))));
+            let as_lines: Arc<dyn Lines> = lines.clone();
+            let entries = parse_block(&bytes, file_type, &as_lines)?;
+            Some(LoadedBlock { block, lines, entries })
+        }
     }
 }
 

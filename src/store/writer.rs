@@ -9,11 +9,11 @@ use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 use rayon::prelude::*;
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::chunk_file::{CLOSE, Header, opening};
 use super::layout::next_path;
-use super::{FileEntry, Layout, Manifest, WriteLock};
+use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
 
 /// Writes the four files of one new generation, chunk by chunk.
@@ -38,7 +38,19 @@ struct Output {
     hash: Xxh3,
     bytes: u64,
     n_chunks: usize,
+    blocks: Vec<Block>,
+    /// Of the block that is being written.
+    block_hash: Xxh3,
+    block_bytes: u32,
+    /// The last line ends its block.
+    block_ends: bool,
 }
+
+/// A block has so many lines on average, and is as large as this at most, if no single line is larger.
+const BLOCK_LINES: u64 = 256;
+const MAX_BLOCK_BYTES: u32 = 1 << 20;
+/// Bytes at the end of a line that decide whether it ends its block: it ends with its time stamps.
+const DECIDING: usize = 256;
 
 impl Output {
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
@@ -47,9 +59,45 @@ impl Output {
         self.out.write_all(text)
     }
 
+    /// Adds text that belongs to a block.
+    fn put_in_block(&mut self, text: &[u8]) -> io::Result<()> {
+        self.block_hash.update(text);
+        // A line of 4 GB is no line: the file could not be read.
+        self.block_bytes += u32::try_from(text.len()).map_err(|_| io::Error::other("a chunk is larger than 4 GB"))?;
+        self.put(text)
+    }
+
+    fn put_line(&mut self, line: &[u8]) -> io::Result<()> {
+        if self.n_chunks > 0 {
+            self.end_line(b",\n")?;
+        }
+        self.n_chunks += 1;
+        self.put_in_block(line)?;
+        let decides = xxh3_64(&line[line.len().saturating_sub(DECIDING)..]).is_multiple_of(BLOCK_LINES);
+        self.block_ends = decides || self.block_bytes >= MAX_BLOCK_BYTES;
+        Ok(())
+    }
+
+    fn end_line(&mut self, with: &[u8]) -> io::Result<()> {
+        self.put_in_block(with)?;
+        if self.block_ends {
+            self.end_block();
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) {
+        self.blocks.push(Block::new(std::mem::take(&mut self.block_bytes), self.block_hash.digest128()));
+        self.block_hash = Xxh3::new();
+        self.block_ends = false;
+    }
+
     fn complete(&mut self) -> io::Result<()> {
         if self.n_chunks > 0 {
-            self.put(b"\n")?;
+            self.end_line(b"\n")?;
+        }
+        if self.block_bytes > 0 {
+            self.end_block();
         }
         self.put(CLOSE.as_bytes())?;
         self.out.flush()?;
@@ -66,7 +114,17 @@ impl<'a> ChunkWriter<'a> {
         let open = |chunk_type| {
             let path = next_path(&layout.chunk_file(chunk_type));
             let out = BufWriter::with_capacity(1 << 16, File::create(&path).map_err(|e| at(&path, &e))?);
-            let mut file = Output { chunk_type, out, hash: Xxh3::new(), bytes: 0, n_chunks: 0 };
+            let mut file = Output {
+                chunk_type,
+                out,
+                hash: Xxh3::new(),
+                bytes: 0,
+                n_chunks: 0,
+                blocks: Vec::new(),
+                block_hash: Xxh3::new(),
+                block_bytes: 0,
+                block_ends: false,
+            };
             file.put(opening(header).as_bytes())?;
             Ok(file)
         };
@@ -78,22 +136,26 @@ impl<'a> ChunkWriter<'a> {
     /// # Errors
     /// When the file cannot be written (a full disk): the current generation is untouched.
     pub fn put(&mut self, chunk_type: ChunkType, json_line: &str) -> io::Result<()> {
-        self.put_lines(chunk_type, json_line.as_bytes(), 1)
+        self.put_lines(chunk_type, json_line.as_bytes())
     }
 
-    /// Adds `n` chunks as [`ChunkLines::next_lines`] gives them.
+    /// Adds chunks as [`ChunkLines::next_lines`] gives them.
     ///
     /// # Errors
     /// As [`ChunkWriter::put`].
-    pub fn put_lines(&mut self, chunk_type: ChunkType, lines: &[u8], n: usize) -> io::Result<()> {
-        if n == 0 {
-            return Ok(());
-        }
+    pub fn put_lines(&mut self, chunk_type: ChunkType, lines: &[u8]) -> io::Result<()> {
         // Cannot fail: `create` opened one file for each type.
         let file = self.files.iter_mut().find(|f| f.chunk_type == chunk_type).expect("a file for each type");
-        let separator: &[u8] = if file.n_chunks == 0 { b"" } else { b",\n" };
-        file.n_chunks += n;
-        file.put(separator).and_then(|()| file.put(lines)).map_err(|e| at(&next_path(&self.layout.chunk_file(chunk_type)), &e))
+        let mut start = 0;
+        for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
+            let line = &lines[start..end];
+            start = end + 1;
+            if !line.is_empty() {
+                let put = file.put_line(line.strip_suffix(b",").unwrap_or(line));
+                put.map_err(|e| at(&next_path(&self.layout.chunk_file(chunk_type)), &e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Completes the files and publishes them as the generation after `current`, in which `n_changed` files of the tree changed;
@@ -107,15 +169,18 @@ impl<'a> ChunkWriter<'a> {
             indexed_at: Some(chrono::Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true)),
             n_changed,
             files: std::collections::BTreeMap::new(),
+            blocks: std::collections::BTreeMap::new(),
         };
         // Beside one another: the disk takes as long for four files as for one.
         let complete = |f: &mut Output| f.complete().map_err(|e| at(&next_path(&self.layout.chunk_file(f.chunk_type)), &e));
         self.files.par_iter_mut().try_for_each(complete)?;
         for file in &self.files {
             let entry = FileEntry::new(file.bytes, file.hash.digest128());
-            manifest.files.insert(Layout::chunk_file_name(file.chunk_type).to_string(), entry);
+            let name = Layout::chunk_file_name(file.chunk_type);
+            manifest.files.insert(name.to_string(), entry);
+            manifest.blocks.insert(name.to_string(), file.blocks.clone());
         }
-        if let Some(current) = current.filter(|c| c.files == manifest.files) {
+        if let Some(current) = current.filter(|c| (&c.files, &c.blocks) == (&manifest.files, &manifest.blocks)) {
             return Ok(current.clone());
         }
         write_synced(&next_path(&self.layout.manifest()), &serde_json::to_vec(&manifest)?)?;

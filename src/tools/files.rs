@@ -32,8 +32,8 @@ pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
 }
 
 /// The chunks of a file of the index.
-pub(super) fn chunks_of<'s>(chunks: &'s ChunkSet, path: &str) -> Result<Vec<&'s Arc<Chunk>>, ToolError> {
-    let found: Vec<_> = chunks.by_file(path).collect();
+pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, ToolError> {
+    let found = chunks.read_file(path);
     if found.is_empty() { Err(ToolError::NotFound(unknown(chunks, path))) } else { Ok(found) }
 }
 
@@ -50,8 +50,8 @@ fn unknown(chunks: &ChunkSet, path: &str) -> String {
 }
 
 /// The chunk with this id.
-pub(super) fn chunk<'s>(chunks: &'s ChunkSet, id: &str) -> Result<&'s Arc<Chunk>, ToolError> {
-    chunks.by_id(id).ok_or_else(|| {
+pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, ToolError> {
+    chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
         ToolError::NotFound(format!(
             "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results; give path and lines instead"
         ))
@@ -59,14 +59,14 @@ pub(super) fn chunk<'s>(chunks: &'s ChunkSet, id: &str) -> Result<&'s Arc<Chunk>
 }
 
 /// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its first.
-pub(super) fn chunk_at<'s>(chunks: &'s ChunkSet, path: &str, line: Option<u32>) -> Result<&'s Arc<Chunk>, ToolError> {
+pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Result<Arc<Chunk>, ToolError> {
     let of_file = chunks_of(chunks, path)?;
     let lines = |c: &Chunk| (c.metadata.start_line.unwrap_or(0), c.metadata.end_line.unwrap_or(0));
     let Some(line) = line else {
-        return Ok(of_file.iter().min_by_key(|c| (c.chunk_type != ChunkType::Symbols, lines(c).0)).copied().unwrap_or(of_file[0]));
+        return Ok(of_file.iter().min_by_key(|c| (c.chunk_type != ChunkType::Symbols, lines(c).0)).unwrap_or(&of_file[0]).clone());
     };
     let holding = of_file.iter().filter(|c| (lines(c).0..=lines(c).1).contains(&line));
-    holding.min_by_key(|c| (c.chunk_type == ChunkType::Symbols, lines(c).1 - lines(c).0)).copied().ok_or_else(|| {
+    holding.min_by_key(|c| (c.chunk_type == ChunkType::Symbols, lines(c).1 - lines(c).0)).cloned().ok_or_else(|| {
         let last = of_file.iter().map(|c| lines(c).1).max().unwrap_or(0);
         ToolError::NotFound(format!("`{path}` has no line {line} in the index: give 1 to {last}"))
     })

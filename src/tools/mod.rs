@@ -95,7 +95,7 @@ impl From<SearchError> for ToolError {
     fn from(e: SearchError) -> Self {
         match e {
             SearchError::Exact(e) => Self::Arguments(e.to_string()),
-            SearchError::Text(e) => Self::Failed(e.to_string()),
+            e => Self::Failed(e.to_string()),
         }
     }
 }

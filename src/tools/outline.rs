@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,7 +115,7 @@ Use it to get to know a project or a large file before reading, instead of ls or
 }
 
 /// What the chunks of a file define, in order; the sections of a document.
-fn symbols(chunks: &[&Arc<Chunk>]) -> Vec<Symbol> {
+fn symbols(chunks: &[Arc<Chunk>]) -> Vec<Symbol> {
     let names = chunks.iter().flat_map(|c| &c.metadata.names).map(|n| Symbol {
         name: n.name.clone(),
         kind: n.kind.clone(),
@@ -134,7 +135,7 @@ fn symbols(chunks: &[&Arc<Chunk>]) -> Vec<Symbol> {
     out
 }
 
-fn sections(chunks: &[&Arc<Chunk>]) -> Vec<Symbol> {
+fn sections(chunks: &[Arc<Chunk>]) -> Vec<Symbol> {
     let mut out: BTreeMap<&str, Symbol> = BTreeMap::new();
     for chunk in chunks.iter().filter(|c| c.chunk_type != ChunkType::Symbols) {
         let m = &chunk.metadata;
@@ -181,9 +182,9 @@ fn directory(
     let level_of = |f: &str| f[prefix..].matches('/').count();
     let deepest = files.iter().map(|f| level_of(f)).max().unwrap_or(0).min(depth.unwrap_or(usize::MAX));
     let tops: Vec<Vec<String>> = files
-        .iter()
+        .par_iter()
         .map(|f| {
-            let all = symbols(&chunks.by_file(f).collect::<Vec<_>>());
+            let all = symbols(&chunks.read_file(f));
             let mut seen = BTreeSet::new();
             // An `impl` says nothing beside its type.
             all.into_iter()

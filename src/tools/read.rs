@@ -75,11 +75,11 @@ disk as they are now. Says when the file changed since it was indexed, and where
         let (chunks, root) = (taken.snapshot.code().corpus.chunks(), asked.context.layout.root());
         let mut warnings = taken.warnings.clone();
         let (reply, text, range) = match (&self.chunk_id, &self.path) {
-            (Some(id), _) => of_chunk(root, files::chunk(chunks, id)?, range, &mut warnings),
+            (Some(id), _) => of_chunk(root, &files::chunk(chunks, id)?, range, &mut warnings),
             (None, Some(path)) => {
                 let path = files::normal(root, path)?;
                 let text = current(root, chunks, &path)?;
-                let changed = verbatim(chunks, &path).any(|c| overlaps(c, range) && !holds(&text, c));
+                let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                 (ReadReply { path: Some(path), changed, ..ReadReply::default() }, text, range)
             }
             (None, None) => return Err(ToolError::Arguments("what is to be read? Give chunk_id, or path and lines".into())),
@@ -161,8 +161,8 @@ fn from_disk(root: &Path, path: &str) -> Result<String, ToolError> {
 }
 
 /// The chunks of a file whose text is that of its lines.
-fn verbatim<'s>(chunks: &'s ChunkSet, path: &str) -> impl Iterator<Item = &'s Chunk> {
-    chunks.by_file(path).map(|c| &**c).filter(|c| is_verbatim(c))
+fn verbatim(chunks: &ChunkSet, path: &str) -> impl Iterator<Item = Arc<Chunk>> {
+    chunks.read_file(path).into_iter().filter(|c| is_verbatim(c))
 }
 
 /// An outline, or another program's summary, is not what stands in the file.

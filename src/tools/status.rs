@@ -88,8 +88,8 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
         let chunks = taken.snapshot.code().corpus.chunks();
         let mut languages: BTreeMap<String, usize> = BTreeMap::new();
         for path in chunks.files() {
-            let language = chunks.by_file(path).find_map(|c| c.metadata.language.clone());
-            *languages.entry(language.unwrap_or_else(|| "unknown".into())).or_default() += 1;
+            let language = chunks.by_file(path).find_map(|e| e.language.as_deref());
+            *languages.entry(language.unwrap_or("unknown").to_string()).or_default() += 1;
         }
         let metrics = asked.context.manager.metrics();
         let service = asked.context.indexing.as_ref().map(crate::index::IndexingService::status);

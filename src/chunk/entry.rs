@@ -1,0 +1,182 @@
+//! A chunk of a set, which need not be in memory.
+
+use std::fmt::Debug;
+use std::ops::Range;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{Chunk, ChunkId, ChunkType, Fingerprint};
+
+/// One chunk of a set: what is asked of every chunk, and the way to the rest.
+///
+/// Most chunks are never looked at between two changes of theirs. What a file of ours holds is parsed when somebody wants
+/// to read it, and not kept.
+#[derive(Debug)]
+pub struct Entry {
+    pub id: ChunkId,
+    /// Relative to the project root.
+    pub file_path: Option<Arc<str>>,
+    pub chunk_type: ChunkType,
+    /// Lower-case name.
+    pub language: Option<Arc<str>>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Here(Arc<Chunk>),
+    /// One line of JSON.
+    Stored {
+        hash: Fingerprint,
+        lines: Arc<dyn Lines>,
+        at: Range<u32>,
+    },
+}
+
+/// Keeps lines of JSON somewhere.
+pub trait Lines: Debug + Send + Sync {
+    /// These bytes of it; `None` when they cannot be had.
+    fn read(&self, at: Range<u32>) -> Option<Vec<u8>>;
+}
+
+impl Entry {
+    /// The chunk that stands in `line`, which is at `at` in `lines`; `None` when it is not written as [`Chunk::to_json`] does.
+    /// `before`: the entry of the line before, whose path and language are often the same.
+    #[must_use]
+    pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn Lines>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
+        // Within a JSON string no quotation mark stands without a backslash: these keys are keys, whatever the text says.
+        const METADATA: &str = ",\"metadata\":{";
+        let id = text(line.strip_prefix("{\"id\":\"")?)?;
+        let metadata = &line[memchr::memmem::rfind(line.as_bytes(), METADATA.as_bytes())? + METADATA.len()..];
+        let (file_path, rest) = match metadata.strip_prefix("\"file_path\":\"") {
+            Some(rest) => {
+                let path = text(rest)?;
+                (Some(path), rest[path.len() + 1..].trim_start_matches(','))
+            }
+            None => (None, metadata),
+        };
+        let language = rest.strip_prefix("\"language\":\"").map(|rest| text(rest).ok_or(())).transpose().ok()?;
+        let shared = |text: Option<&str>, before: Option<&Arc<str>>| {
+            text.map(|text| before.filter(|b| ***b == *text).cloned().unwrap_or_else(|| Arc::from(text)))
+        };
+        // The type stands right before the metadata, unless there are tags or a vector.
+        let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
+        let without_type = before_metadata.strip_suffix('"')?.strip_suffix(file_type.as_str())?;
+        without_type.ends_with("\"chunk_type\":\"").then(|| Self {
+            id: Arc::from(id),
+            file_path: shared(file_path, before.and_then(|b| b.file_path.as_ref())),
+            chunk_type: file_type,
+            language: shared(language, before.and_then(|b| b.language.as_ref())),
+            content: Content::Stored { hash: xxh3_128(line.as_bytes()), lines: lines.clone(), at },
+        })
+    }
+
+    /// The chunk; `None` when what it stands in was overwritten since: the next load will say so.
+    #[must_use]
+    pub fn chunk(&self) -> Option<Arc<Chunk>> {
+        match &self.content {
+            Content::Here(chunk) => Some(chunk.clone()),
+            Content::Stored { hash, lines, at } => {
+                let line = lines.read(at.clone()).filter(|line| xxh3_128(line) == *hash)?;
+                Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok().map(Arc::new)
+            }
+        }
+    }
+
+    /// Whether the chunk is the same to the last time stamp.
+    #[must_use]
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (&self.content, &other.content) {
+            (Content::Stored { hash: a, .. }, Content::Stored { hash: b, .. }) => a == b,
+            (Content::Here(a), Content::Here(b)) if Arc::ptr_eq(a, b) => true,
+            _ => self.chunk().is_some_and(|a| other.chunk().is_some_and(|b| a == b)),
+        }
+    }
+}
+
+impl From<Arc<Chunk>> for Entry {
+    fn from(chunk: Arc<Chunk>) -> Self {
+        let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
+        Self {
+            id: chunk.id.clone(),
+            file_path: shared(&chunk.metadata.file_path),
+            chunk_type: chunk.chunk_type,
+            language: shared(&chunk.metadata.language),
+            content: Content::Here(chunk),
+        }
+    }
+}
+
+impl From<Chunk> for Entry {
+    fn from(chunk: Chunk) -> Self {
+        Self::from(Arc::new(chunk))
+    }
+}
+
+/// The string that begins here, if nothing in it is escaped.
+fn text(rest: &str) -> Option<&str> {
+    let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
+    (rest.as_bytes()[end] == b'"').then(|| &rest[..end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::Metadata;
+
+    #[derive(Debug)]
+    struct Text(&'static str);
+
+    impl Lines for Text {
+        fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
+            self.0.get(at.start as usize..at.end as usize).map(|t| t.as_bytes().to_vec())
+        }
+    }
+
+    fn entry(chunk: &Chunk) -> Option<Entry> {
+        let line: &'static str = chunk.to_json().leak();
+        let lines: Arc<dyn Lines> = Arc::new(Text(line));
+        Entry::of_line(line, chunk.chunk_type, &lines, 0..u32::try_from(line.len()).unwrap(), None)
+    }
+
+    fn chunk(text: &str) -> Chunk {
+        let metadata = Metadata { file_path: Some("src/a.rs".into()), language: Some("rust".into()), ..Metadata::default() };
+        Chunk {
+            id: "src/a.rs#a".into(),
+            title: "a".into(),
+            text: text.into(),
+            chunk_type: ChunkType::Data,
+            embedding: None,
+            tags: Vec::new(),
+            metadata,
+            created_at: chrono::DateTime::UNIX_EPOCH,
+            updated_at: chrono::DateTime::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn what_a_line_says_is_found_without_parsing_it() {
+        // The text speaks of metadata, too.
+        let chunk = chunk(",\"metadata\":{\"file_path\":\"src/b.rs\"}}\n{\"id\":\"x\"");
+        let entry = entry(&chunk).unwrap();
+        assert_eq!((&*entry.id, entry.file_path.as_deref(), entry.language.as_deref()), ("src/a.rs#a", Some("src/a.rs"), Some("rust")));
+        assert_eq!(*entry.chunk().unwrap(), chunk);
+    }
+
+    #[test]
+    fn a_line_with_anything_unusual_is_left_to_the_parser() {
+        assert!(entry(&Chunk { id: "a\"b".into(), ..chunk("x") }).is_none());
+        assert!(entry(&Chunk { tags: vec!["t".into()], ..chunk("x") }).is_none());
+        let metadata = Metadata { file_path: Some("a\\b".into()), ..Metadata::default() };
+        assert!(entry(&Chunk { metadata, ..chunk("x") }).is_none());
+    }
+
+    #[test]
+    fn a_line_that_was_overwritten_is_no_chunk() {
+        let line: &'static str = chunk("x").to_json().leak();
+        let lines: Arc<dyn Lines> = Arc::new(Text(chunk("y").to_json().leak()));
+        let entry = Entry::of_line(line, ChunkType::Data, &lines, 0..u32::try_from(line.len()).unwrap(), None).unwrap();
+        assert!(entry.chunk().is_none());
+    }
+}
