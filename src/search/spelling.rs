@@ -86,6 +86,11 @@ impl Corpus {
     }
 }
 
+/// A name as one term of the index.
+fn as_indexed(name: &str) -> String {
+    runs(name).flat_map(|run| run.parts).map(|part| lower(&name[part])).collect()
+}
+
 /// One bit for each of 64 groups that a letter falls in; a wrong letter changes two groups at most.
 fn groups(letters: &str) -> u64 {
     letters.chars().fold(0, |bits, c| bits | 1 << (u32::from(c) % 64))
@@ -94,7 +99,7 @@ fn groups(letters: &str) -> u64 {
 impl Corpus {
     /// The name, part of a name or title that differs from a word in the fewest letters, among those the one that most chunks have.
     fn nearest_name(&self, word: &str) -> Result<Option<String>, TextError> {
-        let word = lower(word);
+        let word = as_indexed(word);
         let (n, letters) = (word.chars().count(), groups(&word));
         let allowed = if n < TWO_WRONG { 1 } else { 2 };
         let mut near: BTreeMap<String, usize> = BTreeMap::new();
@@ -131,6 +136,6 @@ impl Corpus {
         let chunk = self.chunk(slot)?;
         let texts = chunk.metadata.names.iter().map(|n| n.name.as_str()).chain([chunk.title.as_str()]);
         let words = texts.flat_map(|text| runs(text).flat_map(|run| std::iter::once(run.range).chain(run.parts)).map(|r| &text[r]));
-        words.filter(|word| lower(word) == name).min().map(String::from)
+        words.filter(|word| as_indexed(word) == name).min().map(String::from)
     }
 }
