@@ -7,12 +7,14 @@ use rustc_hash::FxHashSet;
 
 use super::{ChunkId, ChunkSet, Entry};
 
-/// The difference between two sets: every chunk of the new one is unchanged or in exactly one of the lists.
+/// The difference between two sets: every chunk of the new one is the same entry, or in exactly one of the lists.
 #[derive(Debug, Default)]
 pub struct ChunkDelta {
     pub added: Vec<Arc<Entry>>,
     pub updated: Vec<Change>,
     pub deleted: Vec<ChunkId>,
+    /// Unchanged, but found anew: these entries take the place of those that say the same.
+    pub found_anew: Vec<Arc<Entry>>,
 }
 
 /// A chunk that is in both sets but not the same.
@@ -26,6 +28,7 @@ pub struct Change {
 enum Found {
     Added(Arc<Entry>),
     Updated(Change),
+    Anew(Arc<Entry>),
 }
 
 impl ChunkDelta {
@@ -37,20 +40,21 @@ impl ChunkDelta {
         // Most chunks of a reload are the very same ones, which is seen without touching them.
         let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {
-            None => Some(Found::Added(entry.clone())),
-            Some(before) if before.is_same(entry) => None,
+            None => Found::Added(entry.clone()),
+            Some(before) if before.is_same(entry) => Found::Anew(entry.clone()),
             Some(before) => {
                 let both = before.chunk().zip(entry.chunk());
                 let metadata_only = both.is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
-                Some(Found::Updated(Change { new: entry.clone(), metadata_only }))
+                Found::Updated(Change { new: entry.clone(), metadata_only })
             }
         };
         let mut delta = Self::default();
         let different: Vec<&Arc<Entry>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
-        for found in different.into_par_iter().with_min_len(256).filter_map(compare).collect::<Vec<_>>() {
+        for found in different.into_par_iter().with_min_len(256).map(compare).collect::<Vec<_>>() {
             match found {
                 Found::Added(chunk) => delta.added.push(chunk),
                 Found::Updated(change) => delta.updated.push(change),
+                Found::Anew(entry) => delta.found_anew.push(entry),
             }
         }
         // Without additions and with equal sizes nothing can be gone.

@@ -72,6 +72,28 @@ impl Entry {
         })
     }
 
+    /// The entry of a line of which this is known.
+    #[must_use]
+    pub fn of_known_line(
+        id: ChunkId,
+        file_path: Option<Arc<str>>,
+        chunk_type: ChunkType,
+        language: Option<Arc<str>>,
+        line: (Fingerprint, Arc<dyn Lines>, Range<u32>),
+    ) -> Self {
+        let (hash, lines, at) = line;
+        Self { id, file_path, chunk_type, language, content: Content::Stored { hash, lines, at } }
+    }
+
+    /// The fingerprint of its line and where that is; `None` for a chunk that is in memory.
+    #[must_use]
+    pub fn line(&self) -> Option<(Fingerprint, Range<u32>)> {
+        match &self.content {
+            Content::Here(_) => None,
+            Content::Stored { hash, at, .. } => Some((*hash, at.clone())),
+        }
+    }
+
     /// The chunk; `None` when what it stands in was overwritten since: the next load will say so.
     #[must_use]
     pub fn chunk(&self) -> Option<Arc<Chunk>> {

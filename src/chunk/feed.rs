@@ -1,11 +1,13 @@
 //! The seam between whoever keeps chunks and whoever serves them.
 
 use std::error::Error;
+use std::io;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use rustc_hash::FxHashSet;
 
-use super::{ChunkSet, Fingerprint};
+use super::{Cache, ChunkSet, Fingerprint, Saved, Saving};
 
 /// Set from another thread to end a load early.
 pub type Cancel = AtomicBool;
@@ -24,6 +26,18 @@ pub trait Feed: Send {
     /// When something there cannot be used, or on cancellation. The message is for people.
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError>;
 
+    /// Where what is made of its chunks is kept between processes; `None`: nowhere.
+    fn cache(&self) -> Option<&dyn Cache>;
+
+    /// Saves what it knows of the chunks that it gave last.
+    ///
+    /// # Errors
+    /// When that cannot be written, or cannot be restored later.
+    fn save(&self, saving: &mut dyn Saving) -> io::Result<()>;
+
+    /// Takes what was saved for what it gave last, and gives it; `None` when it is of no use.
+    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>>;
+
     /// The stored vectors of these passages, as far as there are any.
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors>;
 }
@@ -31,7 +45,8 @@ pub trait Feed: Send {
 /// A consistent set of chunks.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    pub set: ChunkSet,
+    /// The same `Arc` as last time when nothing changed.
+    pub set: Arc<ChunkSet>,
     /// Counted by the writer; `None` when nobody counts.
     pub generation: Option<u64>,
     /// When that generation was written, RFC 3339.

@@ -9,6 +9,7 @@ mod entry;
 mod feed;
 mod metadata;
 mod record;
+mod saved;
 mod set;
 mod vector;
 
@@ -17,5 +18,6 @@ pub use entry::{Entry, Lines};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
 pub use metadata::{Metadata, Name};
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
+pub use saved::{Cache, Saved, Saving};
 pub use set::{ChunkSet, Duplicate};
 pub use vector::Quantized;

@@ -1,6 +1,6 @@
 //! An immutable collection of chunks.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 use rayon::prelude::*;
@@ -15,6 +15,12 @@ use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     entries: Vec<Arc<Entry>>,
+    tables: OnceLock<Tables>,
+}
+
+/// Where entries stand, found when it is first asked for.
+#[derive(Debug, Default)]
+struct Tables {
     by_id: HashTable<u32>,
     /// Positions of each file's chunks, in order.
     files: Vec<Vec<u32>>,
@@ -39,27 +45,25 @@ fn short(fingerprint: Fingerprint) -> u64 {
     fingerprint as u64
 }
 
-impl ChunkSet {
-    /// Collects entries in order. Of chunks with one id the last wins, everywhere, at the first one's place.
-    #[must_use]
-    pub fn new(all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
+impl Tables {
+    /// Of entries with one id only the last stays, at the first one's place.
+    fn new(all: &mut Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
         let hashes = |e: &Arc<Entry>| (xxh3_64(e.id.as_bytes()), e.file_path.as_deref().map(fingerprint));
         let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_iter().with_min_len(256).map(hashes).collect();
-        let (mut entries, mut by_id) = (Vec::<Arc<Entry>>::with_capacity(all.len()), HashTable::with_capacity(all.len()));
-        let (mut duplicates, mut kept) = (Vec::new(), 0);
-        for (i, entry) in all.into_iter().enumerate() {
-            let found = by_id.find(hashes[i].0, |at: &u32| entries[*at as usize].id == entry.id);
-            if let Some(&at) = found {
-                duplicates.push(Duplicate { id: entry.id.clone() });
-                hashes[at as usize] = hashes[i];
-                entries[at as usize] = entry;
+        let (mut by_id, mut duplicates, mut kept) = (HashTable::with_capacity(all.len()), Vec::new(), 0);
+        for i in 0..all.len() {
+            let found = by_id.find(hashes[i].0, |at: &u32| all[*at as usize].id == all[i].id).copied();
+            let at = found.map_or(kept, |at| at as usize);
+            if found.is_some() {
+                duplicates.push(Duplicate { id: all[i].id.clone() });
             } else {
                 by_id.insert_unique(hashes[i].0, as_index(kept), |at| hashes[*at as usize].0);
-                hashes[kept] = hashes[i];
-                entries.push(entry);
                 kept += 1;
             }
+            hashes[at] = hashes[i];
+            all.swap(at, i);
         }
+        all.truncate(kept);
         let (mut files, mut by_file) = (Vec::<Vec<u32>>::new(), HashTable::new());
         let mut paths: Vec<Fingerprint> = Vec::new();
         for (i, (_, path)) in (0u32..).zip(&hashes[..kept]) {
@@ -73,7 +77,26 @@ impl ChunkSet {
                 }
             }
         }
-        (Self { entries, by_id, files, by_file }, duplicates)
+        (Self { by_id, files, by_file }, duplicates)
+    }
+}
+
+impl ChunkSet {
+    /// Collects entries in order. Of entries with one id the last wins, everywhere, at the first one's place.
+    #[must_use]
+    pub fn new(mut all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
+        let (tables, duplicates) = Tables::new(&mut all);
+        (Self { entries: all, tables: OnceLock::from(tables) }, duplicates)
+    }
+
+    /// Entries that are known to have different ids.
+    #[must_use]
+    pub fn of_unique(entries: Vec<Arc<Entry>>) -> Self {
+        Self { entries, tables: OnceLock::new() }
+    }
+
+    fn tables(&self) -> &Tables {
+        self.tables.get_or_init(|| Tables::new(&mut self.entries.clone()).0)
     }
 
     /// Every chunk: by type, then in the order of the files.
@@ -85,14 +108,15 @@ impl ChunkSet {
     /// The chunk with this id, in O(1).
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&Arc<Entry>> {
-        let at = self.by_id.find(xxh3_64(id.as_bytes()), |at| &*self.entries[*at as usize].id == id)?;
+        let at = self.tables().by_id.find(xxh3_64(id.as_bytes()), |at| &*self.entries[*at as usize].id == id)?;
         Some(&self.entries[*at as usize])
     }
 
     /// The chunks of a file, in O(1): those whose `metadata.file_path` is this path.
     pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Entry>> {
-        let is_it = |f: &u32| self.path(&self.files[*f as usize]) == path;
-        let file = self.by_file.find(short(fingerprint(path)), is_it).map(|f| &self.files[*f as usize]);
+        let Tables { files, by_file, .. } = self.tables();
+        let is_it = |f: &u32| self.path(&files[*f as usize]) == path;
+        let file = by_file.find(short(fingerprint(path)), is_it).map(|f| &files[*f as usize]);
         file.into_iter().flatten().map(|i| &self.entries[*i as usize])
     }
 
@@ -104,7 +128,7 @@ impl ChunkSet {
 
     /// Every file that has chunks, in the order of their first chunks.
     pub fn files(&self) -> impl Iterator<Item = &str> {
-        self.files.iter().map(|file| self.path(file))
+        self.tables().files.iter().map(|file| self.path(file))
     }
 
     fn path(&self, file: &[u32]) -> &str {

@@ -10,10 +10,10 @@ use serde::Serialize;
 use super::Outcome;
 use super::render::{self, count, line, place};
 use super::wire::{LONG_WAIT, Project, SHORT_WAIT};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{Cancel, Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
-use crate::live::Served;
+use crate::live::{ChunkManager, Served};
 use crate::search::{Filter, Highlighter, Hit, Query, Results};
 
 /// Search the project of the current directory. Indexes it first if that is needed.
@@ -101,10 +101,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         paths: globs(&args.paths).map_err(|e| anyhow::anyhow!("--in: {e}"))?,
         tags: args.tags.clone(),
     };
-    if !args.no_index {
-        refresh(&project)?;
-    }
-    let manager = project.load()?;
+    let manager = if args.no_index { project.load()? } else { load_fresh(&project)? };
     let snapshot = manager.current();
     let code = snapshot.code();
     if code.corpus.chunks().is_empty() && args.no_index {
@@ -146,6 +143,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             eprintln!("nothing found in {} chunks{}", code.corpus.chunks().len(), unknown_languages(code, &filter));
         }
     }
+    manager.save(0.0);
     Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 
@@ -157,25 +155,25 @@ fn unknown_languages(code: &Served, filter: &Filter) -> String {
     })
 }
 
-/// Brings the index up to date before it is searched. If that cannot be done, an index that is there is still searched.
-fn refresh(project: &Project) -> Result<()> {
-    if !project.is_stale() {
-        return Ok(());
+/// Loads the index, and brings it up to date first where that is needed. If that cannot be done, an index that is there is
+/// still searched.
+fn load_fresh(project: &Project) -> Result<ChunkManager> {
+    let (manager, all) = (project.manager()?, Cancel::new(false));
+    // Mostly nothing has changed: what is there is loaded while that is found out.
+    let (is_stale, loaded) = rayon::join(|| project.is_stale(), || manager.reload(&all));
+    if !is_stale {
+        loaded?;
+        return Ok(manager);
     }
     let first = !project.layout.manifest().exists();
     match project.index(Mode::Incremental, false, if first { LONG_WAIT } else { SHORT_WAIT }) {
-        Ok(summary) => {
-            if first {
-                eprintln!("{}", super::index::one_line(&summary));
-            }
-            Ok(())
-        }
-        Err(e) if first || !matches!(e.downcast_ref::<IndexError>(), Some(IndexError::Lock(_) | IndexError::Write(_))) => Err(e),
-        Err(e) => {
-            eprintln!("warning: {e:#}; searching the index as it was");
-            Ok(())
-        }
+        Ok(summary) if first => eprintln!("{}", super::index::one_line(&summary)),
+        Ok(_) => {}
+        Err(e) if first || !matches!(e.downcast_ref::<IndexError>(), Some(IndexError::Lock(_) | IndexError::Write(_))) => return Err(e),
+        Err(e) => eprintln!("warning: {e:#}; searching the index as it was"),
     }
+    manager.reload(&all)?;
+    Ok(manager)
 }
 
 fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {

@@ -116,7 +116,7 @@ impl Project {
     /// background. `changed` is called, on any thread, when there could be something new to tell.
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         self.warn_of_plain_text();
-        let manager = Arc::new(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?);
+        let manager = Arc::new(self.manager()?);
         let created = if follow { self.layout.create() } else { Ok(()) };
         if let Err(e) = &created {
             tracing::warn!("nothing is indexed, what is there is served: {e}");
@@ -162,9 +162,14 @@ impl Project {
         Ok(self.chunk_files().load(&Cancel::new(false))?)
     }
 
+    /// What serves this project; nothing is loaded yet.
+    pub(super) fn manager(&self) -> Result<ChunkManager> {
+        Ok(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?)
+    }
+
     /// Loads the index of the project as it is on disk, to be searched.
     pub(super) fn load(&self) -> Result<ChunkManager> {
-        let manager = ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?;
+        let manager = self.manager()?;
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
     }

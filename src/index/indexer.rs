@@ -92,18 +92,19 @@ impl Indexer {
     #[must_use]
     pub fn look(&self, scope: &Scope) -> Look {
         let walked_at_ns = now_ns();
-        let SourceTree { files, directories, .. } = source::walk(self.layout.root(), &self.walk, scope);
-        Look { is_stale: self.differs(files, scope, walked_at_ns), directories }
+        let walk = || source::walk(self.layout.root(), &self.walk, scope);
+        let (SourceTree { files, directories, .. }, table) = rayon::join(walk, || self.valid_table());
+        Look { is_stale: self.differs(table, files, scope, walked_at_ns), directories }
     }
 
-    fn differs(&self, files: Vec<SourceFile>, scope: &Scope, walked_at_ns: u64) -> bool {
+    fn differs(&self, table: Option<SourceTable>, files: Vec<SourceFile>, scope: &Scope, walked_at_ns: u64) -> bool {
         if self.layout.is_foreign() {
             return false;
         }
         if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
             return true;
         }
-        let Some(mut table) = self.valid_table() else { return true };
+        let Some(mut table) = table else { return true };
         let plan = Plan::new(self.layout.root(), &table, files, scope, false);
         if !plan.is_empty() {
             return true;

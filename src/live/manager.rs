@@ -1,5 +1,6 @@
 //! Load, compare, update, publish: one reload.
 
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -12,7 +13,7 @@ use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::Vectors;
 use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{CorpusBuilder, SearchError};
+use crate::search::{Corpus, CorpusBuilder, SearchError};
 use crate::worker::locked;
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
@@ -27,9 +28,13 @@ pub struct ChunkManager {
 /// A feed and what it has filled.
 struct Source {
     feed: Box<dyn Feed>,
+    /// The cache was looked at.
+    is_restored: bool,
     /// `None` after a failed update: the next reload builds everything anew.
     builder: Option<CorpusBuilder>,
     n_local: u64,
+    /// Chunks by which the corpus differs from the one in the cache.
+    n_unsaved: usize,
     /// Chunks that are served without their vectors.
     lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
@@ -78,7 +83,7 @@ impl ChunkManager {
                 n_without_vectors: 0,
                 warnings: Vec::new(),
             }));
-            sources.push(Source { feed, builder: Some(builder), n_local: 0, lacking: Vec::new() });
+            sources.push(Source { feed, is_restored: false, builder: Some(builder), n_local: 0, n_unsaved: 0, lacking: Vec::new() });
         }
         let empty = Snapshot { corpora, loaded_at: Utc::now() };
         Ok(Self { embedder, current: ArcSwap::from_pointee(empty), state: Mutex::new(sources), metrics: Mutex::default() })
@@ -100,6 +105,23 @@ impl ChunkManager {
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         locked(&self.metrics).clone()
+    }
+
+    /// Saves what is served for processes to come, if it differs from what was saved by this share of its chunks (0–1) or more.
+    /// Chunks that wait for vectors are waited for. Failing costs only the next process's time.
+    pub fn save(&self, at_least: f64) {
+        let mut sources = locked(&self.state);
+        let snapshot = self.current();
+        for (source, served) in sources.iter_mut().zip(&snapshot.corpora) {
+            let share = source.n_unsaved as f64 / served.corpus.chunks().len().max(1) as f64;
+            if source.n_unsaved > 0 && share >= at_least && source.lacking.is_empty() {
+                let start = Instant::now();
+                match source.save(served) {
+                    Ok(()) => tracing::debug!(ms = start.elapsed().as_millis(), "saved the {} for the next start", served.name),
+                    Err(e) => tracing::debug!("the {} was not saved for the next start: {e}", served.name),
+                }
+            }
+        }
     }
 
     /// Asks the feeds and publishes what changed: loaded once, compared once, all indexes updated, one swap.
@@ -166,15 +188,23 @@ impl Source {
         cancel: &Cancel,
         n_parsed_in_all: &mut usize,
     ) -> Result<Option<(Served, ChunkDelta)>, ReloadError> {
+        let restored = if self.is_restored { None } else { self.restore(embedder.dimensions()) };
         let Loaded { set, generation, indexed_at, warnings, n_parsed } = self.feed.load(cancel)?;
         *n_parsed_in_all += n_parsed;
         let rebuild = self.builder.is_none();
-        let mut delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(before.corpus.chunks(), &set) };
+        let served = restored.as_ref().unwrap_or(&before.corpus).chunks();
+        let mut delta = if rebuild {
+            ChunkDelta::everything(&set)
+        } else if Arc::ptr_eq(served, &set) {
+            ChunkDelta::default()
+        } else {
+            ChunkDelta::between(served, &set)
+        };
         if !rebuild {
             delta.updated.extend(self.arrived(&set, &delta));
         }
         let known = generation.map_or(before.local, |g| g == before.generation && !before.local);
-        if delta.is_empty() && !rebuild && known && warnings == before.warnings {
+        if delta.is_empty() && !rebuild && restored.is_none() && known && warnings == before.warnings {
             return Ok(None);
         }
         let mut vectors = Vectors::new(&*self.feed, embedder);
@@ -183,7 +213,11 @@ impl Source {
             Some(builder) => builder,
             None => CorpusBuilder::new(embedder.dimensions())?,
         };
-        let corpus = builder.update(Arc::new(set), &delta, &mut vectors)?;
+        let corpus = match restored {
+            Some(corpus) if delta.is_empty() => corpus,
+            _ => builder.update(set, &delta, &mut vectors)?,
+        };
+        self.n_unsaved += delta.len();
         let lacking = vectors.finish()?;
         self.builder = Some(builder);
         let indexed = delta.updated.iter().filter(|c| !c.metadata_only);
@@ -194,6 +228,25 @@ impl Source {
         let (generation, local) = generation.map_or((self.n_local, true), |g| (g, false));
         let served = Served { name: before.name, generation, local, indexed_at, n_without_vectors: self.lacking.len(), corpus, warnings };
         Ok(Some((served, delta)))
+    }
+
+    /// The corpus that was saved last; what it is of, the feed has given last.
+    fn restore(&mut self, dimensions: usize) -> Option<Corpus> {
+        // Also when it ends in a panic: it is not tried again.
+        self.is_restored = true;
+        let saved = self.feed.cache()?.open()?;
+        let set = self.feed.restore(&*saved)?;
+        let (builder, corpus) = CorpusBuilder::open(&saved, &set, dimensions)?;
+        self.builder = Some(builder);
+        Some(corpus)
+    }
+
+    /// Saves the corpus that is served for the next process.
+    fn save(&mut self, served: &Served) -> io::Result<()> {
+        // Whether it worked or not: it is tried again when there is more to save.
+        self.n_unsaved = 0;
+        let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Ok(()) };
+        cache.save(&mut |saving| self.feed.save(saving).and_then(|()| builder.save(&served.corpus, saving)))
     }
 
     /// Chunks that are served without their vectors, and whose vectors are there now.

@@ -11,6 +11,8 @@ use crate::worker::{Asking, Backoff, Worker};
 
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_millis(100);
+/// The share of chunks that must have changed for a server to save its indexes: whoever starts later makes up for the rest.
+const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
 /// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending.
@@ -34,6 +36,7 @@ impl Reloader {
         let mut told: Option<String> = None;
         let job = move |asking: &Asking| {
             let result = manager.reload(&cancelled);
+            manager.save(WORTH_SAVING);
             let error = result.as_ref().err().map(ToString::to_string);
             if let Some(e) = error.as_ref().filter(|e| told.as_ref() != Some(e)) {
                 tracing::warn!("{e}; what was loaded before is still served");

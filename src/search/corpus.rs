@@ -10,6 +10,7 @@ use super::Slot;
 use super::files::{Brief, File, Piece, References};
 use super::filter::Filter;
 use super::query::Query;
+
 use super::rank::{self, Results};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
@@ -112,16 +113,17 @@ impl Corpus {
 
 /// What changes: owned by the one who updates, never shared.
 pub struct CorpusBuilder {
-    text: TextIndex,
-    slots: HashMap<ChunkId, Slot>,
-    free: Vec<Slot>,
+    pub(super) text: TextIndex,
+    /// Of live chunks by id, and the free ones; made when something changes.
+    slots: Option<(HashMap<ChunkId, Slot>, Vec<Slot>)>,
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
     briefs: Vec<Brief>,
     file_of: Vec<u32>,
     is_outline: Vec<bool>,
-    file_at: HashMap<Arc<str>, u32>,
+    /// Of files by path; made when something changes.
+    file_at: Option<HashMap<Arc<str>, u32>>,
     analyzer: Analyzer,
 }
 
@@ -138,34 +140,36 @@ impl CorpusBuilder {
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
         Ok(Self {
             text: TextIndex::in_memory()?,
-            slots: HashMap::new(),
-            free: Vec::new(),
+            slots: None,
             rows: Vec::new(),
             vectors: VectorTable::new(dimensions),
             files: Vec::new(),
             briefs: Vec::new(),
             file_of: Vec::new(),
             is_outline: Vec::new(),
-            file_at: HashMap::new(),
+            file_at: None,
             analyzer: Analyzer::default(),
         })
     }
 
-    /// Applies what changed and gives the corpus of `set`. After an error the builder must be given up: what is left in it
-    /// is neither the old nor the new state. (Corpora that it gave before are untouched.)
-    ///
-    /// # Errors
-    /// When the text index refuses the update, or a chunk cannot be read.
-    pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
-        let plan = self.plan(delta);
-        self.text.remove(&plan.stale);
-        let homes = self.place(delta, &plan);
-        let pieces = self.index(&plan.indexed, vectors)?;
-        let text = self.text.commit()?;
-        self.refresh_files(&set, homes, pieces)?;
+    pub(super) fn of_parts(
+        text: TextIndex,
+        rows: Vec<Option<Arc<Entry>>>,
+        vectors: VectorTable,
+        files: Vec<Arc<File>>,
+        file_of: Vec<u32>,
+        is_outline: Vec<bool>,
+    ) -> Self {
+        let briefs = files.iter().map(|f| Brief::new(f)).collect();
+        let analyzer = Analyzer::default();
+        Self { text, slots: None, rows, vectors, files, briefs, file_of, is_outline, file_at: None, analyzer }
+    }
+
+    /// The corpus as it is now.
+    pub(super) fn corpus(&self, set: Arc<ChunkSet>, text: TextReader, references: OnceLock<References>) -> Corpus {
         let live = || self.files.iter().filter(|f| !f.parts.is_empty());
         let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
-        Ok(Corpus {
+        Corpus {
             set,
             rows: self.rows.clone(),
             file_of: self.file_of.clone(),
@@ -176,24 +180,40 @@ impl CorpusBuilder {
             briefs: self.briefs.clone(),
             text,
             vectors: self.vectors.clone(),
-            references: OnceLock::new(),
-        })
+            references,
+        }
+    }
+
+    /// Applies what changed and gives the corpus of `set`. After an error the builder must be given up: what is left in it
+    /// is neither the old nor the new state. (Corpora that it gave before are untouched.)
+    ///
+    /// # Errors
+    /// When the text index refuses the update, or a chunk cannot be read.
+    pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
+        let plan = self.plan(delta);
+        self.text.remove(&plan.stale)?;
+        let homes = self.place(delta, &plan);
+        let pieces = self.index(&plan.indexed, vectors)?;
+        let text = self.text.commit()?;
+        self.refresh_files(&set, homes, pieces)?;
+        Ok(self.corpus(set, text, OnceLock::new()))
     }
 
     /// Where every changed chunk will stand.
-    fn plan(&self, delta: &ChunkDelta) -> Placement {
+    fn plan(&mut self, delta: &ChunkDelta) -> Placement {
         let mut plan = Placement::default();
-        let freed: Vec<Slot> = delta.deleted.iter().filter_map(|id| self.slots.get(id).copied()).collect();
+        let (slots, free) = self.slots.get_or_insert_with(|| slots(&self.rows));
+        let freed: Vec<Slot> = delta.deleted.iter().filter_map(|id| slots.get(id).copied()).collect();
         plan.stale.extend(&freed);
         let fresh = self.rows.len()..;
-        let mut free = self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
+        let mut free = free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
         for entry in &delta.added {
             // Endless but for 2^32 chunks, which do not fit in memory.
             let slot = free.next().expect("a free slot");
             plan.indexed.push((slot, entry.clone()));
         }
         for change in &delta.updated {
-            let Some(&slot) = self.slots.get(&change.new.id) else { continue };
+            let Some(&slot) = slots.get(&change.new.id) else { continue };
             if change.metadata_only {
                 plan.moved.push((slot, change.new.clone()));
             } else {
@@ -213,19 +233,25 @@ impl CorpusBuilder {
             self.file_of.resize(needed, 0);
             self.is_outline.resize(needed, false);
         }
+        let (slots, free) = self.slots.get_or_insert_with(|| slots(&self.rows));
         let taken: FxHashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
-        self.free.retain(|s| !taken.contains(s));
+        free.retain(|s| !taken.contains(s));
         for id in &delta.deleted {
-            if let Some(slot) = self.slots.remove(id) {
+            if let Some(slot) = slots.remove(id) {
                 homes.extend(self.rows[slot as usize].take().map(|e| home(&e)));
                 self.vectors.clear(slot);
-                self.free.push(slot);
+                free.push(slot);
+            }
+        }
+        for entry in &delta.found_anew {
+            if let Some(slot) = slots.get(&entry.id) {
+                self.rows[*slot as usize] = Some(entry.clone());
             }
         }
         for (slot, entry) in plan.indexed.iter().chain(&plan.moved) {
             homes.extend(self.rows[*slot as usize].replace(entry.clone()).map(|e| home(&e)));
             homes.insert(home(entry));
-            self.slots.insert(entry.id.clone(), *slot);
+            slots.insert(entry.id.clone(), *slot);
         }
         homes
     }
@@ -263,10 +289,12 @@ impl CorpusBuilder {
         homes: BTreeSet<Arc<str>>,
         mut pieces: FxHashMap<Slot, Piece>,
     ) -> Result<(), SearchError> {
+        let (slots, _) = self.slots.get_or_insert_with(|| slots(&self.rows));
+        let file_at = self.file_at.get_or_insert_with(|| self.files.iter().map(|f| f.path.clone()).zip(0..).collect());
         for path in homes {
             let own = set.by_id(&path).filter(|e| e.file_path.is_none());
             let mut entries: Vec<(Slot, &Arc<Entry>)> =
-                set.by_file(&path).chain(own).filter_map(|e| Some((*self.slots.get(&e.id)?, e))).collect();
+                set.by_file(&path).chain(own).filter_map(|e| Some((*slots.get(&e.id)?, e))).collect();
             // The order in which a writer happens to list them must not show.
             entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
             let mut of_file = Vec::new();
@@ -278,7 +306,7 @@ impl CorpusBuilder {
             }
             let file = File::new(path.clone(), of_file, &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
-            let at = *self.file_at.entry(path).or_insert(next);
+            let at = *file_at.entry(path).or_insert(next);
             for (slot, _) in &entries {
                 self.file_of[*slot as usize] = at;
                 self.is_outline[*slot as usize] = file.outline == Some(*slot);
@@ -294,6 +322,18 @@ impl CorpusBuilder {
         }
         Ok(())
     }
+}
+
+/// The slots of live chunks by id, and the free ones.
+fn slots(rows: &[Option<Arc<Entry>>]) -> (HashMap<ChunkId, Slot>, Vec<Slot>) {
+    let (mut slots, mut free) = (HashMap::with_capacity(rows.len()), Vec::new());
+    for (slot, row) in (0..).zip(rows) {
+        match row {
+            Some(entry) => drop(slots.insert(entry.id.clone(), slot)),
+            None => free.push(slot),
+        }
+    }
+    (slots, free)
 }
 
 /// Chunks that are in memory at once while they are indexed.

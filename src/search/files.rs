@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 use std::sync::{Arc, OnceLock};
 
+use bitcode::{Decode, Encode};
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -20,7 +22,7 @@ pub(super) fn key(text: &str) -> Key {
 }
 
 /// A file as ranking sees it.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Encode, Decode)]
 pub(super) struct File {
     /// The path, or the id of a chunk without one.
     pub(super) path: Arc<str>,
@@ -55,7 +57,7 @@ pub(super) struct File {
 pub(super) type Lines = (u32, u32);
 
 /// What ranking knows of a chunk beside its words.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Encode, Decode)]
 pub(super) struct Part {
     pub(super) slot: Slot,
     /// `None` when the chunk has none.
@@ -156,7 +158,7 @@ impl Brief {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Encode, Decode)]
 pub(super) struct Definition {
     pub(super) name: Key,
     pub(super) worth: f32,
@@ -221,6 +223,27 @@ pub(super) struct References {
     uses: Vec<OnceLock<Vec<u32>>>,
 }
 
+/// The same with every file asked.
+#[derive(Debug, Encode, Decode)]
+pub(super) struct AllReferences {
+    with_header: Vec<u32>,
+    uses: Vec<Vec<u32>>,
+}
+
+impl AllReferences {
+    /// Whether there is one for each of so many files.
+    pub(super) fn covers(&self, n_files: usize) -> bool {
+        self.uses.len() == n_files && self.uses.iter().flatten().all(|f| (*f as usize) < n_files)
+    }
+}
+
+impl From<AllReferences> for References {
+    fn from(all: AllReferences) -> Self {
+        let uses = all.uses.into_iter().map(OnceLock::from).collect();
+        Self { owners: FxHashMap::default(), with_header: all.with_header, uses }
+    }
+}
+
 /// A name that more files define does not say which of them is meant.
 const MAX_OWNERS: usize = 2;
 const HEADERS: [&str; 3] = ["h", "hpp", "hh"];
@@ -247,6 +270,13 @@ impl References {
         let has_header = |f: &File| stem_if(f, &SOURCES).is_some_and(|stem| headers.contains(&stem));
         let with_header = live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect();
         Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Asks every file.
+    pub(super) fn all(&self, files: &[Arc<File>]) -> AllReferences {
+        let uses = files.par_iter().enumerate();
+        let uses = uses.map(|(at, file)| self.used_by(u32::try_from(at).unwrap_or(u32::MAX), file).to_vec()).collect();
+        AllReferences { with_header: self.with_header.clone(), uses }
     }
 
     /// Whether it implements what a header declares.

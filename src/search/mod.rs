@@ -18,6 +18,7 @@ mod proximity;
 mod query;
 mod rank;
 mod rows;
+mod saved;
 mod snippet;
 mod spelling;
 mod text;

@@ -6,7 +6,7 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized};
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized, Saved, Saving};
 
 /// A vector made of the words, so that the vector side of ranking takes part.
 struct ByHash;
@@ -60,6 +60,32 @@ fn fresh(chunks: &[Chunk]) -> Corpus {
     CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &mut ByHash).unwrap()
 }
 
+/// A directory to save in and to open.
+#[derive(Debug, Clone)]
+struct Place(Arc<tempfile::TempDir>);
+
+impl Saved for Place {
+    fn open(&self, name: &str) -> std::io::Result<std::fs::File> {
+        std::fs::File::open(self.0.path().join(name))
+    }
+
+    fn path(&self, _: &str) -> Option<std::path::PathBuf> {
+        None
+    }
+}
+
+impl Saving for &Place {
+    fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
+        std::fs::write(self.0.path().join(name), content)
+    }
+
+    fn keep(&mut self, name: &str, from: &dyn Saved) -> std::io::Result<()> {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut from.open(name)?, &mut bytes)?;
+        self.put(name, &bytes)
+    }
+}
+
 type Row = (String, u64, String, Vec<String>);
 
 /// What a user sees: paths, exact scores, chunks.
@@ -97,6 +123,7 @@ enum Op {
     Delete(usize),
     Reverse,
     Publish,
+    Restart,
 }
 
 fn op() -> impl Strategy<Value = Op> {
@@ -106,6 +133,7 @@ fn op() -> impl Strategy<Value = Op> {
         2 => (0..24usize).prop_map(Op::Delete),
         1 => Just(Op::Reverse),
         2 => Just(Op::Publish),
+        1 => Just(Op::Restart),
     ]
 }
 
@@ -136,6 +164,12 @@ proptest! {
                 }
                 Op::Delete(n) => chunks.retain(|c| *c.id != format!("c{n}")),
                 Op::Reverse => chunks.reverse(),
+                Op::Restart => {
+                    let place = Place(tempfile::tempdir().unwrap().into());
+                    builder.save(&corpus, &mut &place).unwrap();
+                    let saved: Arc<dyn Saved> = Arc::new(place);
+                    (builder, corpus) = CorpusBuilder::open(&saved, &served, DIMENSIONS).unwrap();
+                }
                 Op::Publish => {
                     let next = set_of(&chunks);
                     let delta = ChunkDelta::between(&served, &next);

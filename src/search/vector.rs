@@ -50,6 +50,32 @@ impl VectorTable {
         });
     }
 
+    /// Length of a vector.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Of each block its scales and its components.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.blocks.len() * BLOCK_ROWS * (4 + self.dimensions));
+        for block in &self.blocks {
+            bytes.extend(block.scales.iter().flat_map(|s| s.to_le_bytes()));
+            bytes.extend(block.components.iter().map(|c| c.cast_unsigned()));
+        }
+        bytes
+    }
+
+    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions.
+    pub(super) fn from_bytes(dimensions: usize, bytes: &[u8]) -> Option<Self> {
+        let blocks = bytes.par_chunks_exact(BLOCK_ROWS * (4 + dimensions));
+        let block = |bytes: &[u8]| {
+            let (scales, components) = bytes.split_at(4 * BLOCK_ROWS);
+            let scales = scales.as_chunks::<4>().0.iter().map(|s| f32::from_le_bytes(*s)).collect();
+            Arc::new(Block { scales, components: components.iter().map(|c| c.cast_signed()).collect() })
+        };
+        blocks.remainder().is_empty().then(|| Self { dimensions, blocks: blocks.map(block).collect() })
+    }
+
     /// Takes the vector of a slot away.
     pub(super) fn clear(&mut self, slot: Slot) {
         self.set(slot, |_| None);

@@ -4,6 +4,7 @@
 //! chunks are for: `index` writes through it, `live` reads through it, and they never meet otherwise.
 
 mod activity;
+mod cache;
 mod chunk_file;
 mod layout;
 mod lock;
@@ -15,6 +16,7 @@ mod vectors;
 mod writer;
 
 pub use activity::{Activity, Announcement};
+pub use cache::IndexCache;
 pub use chunk_file::{ChunkFileError, Header, parse_chunk_file};
 pub use layout::{Layout, RootError};
 pub use lock::{EmbedLock, LeaderLock, LockError, WriteLock};

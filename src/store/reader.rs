@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::File;
+use std::io::Read as _;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,13 +11,14 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io, thread};
 
+use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
 use super::layout::next_path;
-use super::{Block, FileEntry, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
-use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, StoredVectors};
+use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
+use crate::chunk::{Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors};
 
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
@@ -34,6 +36,11 @@ pub struct ChunkFiles {
     embedder: String,
     dimensions: usize,
     known: HashMap<ChunkType, Arc<LoadedFile>>,
+    /// What they gave.
+    set: Arc<ChunkSet>,
+    /// Ids that stood in them twice.
+    duplicates: Vec<ChunkId>,
+    cache: IndexCache,
     /// The last load had a manifest.
     had_manifest: bool,
 }
@@ -59,7 +66,8 @@ impl Content {
         match (self, other) {
             (Self::Parsed(a), Self::Parsed(b)) => Arc::ptr_eq(a, b),
             (Self::Blocks(a), Self::Blocks(b)) => Arc::ptr_eq(a, b),
-            _ => false,
+            // Nothing is nothing.
+            (a, b) => a.entries().next().is_none() && b.entries().next().is_none(),
         }
     }
 
@@ -85,6 +93,11 @@ struct LoadedBlock {
 struct LinesOfFile(RwLock<(Arc<File>, u64)>);
 
 impl LinesOfFile {
+    /// Where they begin.
+    fn start(&self) -> u64 {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).1
+    }
+
     /// The same lines, in a file that took the place of the one they were in.
     fn move_to(&self, file: &Arc<File>, start: u64) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = (file.clone(), start);
@@ -163,7 +176,8 @@ impl ChunkFiles {
     /// The chunk files of a project. Nothing is read yet.
     #[must_use]
     pub fn new(layout: Layout, embedder: &str, dimensions: usize) -> Self {
-        Self { layout, embedder: embedder.into(), dimensions, known: HashMap::new(), had_manifest: false }
+        let cache = IndexCache::new(&layout, embedder);
+        Self { layout, embedder: embedder.into(), dimensions, known: HashMap::new(), set: Arc::default(), duplicates: Vec::new(), cache, had_manifest: false }
     }
 
     /// Loads the four chunk files, in parallel, re-reading only those that changed since the last load.
@@ -240,8 +254,14 @@ impl ChunkFiles {
         let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
         let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| p.content.is(&f.content))).count();
-        let (set, duplicates) = ChunkSet::new(files.iter().flat_map(|(_, f)| f.content.entries().cloned()).collect::<Vec<_>>());
-        warnings.extend(duplicates.iter().map(|d| format!("the id {} occurs more than once; the last chunk with it is used", d.id)));
+        if n_parsed > 0 || files.len() != self.known.len() {
+            let entries = files.iter().flat_map(|(_, f)| f.content.entries().cloned()).collect::<Vec<_>>();
+            let (set, duplicates) = ChunkSet::new(entries);
+            self.set = Arc::new(set);
+            self.duplicates = duplicates.into_iter().map(|d| d.id).collect();
+        }
+        let set = self.set.clone();
+        warnings.extend(self.duplicates.iter().map(|id| format!("the id {id} occurs more than once; the last chunk with it is used")));
         self.known = files.into_iter().collect();
         self.had_manifest = manifest.is_some();
         let (generation, indexed_at) = manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
@@ -391,7 +411,12 @@ impl ChunkFiles {
                     message: "its manifest states it, but it holds something else than chunks".into(),
                 };
                 let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>().ok_or_else(malformed)?;
-                return Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Blocks(Arc::new(blocks)), warning: None }));
+                let as_before = match self.known.get(&file_type).map(|k| &k.content) {
+                    Some(Content::Blocks(before)) if before.iter().eq(&blocks) => Some(before.clone()),
+                    _ => None,
+                };
+                let content = Content::Blocks(as_before.unwrap_or_else(|| Arc::new(blocks)));
+                return Ok(Arc::new(LoadedFile { stamp, entry, content, warning: None }));
             }
             Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
         };
@@ -426,6 +451,116 @@ impl ChunkFiles {
     }
 }
 
+/// Two blocks are the same when they are the same lines.
+impl PartialEq for LoadedBlock {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.lines, &other.lines)
+    }
+}
+
+const SAVED: &str = "chunks.bin";
+
+/// A chunk file as it is saved.
+#[derive(Encode, Decode)]
+struct SavedFile {
+    chunk_type: ChunkType,
+    bytes: u64,
+    hash: String,
+    blocks: Vec<SavedBlock>,
+}
+
+#[derive(Encode, Decode)]
+struct SavedBlock {
+    start: u64,
+    bytes: u32,
+    hash: String,
+    lines: Vec<SavedLine>,
+}
+
+#[derive(Encode, Decode)]
+struct SavedLine {
+    id: ChunkId,
+    /// Position among all paths.
+    path: Option<u32>,
+    /// Position among all languages.
+    language: Option<u32>,
+    hash: Fingerprint,
+    start: u32,
+    end: u32,
+}
+
+#[derive(Default, Encode, Decode)]
+struct SavedFiles {
+    paths: Vec<Arc<str>>,
+    languages: Vec<Arc<str>>,
+    files: Vec<SavedFile>,
+}
+
+/// Texts and where each stands among them.
+#[derive(Default)]
+struct Positions(FxHashMap<Arc<str>, u32>, Vec<Arc<str>>);
+
+impl Positions {
+    fn of(&mut self, text: &Arc<str>) -> u32 {
+        *self.0.entry(text.clone()).or_insert_with(|| {
+            self.1.push(text.clone());
+            u32::try_from(self.1.len() - 1).unwrap_or(u32::MAX)
+        })
+    }
+}
+
+impl ChunkFiles {
+    /// `None` when they are another program's, or odd: then there is more to them than their lines.
+    fn to_save(&self) -> Option<SavedFiles> {
+        if !self.duplicates.is_empty() || !self.had_manifest {
+            return None;
+        }
+        let (mut paths, mut languages) = (Positions::default(), Positions::default());
+        let mut files = Vec::new();
+        for chunk_type in ChunkType::ALL {
+            let Some(file) = self.known.get(&chunk_type) else { continue };
+            let none = Arc::default();
+            let blocks = match &file.content {
+                Content::Blocks(blocks) => blocks,
+                Content::Parsed(parsed) if parsed.entries.is_empty() => &none,
+                Content::Parsed(_) => return None,
+            };
+            let blocks = blocks.iter().map(|b| {
+                let lines = b.entries.iter().map(|e| {
+                    let (hash, at) = e.line()?;
+                    let (path, language) = (e.file_path.as_ref().map(|p| paths.of(p)), e.language.as_ref().map(|l| languages.of(l)));
+                    Some(SavedLine { id: e.id.clone(), path, language, hash, start: at.start, end: at.end })
+                });
+                let lines = lines.collect::<Option<_>>()?;
+                Some(SavedBlock { start: b.lines.start(), bytes: b.block.bytes, hash: b.block.hash.clone(), lines })
+            });
+            let FileEntry { bytes, hash } = file.entry.clone();
+            files.push(SavedFile { chunk_type, bytes, hash, blocks: blocks.collect::<Option<_>>()? });
+        }
+        Some(SavedFiles { paths: paths.1, languages: languages.1, files })
+    }
+
+    fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
+        let file = Arc::new(File::open(self.layout.chunk_file(saved.chunk_type)).ok()?);
+        let block = |block: SavedBlock| {
+            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), block.start))));
+            let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
+            let entry = |line: SavedLine| {
+                let lines: Arc<dyn Lines> = lines.clone();
+                let (path, language) = (text(line.path, paths)?, text(line.language, languages)?);
+                let line_of = (line.hash, lines, line.start..line.end);
+                Some(Arc::new(Entry::of_known_line(line.id, path, saved.chunk_type, language, line_of)))
+            };
+            let entries = block.lines.into_iter().map(entry).collect::<Option<_>>()?;
+            Some(LoadedBlock { block: Block { bytes: block.bytes, hash: block.hash }, lines, entries })
+        };
+        let blocks = saved.blocks.into_par_iter().map(block).collect::<Option<Vec<_>>>()?;
+        let entry = FileEntry { bytes: saved.bytes, hash: saved.hash };
+        // Without a stamp: it may be another file by now.
+        Some(LoadedFile { stamp: None, entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
+    }
+}
+
 impl Feed for ChunkFiles {
     fn name(&self) -> &'static str {
         "code"
@@ -433,6 +568,28 @@ impl Feed for ChunkFiles {
 
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError> {
         Self::load(self, cancel).map_err(|e| FeedError(Box::new(e)))
+    }
+
+    fn cache(&self) -> Option<&dyn Cache> {
+        Some(&self.cache)
+    }
+
+    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+        let files = self.to_save().ok_or_else(|| io::Error::other("they are not files of ours"))?;
+        saving.put(SAVED, &bitcode::encode(&files))
+    }
+
+    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
+        let mut bytes = Vec::new();
+        saved.open(SAVED).ok()?.read_to_end(&mut bytes).ok()?;
+        let SavedFiles { paths, languages, files } = bitcode::decode(&bytes).ok()?;
+        let restore = |file: SavedFile| Some((file.chunk_type, Arc::new(self.restore_file(file, &paths, &languages)?)));
+        let known = files.into_par_iter().map(restore).collect::<Option<HashMap<_, _>>>()?;
+        let of_type = |t: &ChunkType| known.get(t).into_iter().flat_map(|f| f.content.entries().cloned()).collect::<Vec<_>>();
+        self.set = Arc::new(ChunkSet::of_unique(ChunkType::ALL.iter().flat_map(of_type).collect()));
+        self.known = known;
+        self.had_manifest = true;
+        Some(self.set.clone())
     }
 
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors> {

@@ -5,24 +5,32 @@
 //! Here a reader asks for the postings of a term ([`TextReader::postings`]), deleted documents left out, and counts for
 //! itself.
 
+mod directory;
+
 use std::collections::HashMap;
+use std::io;
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 
 use tantivy::collector::DocSetCollector;
+use tantivy::directory::Directory as _;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{QueryParser, QueryParserError};
 use tantivy::schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
-use tantivy::{DocSet, Index, IndexReader, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{DocSet, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
 
+use self::directory::Overlay;
 use super::Slot;
 use super::tokens::{Analyzer, STEM_MARK};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Saved, Saving};
 
 const TOKENIZER: &str = "identifiers";
+/// What tantivy calls the list of its segments.
+const META: &str = "meta.json";
 /// Arena of each indexing thread.
 const ARENA_BYTES: usize = 48 << 20;
 /// More threads only make more segments.
@@ -121,11 +129,26 @@ name, path, signature, comment, parent, body; put quotes around text with other 
 
 /// The index that changes. Owned by whoever updates a corpus; readers have [`TextReader`]s.
 pub(super) struct TextIndex {
-    writer: IndexWriter,
+    index: Index,
+    directory: Overlay,
+    /// Made when it is first needed: its threads and its memory are for those who change something.
+    writer: Option<IndexWriter>,
     reader: IndexReader,
     fields: Fields,
     /// What was read of the segments that still exist.
     segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
+}
+
+/// The fields of the index.
+fn schema() -> Schema {
+    let mut schema = Schema::builder();
+    for f in Field::ALL {
+        let indexing =
+            TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(f.recorded()).set_fieldnorms(f == Field::Body);
+        schema.add_text_field(f.as_str(), TextOptions::default().set_indexing_options(indexing));
+    }
+    schema.add_u64_field("slot", INDEXED | FAST);
+    schema.build()
 }
 
 #[derive(Clone)]
@@ -144,30 +167,74 @@ struct Segment {
 impl TextIndex {
     /// An empty index in memory.
     pub(super) fn in_memory() -> Result<Self, TextError> {
-        let mut schema = Schema::builder();
-        let text = Field::ALL.map(|f| {
-            let indexing =
-                TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(f.recorded()).set_fieldnorms(f == Field::Body);
-            schema.add_text_field(f.as_str(), TextOptions::default().set_indexing_options(indexing))
-        });
-        let slot = schema.add_u64_field("slot", INDEXED | FAST);
-        let index = Index::create_in_ram(schema.build());
+        let directory = Overlay::default();
+        let index = Index::create(directory.clone(), schema(), IndexSettings::default())?;
+        Self::over(index, directory)
+    }
+
+    /// The index that was saved, and a reader of it. What is changed later is in memory.
+    pub(super) fn open(saved: Arc<dyn Saved>) -> Result<(Self, TextReader), TextError> {
+        let directory = Overlay::over(saved);
+        let index = Index::open(directory.clone())?;
+        if index.schema() != schema() {
+            return Err(TantivyError::SchemaError("it has other fields".into()).into());
+        }
+        let mut this = Self::over(index, directory)?;
+        let reader = this.snapshot()?;
+        Ok((this, reader))
+    }
+
+    fn over(index: Index, directory: Overlay) -> Result<Self, TextError> {
         index.tokenizers().register(TOKENIZER, IndexTokenizer::default());
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
-        let writer = index.writer_with_num_threads(threads, threads * ARENA_BYTES)?;
+        let schema = index.schema();
+        let field = |name: &str| schema.get_field(name);
+        let mut text = [field("slot")?; Field::ALL.len()];
+        for (field, id) in Field::ALL.into_iter().zip(&mut text) {
+            *id = schema.get_field(field.as_str())?;
+        }
+        let fields = Fields { text, slot: field("slot")? };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { writer, reader, fields: Fields { text, slot }, segments: HashMap::new() })
+        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new() })
+    }
+
+    fn writer(&mut self) -> Result<&mut IndexWriter, TextError> {
+        let writer = match self.writer.take() {
+            Some(writer) => writer,
+            None => {
+                let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+                self.index.writer_with_num_threads(threads, threads * ARENA_BYTES)?
+            }
+        };
+        Ok(self.writer.insert(writer))
+    }
+
+    /// Saves what was committed last.
+    pub(super) fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+        let meta = self.directory.atomic_read(Path::new(META)).map_err(io::Error::other)?;
+        let files = self.index.load_metas().map_err(io::Error::other)?.list_segment_files();
+        for path in files {
+            let name = path.to_str().unwrap_or_default();
+            match (self.directory.new_file(&path), self.directory.saved()) {
+                (Some(bytes), _) => saving.put(name, bytes?.as_slice())?,
+                // It lists files that a segment may have.
+                (None, Some(saved)) if saved.open(name).is_ok() => saving.keep(name, &**saved)?,
+                _ => {}
+            }
+        }
+        saving.put(META, &meta)
     }
 
     /// Removes chunks, from the next [`TextIndex::commit`] on.
-    pub(super) fn remove(&self, slots: &[Slot]) {
+    pub(super) fn remove(&mut self, slots: &[Slot]) -> Result<(), TextError> {
+        let field = self.fields.slot;
         for slot in slots {
-            self.writer.delete_term(Term::from_field_u64(self.fields.slot, u64::from(*slot)));
+            self.writer()?.delete_term(Term::from_field_u64(field, u64::from(*slot)));
         }
+        Ok(())
     }
 
     /// Adds a chunk, from the next [`TextIndex::commit`] on. After an error the index must not be used again.
-    pub(super) fn add(&self, slot: Slot, chunk: &Chunk) -> Result<(), TextError> {
+    pub(super) fn add(&mut self, slot: Slot, chunk: &Chunk) -> Result<(), TextError> {
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.slot, u64::from(slot));
         for (field, id) in Field::ALL.into_iter().zip(self.fields.text) {
@@ -180,13 +247,15 @@ impl TextIndex {
                 }
             }
         }
-        self.writer.add_document(document)?;
+        self.writer()?.add_document(document)?;
         Ok(())
     }
 
     /// Gives a reader of what was removed and added. After an error the index must not be used again.
     pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
-        self.writer.commit()?;
+        if let Some(writer) = &mut self.writer {
+            writer.commit()?;
+        }
         self.reader.reload()?;
         self.snapshot()
     }

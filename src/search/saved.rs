@@ -1,0 +1,88 @@
+//! A corpus on its way to a cache and back.
+
+use std::io::{self, Read as _};
+use std::sync::{Arc, OnceLock};
+
+use bitcode::{Decode, Encode};
+use rustc_hash::FxHashMap;
+
+use super::corpus::{Corpus, CorpusBuilder};
+use super::files::{AllReferences, File, References};
+use super::text::TextIndex;
+use super::vector::VectorTable;
+use crate::chunk::{ChunkSet, Entry, Saved, Saving};
+
+const TABLE: &str = "corpus.bin";
+const VECTORS: &str = "vectors.bin";
+
+/// What a corpus is beside its text index, its vectors and its entries.
+#[derive(Encode, Decode)]
+struct Table {
+    dimensions: usize,
+    /// By slot: the position of its entry in the set.
+    rows: Vec<Option<u32>>,
+    file_of: Vec<u32>,
+    is_outline: Vec<bool>,
+    files: Vec<Arc<File>>,
+    references: AllReferences,
+}
+
+impl CorpusBuilder {
+    /// Saves the corpus, which must be the last one that this gave.
+    ///
+    /// # Errors
+    /// When a file cannot be written, or the text index is being rearranged: then it can be tried again.
+    pub fn save(&self, corpus: &Corpus, saving: &mut dyn Saving) -> io::Result<()> {
+        let entries = corpus.set.all();
+        let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
+        let row = |entry: &Option<Arc<Entry>>| match entry {
+            None => Ok(None),
+            Some(entry) => at.get(&Arc::as_ptr(entry)).map(|at| Some(*at)).ok_or_else(|| io::Error::other("an entry is not in its set")),
+        };
+        let table = Table {
+            dimensions: corpus.vectors.dimensions(),
+            rows: corpus.rows.iter().map(row).collect::<io::Result<_>>()?,
+            file_of: corpus.file_of.clone(),
+            is_outline: corpus.is_outline.clone(),
+            files: corpus.files.clone(),
+            references: corpus.references().all(&corpus.files),
+        };
+        saving.put(TABLE, &bitcode::encode(&table))?;
+        saving.put(VECTORS, &corpus.vectors.to_bytes())?;
+        self.text.save(saving)
+    }
+
+    /// What was saved, with the set that it was saved with; `None` when they do not fit together.
+    #[must_use]
+    pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize) -> Option<(Self, Corpus)> {
+        let (table, (vectors, text)) = rayon::join(
+            || bitcode::decode::<Table>(&read(saved, TABLE).ok()?).ok(),
+            || (read(saved, VECTORS).ok().and_then(|bytes| VectorTable::from_bytes(dimensions, &bytes)), TextIndex::open(saved.clone())),
+        );
+        let (Table { dimensions: saved_dimensions, rows, file_of, is_outline, files, references }, vectors) = table.zip(vectors)?;
+        let (text, reader) = text.ok()?;
+        let n_live = rows.iter().flatten().count();
+        let fits = saved_dimensions == dimensions
+            && n_live == set.len()
+            && reader.n_chunks() == n_live as u64
+            && [file_of.len(), is_outline.len()] == [rows.len(); 2]
+            && references.covers(files.len())
+            && file_of.iter().all(|f| (*f as usize) < files.len().max(1))
+            && files.iter().flat_map(|f| &f.parts).all(|p| (p.slot as usize) < rows.len());
+        if !fits {
+            return None;
+        }
+        let entries = set.all();
+        let rows = rows.into_iter().map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
+        let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
+        let builder = Self::of_parts(text, rows, vectors, files, file_of, is_outline);
+        let corpus = builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
+        Some((builder, corpus))
+    }
+}
+
+fn read(saved: &Arc<dyn Saved>, name: &str) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    saved.open(name)?.read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
