@@ -3,16 +3,28 @@
 use std::fmt::Debug;
 use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Files that were saved together; none of them ever changes.
 pub trait Saved: Debug + Send + Sync {
-    /// One of them.
+    /// One of them, to be read at positions of one's own.
     ///
     /// # Errors
     /// When there is none of that name, or it cannot be opened.
     fn open(&self, name: &str) -> io::Result<File>;
+
+    /// All of one of them.
+    ///
+    /// # Errors
+    /// As [`Saved::open`], or when it cannot be read.
+    fn read(&self, name: &str) -> io::Result<Vec<u8>> {
+        let file = self.open(name)?;
+        let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
+        file.read_exact_at(&mut bytes, 0)?;
+        Ok(bytes)
+    }
 
     /// Where it is, for who wants a second name for it; `None` where files have no names.
     fn path(&self, name: &str) -> Option<PathBuf>;

@@ -161,7 +161,8 @@ impl Lexical {
             let (file, brief) = (&corpus.files[at as usize], &corpus.briefs[at as usize]);
             let found = std::mem::take(&mut scratch.in_file[at as usize]);
             let has = |set: &[Key]| f64::from(u8::from(set.contains(&key)));
-            let named = if brief.may_name(key) { 3.0 * has(&file.stem) + 1.5 * has(&file.path_terms) + 2.0 * has(&file.types) } else { 0.0 };
+            let named =
+                if brief.may_name(key) { 3.0 * has(&file.stem) + 1.5 * has(&file.path_terms) + 2.0 * has(&file.types) } else { 0.0 };
             let relative = 0.6 + 0.4 * f64::from(brief.n_bytes) / corpus.average_file_bytes;
             let x = named
                 + 2.0 * f64::from(found.names).ln_1p()

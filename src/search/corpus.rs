@@ -283,12 +283,7 @@ impl CorpusBuilder {
     }
 
     /// Puts the files together anew whose chunks changed. A file that is gone keeps its place, empty, for its return.
-    fn refresh_files(
-        &mut self,
-        set: &ChunkSet,
-        homes: BTreeSet<Arc<str>>,
-        mut pieces: FxHashMap<Slot, Piece>,
-    ) -> Result<(), SearchError> {
+    fn refresh_files(&mut self, set: &ChunkSet, homes: BTreeSet<Arc<str>>, mut pieces: FxHashMap<Slot, Piece>) -> Result<(), SearchError> {
         let (slots, _) = self.slots.get_or_insert_with(|| slots(&self.rows));
         let file_at = self.file_at.get_or_insert_with(|| self.files.iter().map(|f| f.path.clone()).zip(0..).collect());
         for path in homes {

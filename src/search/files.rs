@@ -90,8 +90,7 @@ impl Piece {
             is_between: m.names.is_empty() && chunk.chunk_type != ChunkType::Documentation,
             section: m.symbol.as_deref().map_or(0, key),
         };
-        let mut piece =
-            Self { part, n_bytes: 0, types: Vec::new(), functions: Vec::new(), definitions: Vec::new(), mentions: Vec::new() };
+        let mut piece = Self { part, n_bytes: 0, types: Vec::new(), functions: Vec::new(), definitions: Vec::new(), mentions: Vec::new() };
         if chunk.chunk_type != ChunkType::Symbols {
             piece.n_bytes = chunk.text.len();
         }

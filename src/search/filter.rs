@@ -50,5 +50,9 @@ impl Filter {
 /// Whether the chunk is of this language, told by its name or by the extension of its files.
 fn is_written_in(entry: &Entry, language: &str) -> bool {
     entry.language.as_deref() == Some(language)
-        || entry.file_path.as_deref().and_then(|p| p.rsplit_once('.')).is_some_and(|(_, extension)| extension.eq_ignore_ascii_case(language))
+        || entry
+            .file_path
+            .as_deref()
+            .and_then(|p| p.rsplit_once('.'))
+            .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case(language))
 }

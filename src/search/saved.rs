@@ -1,6 +1,6 @@
 //! A corpus on its way to a cache and back.
 
-use std::io::{self, Read as _};
+use std::io;
 use std::sync::{Arc, OnceLock};
 
 use bitcode::{Decode, Encode};
@@ -56,8 +56,8 @@ impl CorpusBuilder {
     #[must_use]
     pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize) -> Option<(Self, Corpus)> {
         let (table, (vectors, text)) = rayon::join(
-            || bitcode::decode::<Table>(&read(saved, TABLE).ok()?).ok(),
-            || (read(saved, VECTORS).ok().and_then(|bytes| VectorTable::from_bytes(dimensions, &bytes)), TextIndex::open(saved.clone())),
+            || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
+            || (saved.read(VECTORS).ok().and_then(|bytes| VectorTable::from_bytes(dimensions, &bytes)), TextIndex::open(saved.clone())),
         );
         let (Table { dimensions: saved_dimensions, rows, file_of, is_outline, files, references }, vectors) = table.zip(vectors)?;
         let (text, reader) = text.ok()?;
@@ -79,10 +79,4 @@ impl CorpusBuilder {
         let corpus = builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))
     }
-}
-
-fn read(saved: &Arc<dyn Saved>, name: &str) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    saved.open(name)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }

@@ -80,9 +80,7 @@ impl Saving for &Place {
     }
 
     fn keep(&mut self, name: &str, from: &dyn Saved) -> std::io::Result<()> {
-        let mut bytes = Vec::new();
-        std::io::Read::read_to_end(&mut from.open(name)?, &mut bytes)?;
-        self.put(name, &bytes)
+        self.put(name, &from.read(name)?)
     }
 }
 

@@ -4,10 +4,10 @@
 //! what each file contains. A file that is not the one that was written (by its stamp, else by its hash) makes all of it
 //! void, as does another version of the program.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -67,8 +67,15 @@ impl IndexCache {
 
     fn open_directory(&self, path: PathBuf) -> Option<SavedIndex> {
         let contents: Contents = serde_json::from_slice(&fs::read(path.join(CONTENTS)).ok()?).ok()?;
-        let is_sound = |(name, written): (&String, &Written)| written.is(&path.join(name));
-        (contents.version == self.version && contents.files.par_iter().all(is_sound)).then_some(SavedIndex { path, contents })
+        if contents.version != self.version {
+            return None;
+        }
+        let open = |(name, written): (String, Written)| {
+            let file = File::open(path.join(&name)).ok()?;
+            written.is(&file).then_some((name, file))
+        };
+        let files = contents.files.into_par_iter().map(open).collect::<Option<_>>()?;
+        Some(SavedIndex { path, files })
     }
 }
 
@@ -79,12 +86,18 @@ impl Written {
     }
 
     /// Whether what is there now is what was written.
-    fn is(&self, path: &Path) -> bool {
-        let Ok(metadata) = fs::metadata(path) else { return false };
+    fn is(&self, file: &File) -> bool {
+        let Ok(metadata) = file.metadata() else { return false };
         let same_stamp = (metadata.len(), metadata.ino()) == (self.entry.bytes, self.inode)
             && modified_ns(&metadata).is_ok_and(|modified| modified == self.modified_ns);
-        same_stamp || metadata.len() == self.entry.bytes && fs::read(path).is_ok_and(|bytes| FileEntry::of(&bytes) == self.entry)
+        same_stamp || metadata.len() == self.entry.bytes && read(file).is_ok_and(|bytes| FileEntry::of(&bytes) == self.entry)
     }
+}
+
+fn read(file: &File) -> io::Result<Vec<u8>> {
+    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
 }
 
 fn modified_ns(metadata: &fs::Metadata) -> io::Result<u128> {
@@ -155,36 +168,30 @@ impl Saving for Unfinished {
     }
 
     fn keep(&mut self, name: &str, from: &dyn Saved) -> io::Result<()> {
-        let bytes = match from.path(name) {
-            Some(old) if fs::hard_link(&old, self.path.join(name)).is_ok() => fs::read(old)?,
-            _ => {
-                let mut bytes = Vec::new();
-                io::Read::read_to_end(&mut from.open(name)?, &mut bytes)?;
-                File::create_new(self.path.join(name))?.write_all(&bytes)?;
-                bytes
-            }
-        };
+        let bytes = from.read(name)?;
+        let path = self.path.join(name);
+        if from.path(name).is_none_or(|old| fs::hard_link(old, &path).is_err()) {
+            File::create_new(&path)?.write_all(&bytes)?;
+        }
         self.files.insert(name.into(), FileEntry::of(&bytes));
         Ok(())
     }
 }
 
-/// A cache that was opened.
+/// A cache that was opened. Its files are held open: another process may remove them.
 #[derive(Debug)]
 struct SavedIndex {
     path: PathBuf,
-    contents: Contents,
+    files: HashMap<String, File>,
 }
 
 impl Saved for SavedIndex {
     fn open(&self, name: &str) -> io::Result<File> {
-        if !self.contents.files.contains_key(name) {
-            return Err(io::Error::new(io::ErrorKind::NotFound, format!("{name} was not saved")));
-        }
-        File::open(self.path.join(name))
+        let file = self.files.get(name).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} was not saved")))?;
+        file.try_clone()
     }
 
     fn path(&self, name: &str) -> Option<PathBuf> {
-        self.contents.files.contains_key(name).then(|| self.path.join(name))
+        self.files.contains_key(name).then(|| self.path.join(name))
     }
 }

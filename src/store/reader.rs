@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 use std::fs::File;
-use std::io::Read as _;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -18,7 +17,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
 use super::layout::next_path;
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
-use crate::chunk::{Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors};
+use crate::chunk::{
+    Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
+};
 
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
@@ -177,7 +178,16 @@ impl ChunkFiles {
     #[must_use]
     pub fn new(layout: Layout, embedder: &str, dimensions: usize) -> Self {
         let cache = IndexCache::new(&layout, embedder);
-        Self { layout, embedder: embedder.into(), dimensions, known: HashMap::new(), set: Arc::default(), duplicates: Vec::new(), cache, had_manifest: false }
+        Self {
+            layout,
+            embedder: embedder.into(),
+            dimensions,
+            known: HashMap::new(),
+            set: Arc::default(),
+            duplicates: Vec::new(),
+            cache,
+            had_manifest: false,
+        }
     }
 
     /// Loads the four chunk files, in parallel, re-reading only those that changed since the last load.
@@ -329,8 +339,12 @@ impl ChunkFiles {
             // Without chunks, or written before there were blocks.
             return self.read_file(path, t).ok()?.filter(|raw| raw.entry() == entry);
         }
-        // The manifest is written last: a file that is younger was changed by somebody else.
-        if metadata.len() != entry.bytes || metadata.modified().ok()? >= written? {
+        if metadata.len() != entry.bytes {
+            return None;
+        }
+        // The manifest is written last: a file that is younger may have been changed by somebody else.
+        let is_older = metadata.modified().ok()? < written?;
+        if !is_older && FileEntry::of(&fs::read(path).ok()?) != *entry {
             return None;
         }
         let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
@@ -580,9 +594,7 @@ impl Feed for ChunkFiles {
     }
 
     fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
-        let mut bytes = Vec::new();
-        saved.open(SAVED).ok()?.read_to_end(&mut bytes).ok()?;
-        let SavedFiles { paths, languages, files } = bitcode::decode(&bytes).ok()?;
+        let SavedFiles { paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
         let restore = |file: SavedFile| Some((file.chunk_type, Arc::new(self.restore_file(file, &paths, &languages)?)));
         let known = files.into_par_iter().map(restore).collect::<Option<HashMap<_, _>>>()?;
         let of_type = |t: &ChunkType| known.get(t).into_iter().flat_map(|f| f.content.entries().cloned()).collect::<Vec<_>>();

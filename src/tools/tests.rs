@@ -334,8 +334,15 @@ fn lines_are_read_from_disk_and_numbered() {
 fn a_changed_file_is_told_and_a_moved_chunk_is_read_where_it_is() {
     let p = project();
     let chunks = p.context.manager.current();
-    let chunk =
-        chunks.code().corpus.chunks().by_file("src/deep/cache.rs").find(|e| e.chunk_type == ChunkType::Definitions).unwrap().chunk().unwrap();
+    let chunk = chunks
+        .code()
+        .corpus
+        .chunks()
+        .by_file("src/deep/cache.rs")
+        .find(|e| e.chunk_type == ChunkType::Definitions)
+        .unwrap()
+        .chunk()
+        .unwrap();
     p.write("src/deep/cache.rs", &format!("// new\n// lines\n{CACHE}"));
     let a = p.get("cortex_read", json!({"chunk_id": &*chunk.id}));
     assert_eq!((&a.structured["changed"], &a.structured["start_line"]), (&json!(true), &json!(3)));

@@ -23,3 +23,4 @@ mod server;
 mod serving;
 mod skip;
 mod tools_snapshot;
+mod warm;

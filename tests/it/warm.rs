@@ -1,0 +1,140 @@
+//! What one process made of the chunk files serves the next, and is never believed where it is wrong.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use crate::project::Project;
+
+/// A project of enough files for several blocks, searched once.
+fn warm() -> Project {
+    let p = Project::new();
+    for i in 0..60 {
+        let functions =
+            (0..5).map(|j| format!("/// Fills kettle {i} with {j} cups of water.\nfn kettle_{i}_{j}() -> u32 {{\n    {i} * {j}\n}}\n\n"));
+        p.write(format!("src/part{i}.rs"), functions.collect::<String>());
+    }
+    p.write("docs/tea.md", "# Tea\n\nHow long the tea stands in the kettle.\n");
+    ask(&p);
+    p
+}
+
+const QUESTION: [&str; 2] = ["search", "which kettle has four cups of water"];
+
+/// What a user sees, and that nothing was said of how it came about.
+fn ask(p: &Project) -> Value {
+    let out = p.run(&[QUESTION[0], QUESTION[1], "--json", "--explain"]).expect(0);
+    assert!(!out.stderr.contains("warning") && !out.stderr.contains("error"), "{}", out.stderr);
+    serde_json::from_str(&out.stdout).unwrap()
+}
+
+fn caches(p: &Project) -> Vec<PathBuf> {
+    let all = fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path());
+    all.filter(|path| path.is_dir()).collect()
+}
+
+fn the_cache(p: &Project) -> PathBuf {
+    let all = caches(p);
+    assert_eq!(all.len(), 1, "{all:?}");
+    all.into_iter().next().unwrap()
+}
+
+fn when_made(p: &Project) -> SystemTime {
+    fs::metadata(the_cache(p).join("saved.json")).unwrap().modified().unwrap()
+}
+
+#[test]
+fn the_second_search_takes_what_the_first_made() {
+    let p = warm();
+    let made = when_made(&p);
+    let first = ask(&p);
+    assert_eq!(when_made(&p), made, "nothing was made anew");
+    fs::remove_dir_all(the_cache(&p)).unwrap();
+    assert_eq!(ask(&p), first);
+    assert!(when_made(&p) > made, "what was lost is there again");
+}
+
+#[test]
+fn an_edit_is_applied_to_what_was_kept() {
+    let p = warm();
+    let before = the_cache(&p);
+    p.write("src/part7.rs", "/// Pours four cups of water into the moon kettle.\nfn moon() {}\n");
+    p.remove("src/part8.rs");
+    let found = ask(&p);
+    assert_ne!(the_cache(&p), before, "and kept again");
+    assert!(found.to_string().contains("moon kettle"));
+    let fresh = p.fresh_copy();
+    let (mut a, mut b) = (ask(&p), ask(&fresh));
+    for reply in [&mut a, &mut b] {
+        reply["generation"].take();
+    }
+    assert_eq!(a, b, "as if made from nothing");
+}
+
+#[test]
+fn damaged_and_foreign_caches_are_not_believed() {
+    let p = warm();
+    let want = ask(&p);
+    // The text index gives its files new names, but for their ends.
+    let end = |path: PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap().to_string();
+        if name.len() > 20 { name[name.rfind('.').unwrap()..].to_string() } else { name }
+    };
+    let ends: BTreeSet<String> = fs::read_dir(the_cache(&p)).unwrap().map(|e| end(e.unwrap().path())).collect();
+    assert!(ends.len() > 8, "{ends:?}");
+    for (i, name) in ends.into_iter().enumerate() {
+        for damage in ["flipped", ["cut", "empty", "gone"][i % 3]] {
+            let files = fs::read_dir(the_cache(&p)).unwrap().map(|e| e.unwrap().path());
+            let path = files.into_iter().find(|path| end(path.clone()) == name).unwrap();
+            let mut bytes = fs::read(&path).unwrap();
+            let middle = bytes.len() / 2;
+            match damage {
+                "flipped" => bytes[middle] ^= 0x20,
+                "cut" => bytes.truncate(middle),
+                _ => bytes.clear(),
+            }
+            fs::remove_file(&path).unwrap();
+            if damage != "gone" {
+                fs::write(&path, &bytes).unwrap();
+            }
+            assert_eq!(ask(&p), want, "{name} {damage}");
+        }
+    }
+    // Whole, but of a program to come.
+    let path = the_cache(&p).join("saved.json");
+    let other = fs::read_to_string(&path).unwrap().replace("format ", "format 9");
+    fs::write(&path, other).unwrap();
+    assert_eq!(ask(&p), want);
+}
+
+#[test]
+fn a_copied_project_takes_its_cache_along() {
+    let p = warm();
+    let copy = Project::new();
+    let status = std::process::Command::new("cp").arg("-r").arg(p.root().join(".")).arg(copy.root()).status().unwrap();
+    assert!(status.success());
+    let name = |p: &Project| the_cache(p).file_name().unwrap().to_owned();
+    let mut want = ask(&p);
+    let mut found = ask(&copy);
+    // The copied sources have new time stamps: they are looked at, and are the same.
+    want["generation"].take();
+    found["generation"].take();
+    assert_eq!(found, want);
+    assert_eq!(name(&copy), name(&p), "nothing was made anew");
+}
+
+#[test]
+fn many_searches_after_an_edit_agree() {
+    let p = warm();
+    p.write("src/part9.rs", "/// Pours four cups of water into the sun kettle.\nfn sun() {}\n");
+    let replies: Vec<Value> = std::thread::scope(|s| {
+        let all: Vec<_> = (0..4).map(|_| s.spawn(|| ask(&p))).collect();
+        all.into_iter().map(|t| t.join().unwrap()).collect()
+    });
+    assert!(replies.iter().all(|r| *r == replies[0]) && replies[0].to_string().contains("sun kettle"));
+    assert_eq!(ask(&p), replies[0]);
+    the_cache(&p);
+}
