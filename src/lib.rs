@@ -8,6 +8,7 @@
 //! assert!(chunks.iter().any(|chunk| &*chunk.id == "src/add.rs#add"));
 //! ```
 
+pub mod bench;
 pub mod chunk;
 pub mod cli;
 pub mod config;

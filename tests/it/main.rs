@@ -6,6 +6,7 @@
 
 mod architecture;
 mod bad_input;
+mod bench;
 mod clients;
 mod crash;
 mod eval;

@@ -1,0 +1,15 @@
+//! How long does it take to read all chunks, and to open what was saved of them, vectors included? 1 000, 10 000 and 100 000 generated chunks. Decides how
+//! chunk files and saved indexes lie on disk.
+
+use cortex::bench::{load, open_saved};
+use criterion::{BenchmarkId, Criterion};
+
+use super::{Beds, group, timed};
+
+pub fn bench(criterion: &mut Criterion, beds: &Beds) {
+    let mut group = group(criterion, "load");
+    for (n, bed) in beds.from(0) {
+        timed(&mut group, BenchmarkId::new("chunks", n), bed, |bed| load(bed).expect("a load").1);
+        timed(&mut group, BenchmarkId::new("saved", n), bed, |bed| open_saved(bed).expect("what was saved"));
+    }
+}

@@ -1,0 +1,23 @@
+//! How long from the start of a process to its first answer: one `cortex search` on an index that is up to date, and a server?
+//! 1 000, 10 000 and 100 000 generated chunks. Decides what is kept on disk ready to be used.
+
+use std::cell::LazyCell;
+use std::path::Path;
+
+use cortex::bench::{Questions, load, search_once, start};
+use criterion::{BenchmarkId, Criterion};
+
+use super::{Beds, group, timed};
+
+pub fn bench(criterion: &mut Criterion, beds: &Beds) {
+    let program = Path::new(env!("CARGO_BIN_EXE_cortex"));
+    let mut group = group(criterion, "startup");
+    for (n, bed) in beds.from(0) {
+        let asked = LazyCell::new(|| {
+            let questions = Questions::new(&load(bed).expect("a load").0, 1);
+            (LazyCell::force(bed), questions.iter().next().expect("a question").to_string())
+        });
+        timed(&mut group, BenchmarkId::new("search", n), &asked, |(bed, question)| search_once(bed, program, question).expect("an answer"));
+        timed(&mut group, BenchmarkId::new("server", n), &asked, |(bed, question)| start(bed, program, question).expect("an answer").1);
+    }
+}

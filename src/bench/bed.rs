@@ -1,0 +1,325 @@
+//! The project that is measured.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::generate::source_tree;
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
+use crate::embed::{EmbedError, Embedder, Passage, StaticModel, passage};
+use crate::index::{Indexer, Mode};
+use crate::live::ChunkManager;
+use crate::source::{self, Scope, WalkOptions};
+use crate::store::{ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, VectorCache, VectorWriter, WriteLock, parse_chunk_file};
+
+/// Generated corpora are the same everywhere.
+const SEED: u64 = 1;
+
+/// Where what is measured comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Origin {
+    /// Made from a seed.
+    Generated,
+    /// The files of a project.
+    Project,
+    /// Chunk files, without the tree that they were made from.
+    Chunks,
+}
+
+/// An indexed project in a temporary directory, which goes when this is dropped. Vectors are the bundled model's, or those
+/// that given chunks have inline.
+pub struct Bed {
+    pub(super) indexer: Indexer,
+    pub(super) origin: Origin,
+}
+
+impl Bed {
+    /// Generated files of which about `n_chunks` chunks are made.
+    ///
+    /// # Errors
+    /// When the temporary directory cannot be written.
+    pub fn generated(n_chunks: usize) -> Result<Self> {
+        let bed = Self::empty(Origin::Generated, StaticModel::bundled())?;
+        for file in source_tree(SEED, n_chunks) {
+            bed.write(&file.path, file.text.as_bytes())?;
+        }
+        bed.index()?;
+        Ok(bed)
+    }
+
+    /// The files of the project at `root` that would be indexed, copied.
+    ///
+    /// # Errors
+    /// When a file cannot be copied.
+    pub fn copy_of(root: &Path, walk: &WalkOptions) -> Result<Self> {
+        let bed = Self::empty(Origin::Project, StaticModel::bundled())?;
+        for file in source::walk(root, walk, &Scope::All).files {
+            let from = root.join(&file.path);
+            let content = fs::read(&from).with_context(|| format!("{} cannot be read", from.display()))?;
+            bed.write(&file.path, &content)?;
+        }
+        bed.index()?;
+        anyhow::ensure!(!bed.load()?.is_empty(), "{} has nothing to measure with: give --chunks N for a generated project", root.display());
+        Ok(bed)
+    }
+
+    /// The chunk files of a directory, in Cortex's own layout; inline vectors go to the vector cache.
+    ///
+    /// # Errors
+    /// When they cannot be read, or hold no chunks.
+    pub fn of_chunks(dir: &Path) -> Result<Self> {
+        let given = read_given(dir)?;
+        let Some(first) = given.iter().find_map(|(_, chunks)| chunks.first()) else {
+            bail!("{} holds no chunks: give a directory with code-definitions.json and the like", dir.display());
+        };
+        let embedder: Arc<dyn Embedder> = match &first.embedding {
+            Some(v) => Arc::new(GivenVectors { dimensions: v.len() }),
+            None => StaticModel::bundled(),
+        };
+        let bed = Self::empty(Origin::Chunks, embedder)?;
+        bed.write_chunks(&given)?;
+        Ok(bed)
+    }
+
+    fn empty(origin: Origin, embedder: Arc<dyn Embedder>) -> Result<Self> {
+        static COUNT: AtomicUsize = AtomicUsize::new(0);
+        let number = COUNT.fetch_add(1, Ordering::Relaxed);
+        let layout = Layout::at(&std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id())));
+        let walk = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
+        let bed = Self { indexer: Indexer { layout, walk, embedder, lock_wait: Duration::ZERO, cancel: Arc::default() }, origin };
+        bed.layout().create()?;
+        Ok(bed)
+    }
+
+    fn write(&self, path: &str, content: &[u8]) -> Result<()> {
+        let path = self.root().join(path);
+        fs::create_dir_all(path.parent().unwrap_or(&path)).and_then(|()| fs::write(&path, content))?;
+        Ok(())
+    }
+
+    pub(super) fn index(&self) -> Result<()> {
+        self.indexer.run(Mode::Incremental, &Scope::All, &|_| {})?;
+        Ok(())
+    }
+
+    pub(super) fn layout(&self) -> &Layout {
+        &self.indexer.layout
+    }
+
+    pub(super) fn root(&self) -> &Path {
+        self.layout().root()
+    }
+
+    pub(super) fn embedder(&self) -> &dyn Embedder {
+        &*self.indexer.embedder
+    }
+
+    /// There are files that the chunks were made from.
+    pub(super) fn has_tree(&self) -> bool {
+        self.origin != Origin::Chunks
+    }
+
+    /// A process of this program makes the same vectors.
+    pub(super) fn can_be_served(&self) -> bool {
+        self.embedder().id() == StaticModel::bundled().id()
+    }
+
+    /// The chunk files as a reader finds them that has read nothing yet.
+    pub(super) fn feed(&self) -> ChunkFiles {
+        ChunkFiles::new(self.layout().clone(), self.embedder().id(), self.embedder().dimensions())
+    }
+
+    /// All chunks, read anew.
+    pub(super) fn load(&self) -> Result<Arc<ChunkSet>> {
+        Ok(self.feed().load(&Cancel::new(false))?.set)
+    }
+
+    /// A manager that has loaded nothing yet.
+    pub(super) fn manager(&self) -> Result<ChunkManager> {
+        Ok(ChunkManager::new(vec![Box::new(self.feed())], self.indexer.embedder.clone())?)
+    }
+
+    /// Saves what a process makes of the chunks, for the next one.
+    pub(super) fn save(&self) -> Result<()> {
+        let manager = self.manager()?;
+        manager.reload(&Cancel::new(false))?;
+        manager.save(0.0);
+        Ok(())
+    }
+
+    /// Removes what was saved.
+    pub(super) fn forget(&self) -> Result<()> {
+        for entry in fs::read_dir(self.layout().cache_dir())? {
+            let path = entry?.path();
+            if path.is_dir() {
+                fs::remove_dir_all(path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Paths of the source files that definitions were found in.
+    pub(super) fn source_files(&self) -> Result<Vec<String>> {
+        let set = self.load()?;
+        let definitions = set.all().iter().filter(|c| c.chunk_type == ChunkType::Definitions);
+        let paths: BTreeSet<&str> = definitions.filter_map(|e| e.file_path.as_deref()).collect();
+        Ok(paths.into_iter().map(String::from).collect())
+    }
+
+    fn n_chunks(&self) -> Result<usize> {
+        let mut n = 0;
+        for t in ChunkType::ALL {
+            n += ChunkLines::open(self.layout(), t)?.next_lines(usize::MAX)?.1;
+        }
+        Ok(n)
+    }
+
+    fn write_chunks(&self, given: &Given) -> Result<()> {
+        let (layout, id, dimensions) = (self.layout(), self.embedder().id(), self.embedder().dimensions());
+        let lock = WriteLock::acquire(layout, Duration::ZERO)?;
+        let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions))?;
+        let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
+        for (t, chunks) in given {
+            let passages: Vec<Passage> = chunks.iter().map(|c| passage(c)).collect();
+            let made = self.embedder().embed_passages(&passages)?;
+            for ((chunk, passage), made) in chunks.iter().zip(&passages).zip(made) {
+                vectors.put(passage.key(), &Quantized::new(chunk.embedding.as_deref().unwrap_or(&made)))?;
+                writer.put(*t, &Chunk { embedding: None, ..(**chunk).clone() }.to_json())?;
+            }
+        }
+        vectors.finish()?;
+        writer.publish(None, 0)?;
+        Ok(())
+    }
+}
+
+impl Drop for Bed {
+    fn drop(&mut self) {
+        // Nothing can be done about a temporary directory that stays.
+        let _ = fs::remove_dir_all(self.root());
+    }
+}
+
+/// Writes the next generation: `n` chunks, spread over all, have another text; their vectors stay as they are.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn change(bed: &Bed, n: usize) -> Result<()> {
+    let (layout, id, dimensions) = (bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
+    let total = bed.n_chunks()?;
+    let lock = WriteLock::acquire(layout, Duration::ZERO)?;
+    let manifest = Manifest::read(&layout.manifest())?;
+    let generation = manifest.as_ref().map_or(0, |m| m.generation).to_string();
+    let cache = VectorCache::read(layout, id, dimensions);
+    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions))?;
+    let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
+    let mut i = 0;
+    for t in ChunkType::ALL {
+        let mut lines = ChunkLines::open(layout, t)?;
+        while let Some(line) = lines.next_line()? {
+            let is_changed = i * n / total != (i + 1) * n / total;
+            i += 1;
+            if !is_changed {
+                writer.put(t, line)?;
+                continue;
+            }
+            let mut chunk = Chunk::from_json(line, t).map_err(|(_, e)| e)?;
+            let vector = cache.get(passage(&chunk).key());
+            chunk.text.extend(["\nrevision ", &generation]);
+            chunk.updated_at += chrono::TimeDelta::seconds(1);
+            if let Some(vector) = vector {
+                vectors.put(passage(&chunk).key(), &vector)?;
+            }
+            writer.put(t, &chunk.to_json())?;
+        }
+    }
+    vectors.finish()?;
+    writer.publish(manifest.as_ref(), 1)?;
+    Ok(())
+}
+
+type Given = Vec<(ChunkType, Vec<Arc<Chunk>>)>;
+
+/// Reads and parses chunk files as they are.
+pub(super) fn read_given(dir: &Path) -> Result<Given> {
+    let read = |t: ChunkType| {
+        let path: PathBuf = dir.join(Layout::chunk_file_name(t));
+        match fs::read(&path) {
+            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None)?.entries.iter().filter_map(|e| e.chunk()).collect())),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((t, Vec::new())),
+            Err(e) => Err(anyhow::Error::new(e).context(path.display().to_string())),
+        }
+    };
+    ChunkType::ALL.into_par_iter().map(read).collect()
+}
+
+/// Stands for the embedder of the given vectors: it can make none itself.
+struct GivenVectors {
+    dimensions: usize,
+}
+
+impl Embedder for GivenVectors {
+    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's other embedders own their id")]
+    fn id(&self) -> &str {
+        "given"
+    }
+
+    fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Ok(vec![vec![0.0; self.dimensions]; passages.len()])
+    }
+
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+        Ok(vec![1.0 / (self.dimensions as f32).sqrt(); self.dimensions])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chunk::ChunkDelta;
+
+    #[test]
+    fn as_many_chunks_change_as_asked_and_all_keep_vectors() {
+        let bed = Bed::generated(150).unwrap();
+        let mut before = bed.load().unwrap();
+        assert_eq!(bed.n_chunks().unwrap(), before.len());
+        for n in [1, 7, 40] {
+            change(&bed, n).unwrap();
+            let after = bed.load().unwrap();
+            let delta = ChunkDelta::between(&before, &after);
+            assert_eq!((delta.updated.len(), delta.len()), (n, n));
+            let cache = VectorCache::read(bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
+            assert!(
+                after.all().iter().all(|e| cache.contains(passage(&e.chunk().unwrap()).key())),
+                "no vector is made during a measurement"
+            );
+            before = after;
+        }
+        let dir = bed.root().to_path_buf();
+        drop(bed);
+        assert!(!dir.exists());
+    }
+
+    #[test]
+    fn a_copy_has_what_the_project_has() {
+        let project = Bed::generated(60).unwrap();
+        let copy = Bed::copy_of(project.root(), &project.indexer.walk).unwrap();
+        let ids = |bed: &Bed| bed.load().unwrap().all().iter().map(|c| c.id.clone()).collect::<Vec<_>>();
+        assert_eq!(ids(&project), ids(&copy));
+        let chunks = Bed::of_chunks(&project.layout().chunks_dir()).unwrap();
+        assert_eq!(ids(&project), ids(&chunks));
+        assert!(!chunks.has_tree() && chunks.can_be_served());
+    }
+}

@@ -1,0 +1,77 @@
+//! What is done after files changed.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+
+use super::bed::Bed;
+use super::load::build;
+use crate::chunk::Cancel;
+use crate::index::Mode;
+use crate::live::ChunkManager;
+use crate::search::Filter;
+use crate::source::Scope;
+
+/// Indexes the whole tree with nothing there, vectors included.
+///
+/// # Errors
+/// When the index cannot be written.
+pub fn index_from_scratch(bed: &Bed) -> Result<Duration> {
+    bed.layout().clean()?;
+    let start = Instant::now();
+    bed.index()?;
+    Ok(start.elapsed())
+}
+
+/// A server whose files change one at a time.
+pub struct OneFile<'a> {
+    bed: &'a Bed,
+    manager: ChunkManager,
+    paths: Vec<String>,
+    n_changes: usize,
+}
+
+impl<'a> OneFile<'a> {
+    /// Loads the index.
+    ///
+    /// # Errors
+    /// When it cannot be loaded, or no file has definitions.
+    pub fn new(bed: &'a Bed) -> Result<Self> {
+        let (manager, _) = build(bed, false)?;
+        let paths = bed.source_files()?;
+        ensure!(!paths.is_empty(), "there is no source file to change");
+        Ok(Self { bed, manager, paths, n_changes: 0 })
+    }
+
+    /// Changes the next file. The time from the moment that this is noticed (what a watcher and its debouncing add is left
+    /// out) until it is found: look at the file, parse it, write and sync the chunk files, reload, search.
+    ///
+    /// # Errors
+    /// When a step fails, or the change is not found.
+    pub fn change(&mut self) -> Result<Duration> {
+        // Neighbours in time are strangers in the tree.
+        let path = &self.paths[self.n_changes * 7919 % self.paths.len()];
+        self.n_changes += 1;
+        // A word that stands nowhere else; letters only, so that it is not taken apart.
+        let letters: String = self.n_changes.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
+        let marker = format!("zqx{letters}");
+        let file = self.bed.root().join(path);
+        let text = fs::read_to_string(&file).with_context(|| format!("{path} cannot be read"))?;
+        fs::write(&file, format!("{text}\n{marker}\n"))?;
+        let scope = Scope::Paths(BTreeSet::from([path.clone()]));
+        let indexer = &self.bed.indexer;
+        let start = Instant::now();
+        let is_stale = indexer.look(&scope).is_stale;
+        indexer.run(Mode::Incremental, &scope, &|_| {})?;
+        self.manager.reload(&Cancel::new(false))?;
+        let snapshot = self.manager.current();
+        let corpus = &snapshot.code().corpus;
+        let found = corpus.search(&corpus.query(&marker)?, &[], &Filter::default(), 1)?;
+        let time = start.elapsed();
+        let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);
+        ensure!(is_stale && is_found, "{marker} was written to {path} and is not found there");
+        Ok(time)
+    }
+}

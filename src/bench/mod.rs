@@ -1,0 +1,25 @@
+//! How fast is it, and how much memory does it take? The same questions on any corpus.
+//!
+//! A [`Bed`] is a project in a directory of its own: generated from a seed, copied from the user's, or made from given
+//! chunk files. Each question is a function that prepares, measures once and says how long that took; [`run`] asks them all
+//! for `cortex bench`, and `benches/` asks each with criterion.
+
+mod bed;
+mod generate;
+mod index;
+mod load;
+mod process;
+mod query;
+mod recall;
+mod reload;
+mod report;
+
+pub use bed::{Bed, Origin, change};
+pub use generate::{SourceText, source_tree};
+pub use index::{OneFile, index_from_scratch};
+pub use load::{build, diff, load, load_given, open_saved};
+pub use process::{Server, search_once, start};
+pub use query::{Kind, Questions};
+pub use recall::recall_10;
+pub use reload::{STEPS, Steps, reload};
+pub use report::{Machine, Memory, Report, Row, Shape, run};

@@ -1,0 +1,87 @@
+//! Asking.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+use crate::chunk::ChunkSet;
+use crate::live::ChunkManager;
+use crate::search::Filter;
+
+/// Results asked for.
+const LIMIT: usize = 10;
+/// Words of a question.
+const WORDS: usize = 5;
+
+/// What a query is answered by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Text,
+    Vector,
+    Hybrid,
+}
+
+impl Kind {
+    pub const ALL: [Self; 3] = [Self::Text, Self::Vector, Self::Hybrid];
+
+    /// For people and files.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Vector => "vector",
+            Self::Hybrid => "hybrid",
+        }
+    }
+}
+
+/// Questions that something answers: some words of chunks spread over the set, from their middles.
+pub struct Questions(Vec<String>);
+
+impl Questions {
+    #[must_use]
+    pub fn new(set: &ChunkSet, n: usize) -> Self {
+        let chunks = set.all();
+        let question = |i: usize| {
+            let text = chunks[i * chunks.len() / n].chunk().map(|c| c.text.clone()).unwrap_or_default();
+            let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2);
+            let words: Vec<&str> = words.collect();
+            let from = words.len().saturating_sub(WORDS) / 2;
+            words[from..].iter().take(WORDS).copied().collect::<Vec<_>>().join(" ")
+        };
+        Self((0..n).map(question).filter(|q| !q.is_empty()).collect())
+    }
+
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Asks one: from its text to its results.
+    ///
+    /// # Errors
+    /// When the index cannot be read, or the embedder fails.
+    pub fn ask(manager: &ChunkManager, question: &str, kind: Kind) -> Result<Duration> {
+        let start = Instant::now();
+        let snapshot = manager.current();
+        let corpus = &snapshot.code().corpus;
+        let query = corpus.query(question)?;
+        let vector = if kind == Kind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
+        let results = match kind {
+            Kind::Text | Kind::Hybrid => corpus.search(&query, &vector, &Filter::default(), LIMIT)?,
+            Kind::Vector => corpus.search_by_meaning(&vector, &Filter::default(), LIMIT)?,
+        };
+        let time = start.elapsed();
+        drop(results);
+        Ok(time)
+    }
+}

@@ -1,0 +1,257 @@
+//! All questions, and their answers as numbers.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+
+use super::bed::{Bed, Origin, change};
+use super::index::{OneFile, index_from_scratch};
+use super::load::{build, diff, load, load_given, open_saved};
+use super::process::{kilobytes, search_once, start};
+use super::query::{Kind, Questions};
+use super::recall::recall_10;
+use super::reload::{STEPS, Steps, reload};
+use crate::chunk::{Cancel, ChunkSet};
+
+/// How often at most, what takes long.
+const FEW: usize = 3;
+/// Questions of each kind.
+const QUESTIONS: usize = 300;
+/// How many chunks change before a reload.
+const CHANGES: [usize; 3] = [1, 100, 1000];
+
+/// Everything that was measured.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    pub machine: Machine,
+    pub corpus: Shape,
+    pub times: Vec<Row>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Memory>,
+    /// Of the quantised vectors: share of the ten nearest by `f32` vectors that they find.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recall_10: Option<f64>,
+}
+
+/// What it was measured on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Machine {
+    pub os: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<String>,
+    pub cores: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+}
+
+/// What it was measured with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Shape {
+    pub origin: Origin,
+    pub n_chunks: usize,
+    pub n_files: usize,
+    /// Of all chunks.
+    pub text_bytes: usize,
+    pub dimensions: usize,
+}
+
+/// The times of one question, in milliseconds, by nearest rank: of few, p99 is the longest.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Row {
+    pub name: String,
+    /// How often it was measured.
+    pub n: usize,
+    pub p50: f64,
+    pub p95: f64,
+    pub p99: f64,
+}
+
+/// Memory of a server, as the system counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Held while it serves.
+    pub server_resident_bytes: u64,
+    /// The most that it ever held.
+    pub server_peak_bytes: u64,
+}
+
+impl Machine {
+    /// This one.
+    #[must_use]
+    pub fn this() -> Self {
+        let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+        let cpu = read("/proc/cpuinfo").lines().find_map(|l| Some(l.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
+        Self {
+            os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+            cpu,
+            cores: thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes: kilobytes(&read("/proc/meminfo"), "MemTotal:"),
+        }
+    }
+}
+
+impl Shape {
+    fn new(bed: &Bed, set: &ChunkSet) -> Self {
+        Self {
+            origin: bed.origin,
+            n_chunks: set.len(),
+            n_files: set.files().count(),
+            text_bytes: set.all().iter().filter_map(|e| e.chunk()).map(|c| c.text.len()).sum(),
+            dimensions: bed.embedder().dimensions(),
+        }
+    }
+}
+
+impl Row {
+    fn new(name: String, times: &[Duration]) -> Self {
+        let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1000.0).collect();
+        ms.sort_by(f64::total_cmp);
+        let at = |percent: usize| ms.get((ms.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default();
+        Self { name, n: ms.len(), p50: at(50), p95: at(95), p99: at(99) }
+    }
+}
+
+/// The rows so far, and whoever is told what is being measured.
+struct Rows<'a> {
+    rows: Vec<Row>,
+    told: &'a dyn Fn(&str),
+}
+
+impl Rows<'_> {
+    fn add(&mut self, name: impl Into<String>, times: &[Duration]) {
+        self.rows.push(Row::new(name.into(), times));
+    }
+
+    fn measure(&mut self, name: impl Into<String>, n: usize, mut once: impl FnMut(usize) -> Result<Duration>) -> Result<()> {
+        let name = name.into();
+        (self.told)(&name);
+        let times: Vec<Duration> = (0..n).map(&mut once).collect::<Result<_>>().with_context(|| format!("{name} was not measured"))?;
+        self.add(name, &times);
+        Ok(())
+    }
+}
+
+/// Asks everything `runs` times, or less often where it takes long. `program`: this program, to be started; `given`: chunk
+/// files to be loaded as they are; `told` is called with the name of what is measured next.
+///
+/// # Errors
+/// When something cannot be measured.
+pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &dyn Fn(&str)) -> Result<Report> {
+    let (runs, few) = (runs.max(1), runs.clamp(1, FEW));
+    let mut rows = Rows { rows: Vec::new(), told };
+    // In this order: what changes chunks comes last, since a command would index the files anew.
+    if bed.has_tree() {
+        rows.measure("index_full", few, |_| index_from_scratch(bed))?;
+        let mut one = OneFile::new(bed)?;
+        rows.measure("index_one", runs, |_| one.change())?;
+    }
+    let old = bed.load()?;
+    let corpus = Shape::new(bed, &old);
+    let questions = Questions::new(&old, QUESTIONS.min(old.len()));
+    let memory = if bed.can_be_served() { processes(&mut rows, bed, program, &questions, runs)? } else { None };
+    if let Some(dir) = given {
+        rows.measure("load_given", runs, |_| load_given(dir))?;
+    }
+    loading(&mut rows, bed, &old, runs)?;
+    asking(&mut rows, bed, &questions, few)?;
+    told("recall_10");
+    let recall_10 = recall_10(bed, &old, &questions)?;
+    drop(old);
+    reloading(&mut rows, bed, corpus.n_chunks, runs)?;
+    Ok(Report { machine: Machine::this(), corpus, times: rows.rows, memory, recall_10 })
+}
+
+fn processes(rows: &mut Rows, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<Memory>> {
+    let some: Vec<&str> = questions.iter().collect();
+    rows.measure("search_once", runs, |i| search_once(bed, program, some[i % some.len()]))?;
+    let mut last = None;
+    rows.measure("server_start", runs.min(FEW), |i| {
+        let (server, time) = start(bed, program, some[i % some.len()])?;
+        last = Some(server);
+        Ok(time)
+    })?;
+    last.map_or(Ok(None), |mut server| server.memory(questions))
+}
+
+fn loading(rows: &mut Rows, bed: &Bed, old: &ChunkSet, runs: usize) -> Result<()> {
+    (rows.told)("load");
+    let (mut loads, mut opens, mut diffs, mut totals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..runs {
+        let (new, loaded) = load(bed)?;
+        let (opened, compared) = (open_saved(bed)?, diff(old, &new, 0)?);
+        loads.push(loaded);
+        opens.push(opened);
+        diffs.push(compared);
+        totals.push(loaded + opened + compared);
+    }
+    for (name, times) in [("load", loads), ("open_saved", opens), ("diff_equal", diffs), ("load_open_diff", totals)] {
+        rows.add(name, &times);
+    }
+    Ok(())
+}
+
+fn asking(rows: &mut Rows, bed: &Bed, questions: &Questions, few: usize) -> Result<()> {
+    let (mut manager, mut first) = (bed.manager()?, Vec::new());
+    let some = questions.iter().next().context("there is nothing to ask")?;
+    rows.measure("build", few, |_| {
+        let (built, time) = build(bed, false)?;
+        first.push(Questions::ask(&built, some, Kind::Hybrid)?);
+        manager = built;
+        Ok(time)
+    })?;
+    rows.measure("build_saved", few, |_| Ok(build(bed, true)?.1))?;
+    rows.add("query_first", &first);
+    for kind in Kind::ALL {
+        let mut all = questions.iter();
+        rows.measure(format!("query_{}", kind.name()), questions.len(), |_| {
+            Questions::ask(&manager, all.next().context("no question is left")?, kind)
+        })?;
+    }
+    Ok(())
+}
+
+fn reloading(rows: &mut Rows, bed: &Bed, n_chunks: usize, runs: usize) -> Result<()> {
+    let before = bed.load()?;
+    let n = n_chunks.div_ceil(100);
+    change(bed, n)?;
+    let after = bed.load()?;
+    rows.measure("diff_changed", runs, |_| diff(&before, &after, n))?;
+    drop((before, after));
+    let (manager, _) = build(bed, false)?;
+    let mut steps = Steps::new(bed)?;
+    for n in CHANGES.into_iter().filter(|n| *n <= n_chunks) {
+        rows.measure(format!("reload_{n}"), runs, |_| reload(bed, &manager, n))?;
+        // So that the first of them finds no more changes than the others.
+        steps.catch_up()?;
+        let times = (0..runs).map(|_| steps.reload(n)).collect::<Result<Vec<_>>>()?;
+        for (i, step) in STEPS.iter().enumerate() {
+            rows.add(format!("reload_{n}_{step}"), &times.iter().map(|t| t[i]).collect::<Vec<_>>());
+        }
+        manager.reload(&Cancel::new(false))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn percentiles_are_times_that_were_measured() {
+        let times: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
+        let row = Row::new("x".into(), &times);
+        assert_eq!((row.n, row.p50, row.p95, row.p99), (200, 100.0, 190.0, 198.0));
+        let row = Row::new("x".into(), &times[..3]);
+        assert_eq!((row.p50, row.p95, row.p99), (2.0, 3.0, 3.0), "of few, the longest");
+    }
+
+    #[test]
+    fn proc_counts_in_kilobytes() {
+        assert_eq!(kilobytes("VmPeak:\t   9 kB\nVmRSS:\t  1234 kB\n", "VmRSS:"), Some(1234 * 1024));
+        assert_eq!(kilobytes("", "VmRSS:"), None);
+    }
+}
