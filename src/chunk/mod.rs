@@ -18,6 +18,6 @@ pub use entry::{Entry, Lines};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
 pub use metadata::{Metadata, Name};
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
-pub use saved::{Cache, Saved, Saving};
+pub use saved::{Cache, Saved, SavedFile, Saving};
 pub use set::{ChunkSet, Duplicate};
 pub use vector::Quantized;

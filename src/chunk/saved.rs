@@ -1,19 +1,17 @@
 //! The seam between whoever has something to keep across processes and whoever has a place for it.
 
 use std::fmt::Debug;
-use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Files that were saved together; none of them ever changes.
 pub trait Saved: Debug + Send + Sync {
-    /// One of them, to be read at positions of one's own.
+    /// One of them.
     ///
     /// # Errors
-    /// When there is none of that name, or it cannot be opened.
-    fn open(&self, name: &str) -> io::Result<File>;
+    /// When there is none of that name.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn SavedFile>>;
 
     /// All of one of them.
     ///
@@ -21,13 +19,19 @@ pub trait Saved: Debug + Send + Sync {
     /// As [`Saved::open`], or when it cannot be read.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = self.open(name)?;
-        let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
-        file.read_exact_at(&mut bytes, 0)?;
-        Ok(bytes)
+        file.read(0..file.n_bytes())
     }
+}
 
-    /// Where it is, for who wants a second name for it; `None` where files have no names.
-    fn path(&self, name: &str) -> Option<PathBuf>;
+/// A file that is read in parts.
+pub trait SavedFile: Debug + Send + Sync {
+    fn n_bytes(&self) -> u64;
+
+    /// These bytes of it.
+    ///
+    /// # Errors
+    /// When it cannot be read, or ends before them.
+    fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 }
 
 /// A place for files that are saved together.
@@ -38,7 +42,7 @@ pub trait Saving {
     /// When it cannot be written.
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()>;
 
-    /// Saves the file of that name in `from` as it is, without a copy where that can be done.
+    /// Saves the file of that name in `from` as it is, without a copy where that can be done. (Files of one name are one file.)
     ///
     /// # Errors
     /// When it is not there, or cannot be written.

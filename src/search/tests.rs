@@ -6,7 +6,7 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized, Saved, Saving};
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized, Saved, SavedFile, Saving};
 
 /// A vector made of the words, so that the vector side of ranking takes part.
 struct ByHash;
@@ -60,23 +60,34 @@ fn fresh(chunks: &[Chunk]) -> Corpus {
     CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &mut ByHash).unwrap()
 }
 
-/// A directory to save in and to open.
-#[derive(Debug, Clone)]
-struct Place(Arc<tempfile::TempDir>);
+/// Saves in memory.
+#[derive(Debug, Default)]
+struct Place(std::sync::Mutex<std::collections::HashMap<String, Bytes>>);
 
 impl Saved for Place {
-    fn open(&self, name: &str) -> std::io::Result<std::fs::File> {
-        std::fs::File::open(self.0.path().join(name))
+    fn open(&self, name: &str) -> std::io::Result<Arc<dyn SavedFile>> {
+        let files = self.0.lock().unwrap();
+        files.get(name).map(|f| Arc::new(f.clone()) as Arc<dyn SavedFile>).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Bytes(Vec<u8>);
+
+impl SavedFile for Bytes {
+    fn n_bytes(&self) -> u64 {
+        self.0.len() as u64
     }
 
-    fn path(&self, _: &str) -> Option<std::path::PathBuf> {
-        None
+    fn read(&self, range: std::ops::Range<u64>) -> std::io::Result<Vec<u8>> {
+        Ok(self.0[range.start as usize..range.end as usize].to_vec())
     }
 }
 
 impl Saving for &Place {
     fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
-        std::fs::write(self.0.path().join(name), content)
+        self.0.lock().unwrap().insert(name.into(), Bytes(content.to_vec()));
+        Ok(())
     }
 
     fn keep(&mut self, name: &str, from: &dyn Saved) -> std::io::Result<()> {
@@ -163,7 +174,7 @@ proptest! {
                 Op::Delete(n) => chunks.retain(|c| *c.id != format!("c{n}")),
                 Op::Reverse => chunks.reverse(),
                 Op::Restart => {
-                    let place = Place(tempfile::tempdir().unwrap().into());
+                    let place = Place::default();
                     builder.save(&corpus, &mut &place).unwrap();
                     let saved: Arc<dyn Saved> = Arc::new(place);
                     (builder, corpus) = CorpusBuilder::open(&saved, &served, DIMENSIONS).unwrap();

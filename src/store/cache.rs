@@ -7,6 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::ops::Range;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{FileEntry, Layout};
-use crate::chunk::{Cache, Saved, Saving};
+use crate::chunk::{Cache, Saved, SavedFile, Saving};
 
 /// Raised when what is saved, or what is made of the same chunks, changes.
 const FORMAT: u32 = 1;
@@ -72,10 +73,11 @@ impl IndexCache {
         }
         let open = |(name, written): (String, Written)| {
             let file = File::open(path.join(&name)).ok()?;
-            written.is(&file).then_some((name, file))
+            let n_bytes = written.entry.bytes;
+            written.is(&file).then(|| (name, Arc::new(OpenFile { file, n_bytes })))
         };
         let files = contents.files.into_par_iter().map(open).collect::<Option<_>>()?;
-        Some(SavedIndex { path, files })
+        Some(SavedIndex(files))
     }
 }
 
@@ -90,13 +92,15 @@ impl Written {
         let Ok(metadata) = file.metadata() else { return false };
         let same_stamp = (metadata.len(), metadata.ino()) == (self.entry.bytes, self.inode)
             && modified_ns(&metadata).is_ok_and(|modified| modified == self.modified_ns);
-        same_stamp || metadata.len() == self.entry.bytes && read(file).is_ok_and(|bytes| FileEntry::of(&bytes) == self.entry)
+        same_stamp
+            || metadata.len() == self.entry.bytes && read(file, 0..self.entry.bytes).is_ok_and(|bytes| FileEntry::of(&bytes) == self.entry)
     }
 }
 
-fn read(file: &File) -> io::Result<Vec<u8>> {
-    let mut bytes = vec![0; usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?];
-    file.read_exact_at(&mut bytes, 0)?;
+fn read(file: &File, range: Range<u64>) -> io::Result<Vec<u8>> {
+    let n_bytes = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
+    let mut bytes = vec![0; n_bytes];
+    file.read_exact_at(&mut bytes, range.start)?;
     Ok(bytes)
 }
 
@@ -118,7 +122,7 @@ impl Cache for IndexCache {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = self.directory.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
         fs::create_dir_all(&path)?;
-        let mut saving = Unfinished { path, files: BTreeMap::new() };
+        let mut saving = Unfinished { cache: self, path, files: BTreeMap::new() };
         write(&mut saving)?;
         let contents = serde_json::to_vec(&Contents { version: self.version.clone(), files: saving.finish()? })?;
         fs::write(saving.path.join(CONTENTS), &contents)?;
@@ -135,12 +139,13 @@ impl Cache for IndexCache {
 }
 
 /// A directory that is being written; removed when it is not finished.
-struct Unfinished {
+struct Unfinished<'a> {
+    cache: &'a IndexCache,
     path: PathBuf,
     files: BTreeMap<String, FileEntry>,
 }
 
-impl Unfinished {
+impl Unfinished<'_> {
     /// Everything is on the disk; returns what there is.
     fn finish(&self) -> io::Result<BTreeMap<String, Written>> {
         // Beside one another: the disk takes as long for ten files as for one.
@@ -153,14 +158,14 @@ impl Unfinished {
     }
 }
 
-impl Drop for Unfinished {
+impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         // Gone when it was renamed.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-impl Saving for Unfinished {
+impl Saving for Unfinished<'_> {
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         File::create_new(self.path.join(name))?.write_all(content)?;
         self.files.insert(name.into(), FileEntry::of(content));
@@ -170,7 +175,7 @@ impl Saving for Unfinished {
     fn keep(&mut self, name: &str, from: &dyn Saved) -> io::Result<()> {
         let bytes = from.read(name)?;
         let path = self.path.join(name);
-        if from.path(name).is_none_or(|old| fs::hard_link(old, &path).is_err()) {
+        if !self.cache.all(PREFIX).iter().any(|old| fs::hard_link(old.join(name), &path).is_ok()) {
             File::create_new(&path)?.write_all(&bytes)?;
         }
         self.files.insert(name.into(), FileEntry::of(&bytes));
@@ -180,18 +185,29 @@ impl Saving for Unfinished {
 
 /// A cache that was opened. Its files are held open: another process may remove them.
 #[derive(Debug)]
-struct SavedIndex {
-    path: PathBuf,
-    files: HashMap<String, File>,
-}
+struct SavedIndex(HashMap<String, Arc<OpenFile>>);
 
 impl Saved for SavedIndex {
-    fn open(&self, name: &str) -> io::Result<File> {
-        let file = self.files.get(name).ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, format!("{name} was not saved")))?;
-        file.try_clone()
+    fn open(&self, name: &str) -> io::Result<Arc<dyn SavedFile>> {
+        match self.0.get(name) {
+            Some(file) => Ok(file.clone()),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, format!("{name} was not saved"))),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    file: File,
+    n_bytes: u64,
+}
+
+impl SavedFile for OpenFile {
+    fn n_bytes(&self) -> u64 {
+        self.n_bytes
     }
 
-    fn path(&self, name: &str) -> Option<PathBuf> {
-        self.files.contains_key(name).then(|| self.path.join(name))
+    fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>> {
+        read(&self.file, range)
     }
 }

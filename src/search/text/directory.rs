@@ -1,9 +1,7 @@
 //! The files of an inverted index: those that were saved are read where they are, in parts; new ones are in memory.
 
-use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +9,7 @@ use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
 use tantivy::directory::{Directory, FileHandle, OwnedBytes, RamDirectory, WatchCallback, WatchHandle, WritePtr};
 
-use crate::chunk::Saved;
+use crate::chunk::{Saved, SavedFile};
 
 /// Writes go to memory, and hide what was saved under that name.
 #[derive(Debug, Clone, Default)]
@@ -35,15 +33,13 @@ impl Overlay {
         self.saved.as_ref()
     }
 
-    fn open_saved(&self, path: &Path) -> Result<SavedFile, OpenReadError> {
+    fn open_saved(&self, path: &Path) -> Result<Open, OpenReadError> {
         let missing = || OpenReadError::FileDoesNotExist(path.to_path_buf());
         let saved = self.saved.as_ref().ok_or_else(missing)?;
-        let file = saved.open(path.to_str().ok_or_else(missing)?).map_err(|e| match e.kind() {
+        saved.open(path.to_str().ok_or_else(missing)?).map(Open).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => missing(),
             _ => OpenReadError::wrap_io_error(e, path.to_path_buf()),
-        })?;
-        let n_bytes = file.metadata().map_err(|e| OpenReadError::wrap_io_error(e, path.to_path_buf()))?.len();
-        Ok(SavedFile { file, n_bytes: usize::try_from(n_bytes).map_err(|_| missing())? })
+        })
     }
 }
 
@@ -96,21 +92,17 @@ impl Directory for Overlay {
 }
 
 #[derive(Debug)]
-struct SavedFile {
-    file: File,
-    n_bytes: usize,
-}
+struct Open(Arc<dyn SavedFile>);
 
-impl HasLen for SavedFile {
+impl HasLen for Open {
     fn len(&self) -> usize {
-        self.n_bytes
+        // What does not fit in memory was never saved from it.
+        usize::try_from(self.0.n_bytes()).unwrap_or(usize::MAX)
     }
 }
 
-impl FileHandle for SavedFile {
+impl FileHandle for Open {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        let mut bytes = vec![0; range.len()];
-        self.file.read_exact_at(&mut bytes, range.start as u64)?;
-        Ok(OwnedBytes::new(bytes))
+        Ok(OwnedBytes::new(self.0.read(range.start as u64..range.end as u64)?))
     }
 }
