@@ -177,6 +177,25 @@ impl ChunkManager {
         }
         result
     }
+
+    /// Builds a graph for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it. Reloads go on
+    /// while it is built, which takes minutes. False when no corpus wants one, or it was cancelled.
+    pub fn build_graph(&self, from: usize, cancel: &Cancel) -> bool {
+        let wanting = |(at, served): (usize, &Arc<Served>)| {
+            let vectors = served.corpus.vectors();
+            vectors.wants_graph(from).then(|| (at, vectors.clone()))
+        };
+        let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting) else { return false };
+        let Some(graph) = vectors.build_graph(cancel) else { return false };
+        let mut sources = locked(&self.state);
+        let mut corpora = self.current().corpora.clone();
+        let Some(builder) = &mut sources[at].builder else { return false };
+        let mut served = Served::clone(&corpora[at]);
+        builder.attach(graph, &mut served.corpus);
+        corpora[at] = Arc::new(served);
+        self.current.store(Arc::new(Snapshot { corpora, loaded_at: self.current().loaded_at }));
+        true
+    }
 }
 
 impl Source {

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::ChunkManager;
 use crate::chunk::Cancel;
+use crate::search::GRAPH_FROM;
 use crate::worker::{Asking, Backoff, Worker};
 
 /// After a failure; doubled with each further one.
@@ -15,9 +16,14 @@ const RETRY: Duration = Duration::from_millis(100);
 const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
-/// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending.
+/// Nobody has to look for a graph unasked: only a reload makes one due.
+const NO_GRAPH: Duration = Duration::from_secs(24 * 3600);
+
+/// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending. Beside it a thread that
+/// builds what a reload is not to wait for: graphs of vectors.
 pub struct Reloader {
     worker: Worker,
+    _graphs: Worker,
     cancel: Arc<Cancel>,
 }
 
@@ -30,8 +36,23 @@ impl Reloader {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(manager: Arc<ChunkManager>, mut after: impl FnMut(&Asking) -> Duration + Send + 'static) -> io::Result<Self> {
+    pub fn spawn(manager: Arc<ChunkManager>, after: impl FnMut(&Asking) -> Duration + Send + 'static) -> io::Result<Self> {
+        Self::with_graphs_from(GRAPH_FROM, manager, after)
+    }
+
+    /// The same; graphs are built from so many vectors on.
+    pub(super) fn with_graphs_from(
+        n_vectors: usize,
+        manager: Arc<ChunkManager>,
+        mut after: impl FnMut(&Asking) -> Duration + Send + 'static,
+    ) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
+        let (served, cancelled) = (manager.clone(), cancel.clone());
+        let graphs = Worker::spawn("graphs", move |_| {
+            served.build_graph(n_vectors, &cancelled);
+            NO_GRAPH
+        })?;
+        let graphs_asking = graphs.asking().clone();
         let (cancelled, mut backoff) = (cancel.clone(), Backoff::new(RETRY, LONGEST_RETRY));
         let mut told: Option<String> = None;
         let job = move |asking: &Asking| {
@@ -44,6 +65,9 @@ impl Reloader {
                 tracing::info!("the chunk files can be used again");
             }
             told = error;
+            if result.as_ref().is_ok_and(|reload| reload.published) {
+                graphs_asking.now();
+            }
             let rescan = after(asking);
             if result.is_err() {
                 return backoff.failed().min(rescan);
@@ -53,7 +77,7 @@ impl Reloader {
         };
         let worker = Worker::spawn("reloader", job)?;
         worker.asking().now();
-        Ok(Self { worker, cancel })
+        Ok(Self { worker, _graphs: graphs, cancel })
     }
 
     /// To say that something changed, and to wait until it is served.

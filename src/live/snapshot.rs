@@ -24,6 +24,7 @@ impl Snapshot {
 }
 
 /// One corpus of one generation. Each has its own statistics: what is in one never changes how another ranks.
+#[derive(Clone)]
 pub struct Served {
     /// The feed's.
     pub name: &'static str,

@@ -273,3 +273,51 @@ fn quantised_vectors_find_the_same_neighbours() {
     println!("{} texts: mean error of a cosine {mean_error:.5}, recall at 10 {recall:.4}", exact.len());
     assert!(mean_error < 0.002 && recall >= 0.98, "mean error {mean_error}, recall {recall}");
 }
+
+/// Many chunks on few topics, and one more for each `marker`.
+fn many(n: usize, marker: &str) -> Vec<Chunk> {
+    let topics = ["parse a table", "lock a file", "retry a request", "draw a window"];
+    let text = |i: usize| format!("{} number{i} {}", topics[i % 4], ["alpha", "beta", "gamma"][i % 3]);
+    let mut chunks: Vec<Chunk> = (0..n).map(|i| chunk(&format!("c{i}"), &text(i), T1)).collect();
+    chunks.push(chunk(marker, &format!("a walrus swims in cold water {marker}"), T1));
+    chunks
+}
+
+#[test]
+fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
+    let f = fixture();
+    let go = Cancel::new(false);
+    f.write(&many(60, "first"));
+    f.reload().unwrap();
+    assert!(!f.manager.build_graph(1000, &go), "too few");
+    assert!(!f.manager.build_graph(50, &Cancel::new(true)));
+    let before = f.manager.current();
+    assert!(f.manager.build_graph(50, &go));
+    let after = f.manager.current();
+    assert!(before.code().corpus.vectors().wants_graph(50) && !after.code().corpus.vectors().wants_graph(50));
+    assert_eq!((after.code().generation, after.loaded_at), (before.code().generation, before.loaded_at), "nothing new was loaded");
+    assert!(!f.manager.build_graph(50, &go), "it is there");
+    f.write(&many(60, "second"));
+    f.reload().unwrap();
+    assert!(!f.manager.current().code().corpus.vectors().wants_graph(50), "a reload keeps it");
+    assert_eq!(f.found("animals swimming in a freezing ocean")[0], "second");
+}
+
+#[test]
+fn the_reloader_has_graphs_built_and_ends_while_one_is() {
+    let f = Arc::new(fixture());
+    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
+    f.write(&many(60, "first"));
+    let reloader = Reloader::with_graphs_from(50, manager.clone(), |_| Reloader::RESCAN).unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let has_graph = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_graph(50);
+    while !has_graph() {
+        assert!(std::time::Instant::now() < deadline, "no graph");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    f.write(&many(4000, "second"));
+    let ticket = reloader.asking().now();
+    assert!(reloader.asking().wait(ticket, deadline, &AtomicBool::new(false)));
+    drop(reloader);
+    assert!(manager.current().code().corpus.vectors().wants_graph(50), "it was cancelled");
+}

@@ -14,7 +14,7 @@ use super::query::Query;
 use super::rank::{self, Results};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
-use super::vector::VectorTable;
+use super::vector::{Graph, VectorTable};
 use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
 
 /// Gives the vectors of chunks.
@@ -38,6 +38,7 @@ pub enum SearchError {
 }
 
 /// An immutable corpus. Cheap to share; a query uses one and nothing else.
+#[derive(Clone)]
 pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
     pub(super) rows: Vec<Option<Arc<Entry>>>,
@@ -52,7 +53,7 @@ pub struct Corpus {
     pub(super) min_depth: usize,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
-    references: OnceLock<References>,
+    references: Arc<OnceLock<References>>,
 }
 
 impl Corpus {
@@ -65,6 +66,12 @@ impl Corpus {
     #[must_use]
     pub fn chunks(&self) -> &Arc<ChunkSet> {
         &self.set
+    }
+
+    /// The vectors of its chunks.
+    #[must_use]
+    pub fn vectors(&self) -> &VectorTable {
+        &self.vectors
     }
 
     /// Searches by words and meaning. `vector`: the query's, `[f32; dimensions]`; empty or zero: words only.
@@ -98,7 +105,7 @@ impl Corpus {
     /// When the text index cannot be read.
     pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
         let row = self.rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id));
-        let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(row)?))) else { return Ok(None) };
+        let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(Slot::try_from(row).ok()?)?))) else { return Ok(None) };
         Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?))
     }
 
@@ -180,7 +187,7 @@ impl CorpusBuilder {
             briefs: self.briefs.clone(),
             text,
             vectors: self.vectors.clone(),
-            references,
+            references: Arc::new(references),
         }
     }
 
@@ -197,6 +204,13 @@ impl CorpusBuilder {
         let text = self.text.commit()?;
         self.refresh_files(&set, homes, pieces)?;
         Ok(self.corpus(set, text, OnceLock::new()))
+    }
+
+    /// Lets a graph of this corpus's vectors, as they once were, answer from now on: in `corpus`, the one that the last update
+    /// gave, and in those to come.
+    pub fn attach(&mut self, graph: Graph, corpus: &mut Corpus) {
+        self.vectors.attach(Arc::new(graph));
+        corpus.vectors = self.vectors.clone();
     }
 
     /// Where every changed chunk will stand.

@@ -13,6 +13,7 @@ use super::proximity::closeness;
 use super::query::Query;
 use super::text::{Field, Place, Posting, TextError};
 use super::tokens::{lower, runs};
+use super::vector::Nearness;
 use crate::chunk::{ChunkType, Entry};
 
 /// Chunks that each searcher may propose.
@@ -44,8 +45,7 @@ pub(super) struct Evidence<'a> {
     query: &'a Query,
     filter: &'a Filter,
     pub(super) lexical: Lexical,
-    /// By slot; empty without a vector.
-    cosines: Vec<f32>,
+    nearness: Nearness<'a>,
     /// Of some slots, in order.
     close: Vec<(Slot, f64)>,
     /// May this slot be found? Empty: all.
@@ -103,7 +103,7 @@ impl<'a> Evidence<'a> {
         let n = corpus.text.n_chunks() as f64;
         let mut out = Self {
             lexical: Lexical::new(query, corpus, &may)?,
-            cosines: corpus.vectors.cosines(vector),
+            nearness: corpus.vectors.ask(vector),
             close: Vec::new(),
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
             folders: query.paths.iter().map(|path| format!("/{path}/")).collect(),
@@ -134,7 +134,12 @@ impl<'a> Evidence<'a> {
     }
 
     pub(super) fn cosine(&self, slot: Slot) -> f32 {
-        self.cosines.get(slot as usize).copied().unwrap_or(0.0)
+        self.nearness.cosine(slot)
+    }
+
+    /// Makes ready for asking the cosine of every slot.
+    pub(super) fn scan(&self) {
+        self.nearness.all();
     }
 
     pub(super) fn id(&self, slot: Slot) -> &str {
@@ -191,7 +196,7 @@ impl<'a> Evidence<'a> {
     /// The files that the searchers propose.
     fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
         let by_words = |scores: &[f64]| self.top(self.lexical.touched.iter().map(|(s, _)| (*s, scores[*s as usize])), POOL);
-        let close = (0..).zip(&self.cosines).filter(|(_, c)| **c >= MIN_COSINE).map(|(s, c)| (s, f64::from(*c)));
+        let close = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).into_iter().map(|(s, c)| (s, f64::from(c)));
         let mut files: BTreeSet<u32> = BTreeSet::new();
         for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.top(close, POOL)].into_iter().flatten() {
             files.insert(self.corpus.file_of[slot as usize]);

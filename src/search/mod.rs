@@ -33,9 +33,10 @@ pub use rank::{FEATURES, Feature, Hit, Results, Term};
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;
+pub use vector::{GRAPH_FROM, Graph, Nearness, VectorTable};
 
 /// Position of a chunk in a corpus; stays the same while the chunk lives.
-type Slot = u32;
+pub type Slot = u32;
 
 #[cfg(test)]
 mod tests;

@@ -159,6 +159,7 @@ pub(super) fn by_meaning(
 ) -> Result<Results, TextError> {
     let no_words = Query::new("");
     let ranking = Evidence::new(corpus, &no_words, vector, filter)?;
+    ranking.scan();
     let mut files: Vec<(f32, &File)> = (0..)
         .zip(&corpus.files)
         .filter(|(at, _)| Some(*at) != without)

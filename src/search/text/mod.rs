@@ -335,6 +335,7 @@ struct Opened<'a> {
 }
 
 /// An immutable view of the index.
+#[derive(Clone)]
 pub(super) struct TextReader {
     searcher: Searcher,
     segments: Vec<Arc<Segment>>,

@@ -1,0 +1,170 @@
+//! Vectors of chunks, and what is near a query among them.
+//!
+//! Two tiers behind one type. The exact one looks at every vector; inserts and deletes are free, and what it finds is a function
+//! of the vectors alone. The approximate one asks a graph, once somebody built and attached one: what it finds also depends on
+//! the vectors that were there then. Which tier pays from where on was measured: `specs/vector-search.md`.
+
+mod graph;
+mod scan;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
+
+use rustc_hash::FxHashSet;
+
+use super::Slot;
+pub use graph::Graph;
+use scan::{Question, Rows};
+
+/// From this many vectors on a graph is worth its building.
+pub const GRAPH_FROM: usize = 500_000;
+/// A graph is built anew when more than one in so many of its vectors changed, or as many came.
+const STALE: usize = 10;
+
+/// One quantised vector for each slot that has one. A copy shares what neither of the two writes.
+#[derive(Clone)]
+pub struct VectorTable {
+    rows: Rows,
+    graph: Option<Attached>,
+}
+
+#[derive(Clone)]
+struct Attached {
+    graph: Arc<Graph>,
+    /// Slots whose vectors came, changed or went since the graph was built: what it says of them counts no more, and those that
+    /// have one are looked at one by one.
+    changed: BTreeSet<Slot>,
+}
+
+impl VectorTable {
+    #[must_use]
+    pub fn new(dimensions: usize) -> Self {
+        Self { rows: Rows::new(dimensions), graph: None }
+    }
+
+    /// Length of a vector.
+    pub(super) fn dimensions(&self) -> usize {
+        self.rows.dimensions()
+    }
+
+    /// The vectors, without a graph.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        self.rows.to_bytes()
+    }
+
+    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions.
+    pub(super) fn from_bytes(dimensions: usize, bytes: &[u8]) -> Option<Self> {
+        Some(Self { rows: Rows::from_bytes(dimensions, bytes)?, graph: None })
+    }
+
+    /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot without a vector.
+    pub fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
+        self.rows.set(slot, write);
+        if let Some(attached) = &mut self.graph {
+            attached.changed.insert(slot);
+        }
+    }
+
+    /// Takes the vector of a slot away.
+    pub fn clear(&mut self, slot: Slot) {
+        self.set(slot, |_| None);
+    }
+
+    /// The vector of a slot, `[f32; dimensions]`, L2-normalised but for rounding; `None` where there is none.
+    #[must_use]
+    pub fn get(&self, slot: Slot) -> Option<Vec<f32>> {
+        let (_, row) = self.rows.get(slot)?;
+        Some(row.components.iter().map(|c| f32::from(*c) * row.scale).collect())
+    }
+
+    /// What is near `query` (L2-normalised); nothing is when that is zero or of another length.
+    #[must_use]
+    pub fn ask(&self, query: &[f32]) -> Nearness<'_> {
+        let asked = Nearness { table: self, question: self.rows.question(query), all: OnceLock::new() };
+        if self.graph.is_none() {
+            asked.all();
+        }
+        asked
+    }
+
+    /// Whether a graph should be built: there are at least `from` vectors ([`GRAPH_FROM`], where it is not a test that asks), and
+    /// no graph, or too much changed since.
+    #[must_use]
+    pub fn wants_graph(&self, from: usize) -> bool {
+        let stale = |a: &Attached| a.changed.len() * STALE > a.graph.len();
+        self.graph.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
+    }
+
+    /// Builds the graph of what is here now. Takes minutes, of one core; `None` when it was cancelled.
+    #[must_use]
+    pub fn build_graph(&self, cancel: &AtomicBool) -> Option<Graph> {
+        Graph::build(&self.rows, cancel)
+    }
+
+    /// The graph that [`Graph::to_bytes`] wrote, if most of its vectors are still here, at whatever slots.
+    #[must_use]
+    pub fn read_graph(&self, bytes: &[u8]) -> Option<Graph> {
+        Graph::from_bytes(bytes, &self.rows)
+    }
+
+    /// Lets a graph of this table, as it was once, answer from now on.
+    pub fn attach(&mut self, graph: Arc<Graph>) {
+        let (same, other): (Vec<_>, Vec<_>) = graph.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
+        let same: FxHashSet<Slot> = same.into_iter().map(|row| row.0).collect();
+        let gone = other.into_iter().map(|row| row.0);
+        let changed = self.rows.slots().filter(|slot| !same.contains(slot)).chain(gone).collect();
+        self.graph = Some(Attached { graph, changed });
+    }
+}
+
+/// The cosines of one query to the vectors of a table.
+pub struct Nearness<'a> {
+    table: &'a VectorTable,
+    question: Option<Question>,
+    /// By slot. Filled by the exact tier at once, by the other when it does not get on without.
+    all: OnceLock<Vec<f32>>,
+}
+
+impl Nearness<'_> {
+    /// The cosine of a slot; 0 where there is no vector.
+    #[must_use]
+    pub fn cosine(&self, slot: Slot) -> f32 {
+        match (self.all.get(), &self.question) {
+            (Some(all), _) => all.get(slot as usize).copied().unwrap_or(0.0),
+            (None, Some(question)) => self.table.rows.cosine(question, slot),
+            (None, None) => 0.0,
+        }
+    }
+
+    /// All cosines by slot, 0 where there is no vector; empty when the query has none.
+    pub fn all(&self) -> &[f32] {
+        let scan = || self.question.as_ref().map_or_else(Vec::new, |q| self.table.rows.cosines(q));
+        self.all.get_or_init(scan)
+    }
+
+    /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and others. The `n` nearest without exception in
+    /// the exact tier.
+    pub fn near(&self, n: usize, min: f32, allowed: impl Fn(Slot) -> bool) -> Vec<(Slot, f32)> {
+        let near = |(slot, cosine): &(Slot, f32)| *cosine >= min && allowed(*slot);
+        if self.all.get().is_none()
+            && let (Some(attached), Some(question)) = (&self.table.graph, &self.question)
+        {
+            let with_cosine = |slot: Slot| (slot, self.table.rows.cosine(question, slot));
+            let found = attached.graph.nearest(question);
+            let unchanged = found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
+            let mut found: Vec<(Slot, f32)> = unchanged.collect();
+            let reaches_min = found.last().is_some_and(|last| last.1 < min);
+            found.retain(near);
+            // Where a filter or deletions took too many of them, others may be nearer than what is left.
+            if found.len() >= n || reaches_min {
+                found.extend(attached.changed.iter().map(|s| with_cosine(*s)).filter(near));
+                return found;
+            }
+        }
+        (0..).zip(self.all().iter().copied()).filter(near).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,201 @@
+//! The rows, and the exact tier: the cosine of a query to all of them.
+//!
+//! Components are integers, so a cosine is the same on every processor and for every number of threads.
+
+use std::sync::Arc;
+
+use multiversion::multiversion;
+use rayon::prelude::*;
+
+use super::super::Slot;
+
+/// Rows in one block; an update copies the blocks that it touches and shares the others.
+const BLOCK_ROWS: usize = 1024;
+/// From this many blocks on a scan uses all cores.
+const PARALLEL_BLOCKS: usize = 32;
+
+/// One quantised vector for each slot; all zero where there is none.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Rows {
+    dimensions: usize,
+    blocks: Vec<Arc<Block>>,
+}
+
+/// Some rows, beside one another in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Block {
+    dimensions: usize,
+    /// By row.
+    scales: Vec<f32>,
+    /// `rows × dimensions`
+    components: Vec<i8>,
+}
+
+/// A vector: component i is `scale · components[i]`.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) struct Row<'a> {
+    pub(super) scale: f32,
+    pub(super) components: &'a [i8],
+}
+
+/// A query's vector, rounded: component i is `step · components[i]`.
+#[derive(Debug)]
+pub(super) struct Question {
+    step: f32,
+    components: Vec<i16>,
+}
+
+impl Rows {
+    pub(super) fn new(dimensions: usize) -> Self {
+        Self { dimensions, blocks: Vec::new() }
+    }
+
+    /// Length of a vector.
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    /// Of each block its scales and its components.
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(self.blocks.len() * BLOCK_ROWS * (4 + self.dimensions));
+        for block in &self.blocks {
+            bytes.extend(block.scales.iter().flat_map(|s| s.to_le_bytes()));
+            bytes.extend(block.components.iter().map(|c| c.cast_unsigned()));
+        }
+        bytes
+    }
+
+    /// What [`Rows::to_bytes`] gave; `None` when it is of other dimensions.
+    pub(super) fn from_bytes(dimensions: usize, bytes: &[u8]) -> Option<Self> {
+        let blocks = bytes.par_chunks_exact(BLOCK_ROWS * (4 + dimensions));
+        let block = |bytes: &[u8]| {
+            let (scales, components) = bytes.split_at(4 * BLOCK_ROWS);
+            let scales = scales.as_chunks::<4>().0.iter().map(|s| f32::from_le_bytes(*s)).collect();
+            Arc::new(Block { dimensions, scales, components: components.iter().map(|c| c.cast_signed()).collect() })
+        };
+        blocks.remainder().is_empty().then(|| Self { dimensions, blocks: blocks.map(block).collect() })
+    }
+
+    /// See [`super::VectorTable::set`].
+    pub(super) fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
+        let (block, row) = place(slot);
+        while self.blocks.len() <= block {
+            let empty = Block::new(self.dimensions, BLOCK_ROWS);
+            self.blocks.push(Arc::new(empty));
+        }
+        let block = Arc::make_mut(&mut self.blocks[block]);
+        let components = &mut block.components[row * self.dimensions..][..self.dimensions];
+        block.scales[row] = write(components).unwrap_or_else(|| {
+            components.fill(0);
+            0.0
+        });
+    }
+
+    /// The vector of a slot, and the block that holds it; `None` where there is none.
+    pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<Block>, Row<'_>)> {
+        let block = self.blocks.get(place(slot).0)?;
+        let row = block.row(slot);
+        (row.scale != 0.0).then_some((block, row))
+    }
+
+    /// Whether a slot has the same vector here as in `block`.
+    pub(super) fn has_row_of(&self, block: &Arc<Block>, slot: Slot) -> bool {
+        self.get(slot).is_some_and(|(own, row)| Arc::ptr_eq(own, block) || row == block.row(slot))
+    }
+
+    /// The slots that have a vector, in order.
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
+        (0..).zip(self.blocks.iter().flat_map(|b| &b.scales)).filter(|(_, scale)| **scale != 0.0).map(|(slot, _)| slot)
+    }
+
+    /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another length.
+    pub(super) fn question(&self, query: &[f32]) -> Option<Question> {
+        let largest = query.iter().fold(0f32, |m, x| m.max(x.abs()));
+        if query.len() != self.dimensions || largest == 0.0 {
+            return None;
+        }
+        // Sixteen bits: the query's rounding is not felt, and 127 · 32767 · 516 dimensions fit in an i32.
+        let step = largest / self.query_limit();
+        #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within the limit")]
+        let components = query.iter().map(|x| (x / step).round() as i16).collect();
+        Some(Question { step, components })
+    }
+
+    /// The largest query component whose sums of products stay within an i32.
+    fn query_limit(&self) -> f32 {
+        let limit = i32::MAX as f32 / (127.0 * self.dimensions as f32);
+        limit.min(f32::from(i16::MAX)).floor()
+    }
+
+    /// The cosine of the query to every slot; 0 where there is no vector.
+    pub(super) fn cosines(&self, question: &Question) -> Vec<f32> {
+        let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
+        let one =
+            |(block, out): (&Arc<Block>, &mut [f32])| scan(&block.components, &block.scales, &question.components, question.step, out);
+        if self.blocks.len() < PARALLEL_BLOCKS {
+            self.blocks.iter().zip(cosines.chunks_exact_mut(BLOCK_ROWS)).for_each(one);
+        } else {
+            self.blocks.par_iter().zip(cosines.par_chunks_exact_mut(BLOCK_ROWS)).for_each(one);
+        }
+        cosines
+    }
+
+    /// The same of one slot.
+    pub(super) fn cosine(&self, question: &Question, slot: Slot) -> f32 {
+        let mut cosine = [0.0];
+        if let Some((_, row)) = self.get(slot) {
+            scan(row.components, &[row.scale], &question.components, question.step, &mut cosine);
+        }
+        cosine[0]
+    }
+}
+
+impl Question {
+    /// A block that holds nothing but this, at slot 0, rounded further to the eight bits of a row.
+    pub(super) fn to_block(&self) -> Block {
+        let largest = self.components.iter().fold(1, |m, x| x.unsigned_abs().max(m));
+        let ratio = f32::from(i8::MAX) / f32::from(largest);
+        #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within ±127")]
+        let components: Vec<i8> = self.components.iter().map(|x| (f32::from(*x) * ratio).round() as i8).collect();
+        Block { dimensions: components.len(), scales: vec![self.step / ratio], components }
+    }
+}
+
+impl Block {
+    fn new(dimensions: usize, n_rows: usize) -> Self {
+        Self { dimensions, scales: vec![0.0; n_rows], components: vec![0; n_rows * dimensions] }
+    }
+
+    /// The row of a slot that lies in this block.
+    pub(super) fn row(&self, slot: Slot) -> Row<'_> {
+        let (_, row) = place(slot);
+        Row { scale: self.scales[row], components: &self.components[row * self.dimensions..][..self.dimensions] }
+    }
+}
+
+impl Row<'_> {
+    /// The cosine of two vectors.
+    pub(super) fn cosine(self, other: Self) -> f32 {
+        dot(self.components, other.components) as f32 * self.scale * other.scale
+    }
+}
+
+/// Block and row of a slot.
+fn place(slot: Slot) -> (usize, usize) {
+    (slot as usize / BLOCK_ROWS, slot as usize % BLOCK_ROWS)
+}
+
+/// The cosine of `query`, whose unit is `step`, to each row of `components`, whose units are `scales`. Compiled for each kind of
+/// processor; which one this is, is found out when the program runs.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn scan(components: &[i8], scales: &[f32], query: &[i16], step: f32, out: &mut [f32]) {
+    for ((row, scale), out) in components.chunks_exact(query.len()).zip(scales).zip(out) {
+        let products = row.iter().zip(query).map(|(a, b)| i32::from(*a) * i32::from(*b));
+        *out = products.sum::<i32>() as f32 * scale * step;
+    }
+}
+
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
+fn dot(a: &[i8], b: &[i8]) -> i32 {
+    a.iter().zip(b).map(|(a, b)| i32::from(*a) * i32::from(*b)).sum()
+}
