@@ -66,7 +66,7 @@ impl IndexCache {
         entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)).map(|e| e.path()).collect()
     }
 
-    fn open_directory(&self, path: PathBuf) -> Option<SavedIndex> {
+    fn open_directory(&self, path: &Path) -> Option<SavedIndex> {
         let contents: Contents = serde_json::from_slice(&fs::read(path.join(CONTENTS)).ok()?).ok()?;
         if contents.version != self.version {
             return None;
@@ -113,7 +113,7 @@ impl Cache for IndexCache {
         let mut all: Vec<(SystemTime, PathBuf)> =
             self.all(PREFIX).into_iter().filter_map(|p| Some((fs::metadata(&p).and_then(|m| m.modified()).ok()?, p))).collect();
         all.sort();
-        let newest = all.into_iter().rev().find_map(|(_, path)| self.open_directory(path))?;
+        let newest = all.into_iter().rev().find_map(|(_, path)| self.open_directory(&path))?;
         Some(Arc::new(newest))
     }
 
