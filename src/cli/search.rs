@@ -188,7 +188,7 @@ fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) 
         }
     }
     if !hit.others.is_empty() {
-        let also: Vec<String> = hit.others.iter().map(|c| also(c)).collect();
+        let also: Vec<String> = hit.others.iter().filter_map(|e| e.chunk()).map(|c| also(&c)).collect();
         let text = format!("   also {}", also.join(", "));
         line(&style(console::truncate_str(&text, render::width(), "…")).dim().to_string())?;
     }
@@ -224,26 +224,26 @@ struct Reply<'a> {
 struct Row<'a> {
     file_path: &'a str,
     #[serde(flatten)]
-    chunk: Span<'a>,
+    chunk: Span,
     score: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text_start_line: Option<u32>,
-    others: Vec<Span<'a>>,
+    others: Vec<Span>,
     #[serde(skip_serializing_if = "Option::is_none")]
     explain: Option<Vec<Part>>,
 }
 
 #[derive(Serialize)]
-struct Span<'a> {
-    chunk_id: &'a str,
+struct Span {
+    chunk_id: String,
     chunk_type: ChunkType,
-    title: &'a str,
+    title: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    language: Option<&'a str>,
+    language: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    symbol: Option<&'a str>,
+    symbol: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     start_line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -266,7 +266,7 @@ impl<'a> Reply<'a> {
             text_start_line: hit.chunk.metadata.start_line.filter(|_| context > 0),
             score: hit.score,
             text: (context > 0).then_some(&*hit.chunk.text),
-            others: hit.others.iter().map(|c| Span::new(c)).collect(),
+            others: hit.others.iter().filter_map(|e| e.chunk()).map(|c| Span::new(&c)).collect(),
             explain: explain.then(|| {
                 let part =
                     |t: &crate::search::Term| Part { feature: t.feature, value: t.value, weight: t.weight, contribution: t.contribution() };
@@ -285,15 +285,15 @@ impl<'a> Reply<'a> {
     }
 }
 
-impl<'a> Span<'a> {
-    fn new(chunk: &'a Chunk) -> Self {
+impl Span {
+    fn new(chunk: &Chunk) -> Self {
         let m = &chunk.metadata;
         Self {
-            chunk_id: &chunk.id,
+            chunk_id: chunk.id.to_string(),
             chunk_type: chunk.chunk_type,
-            title: &chunk.title,
-            language: m.language.as_deref(),
-            symbol: m.symbol.as_deref(),
+            title: chunk.title.clone(),
+            language: m.language.clone(),
+            symbol: m.symbol.clone(),
             start_line: m.start_line,
             end_line: m.end_line,
         }

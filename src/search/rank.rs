@@ -14,7 +14,7 @@ use super::filter::Filter;
 use super::query::Query;
 use super::rows::{MAX_OTHERS, Ranked};
 use super::text::TextError;
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, Entry};
 
 /// A feature of a file.
 pub struct Feature {
@@ -76,8 +76,8 @@ pub struct Hit {
     pub chunk: Arc<Chunk>,
     /// First and last line of the function or section that it is a part of; its own where there is none.
     pub lines: Option<(u32, u32)>,
-    /// Further chunks of the file that match, best first.
-    pub others: Vec<Arc<Chunk>>,
+    /// Further chunks of the file that match, best first; to be read by whoever shows them.
+    pub others: Vec<Arc<Entry>>,
     /// The sum of the terms' contributions.
     pub score: f64,
     /// In the order of [`FEATURES`]; features of value 0 are left out.
@@ -132,13 +132,13 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
                     .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
             let value = ranking.lexical.fields[slots[0] as usize];
-            let mut chunks = slots.iter().filter_map(|s| corpus.chunk(*s));
-            let chunk = chunks.next()?;
+            let mut entries = slots.iter().filter_map(|s| corpus.entry(*s));
+            let chunk = entries.next()?.chunk()?;
             Some(Hit {
                 path: corpus.files[at as usize].path.clone(),
                 lines: lines(&chunk),
                 chunk,
-                others: chunks.take(MAX_OTHERS).collect(),
+                others: entries.take(MAX_OTHERS).cloned().collect(),
                 score: value,
                 terms: vec![Term { feature: "chunk_words", value, weight: 1.0 }],
             })

@@ -12,7 +12,7 @@ use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
 use super::files::{File, Lines, Part};
 use super::rank::{Hit, Term};
-use crate::chunk::{Chunk, ChunkType};
+use crate::chunk::{ChunkType, Entry};
 
 /// A longer function or section is shown in parts, in lines.
 const MAX_LINES: u32 = 120;
@@ -76,17 +76,17 @@ impl Evidence<'_> {
         rows
     }
 
-    fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Chunk>>) -> Option<Hit> {
+    fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
         let chunk = self.corpus.chunk(place.best)?;
         Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.
-    fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Chunk>> {
+    fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&Part| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
-        self.best_first(parts).filter_map(|p| self.corpus.chunk(p.slot)).take(MAX_OTHERS).collect()
+        self.best_first(parts).filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()
     }
 
     /// By how well they answer, ties by chunk id.

@@ -91,9 +91,9 @@ fn as_indexed(name: &str) -> String {
     runs(name).flat_map(|run| run.parts).map(|part| lower(&name[part])).collect()
 }
 
-/// One bit for each of 64 groups that a letter falls in; a wrong letter changes two groups at most.
+/// One bit for each of 64 groups that a byte falls in; a wrong letter changes two groups at most where letters are bytes.
 fn groups(letters: &str) -> u64 {
-    letters.chars().fold(0, |bits, c| bits | 1 << (u32::from(c) % 64))
+    letters.bytes().fold(0, |bits, b| bits | 1 << (b % 64))
 }
 
 impl Corpus {
@@ -104,8 +104,9 @@ impl Corpus {
         let allowed = if n < TWO_WRONG { 1 } else { 2 };
         let mut near: BTreeMap<String, usize> = BTreeMap::new();
         self.text.names(|name| {
-            // Most are sorted out by what is cheaply told.
-            if name.len().abs_diff(word.len()) > 4 * allowed || (groups(name) ^ letters).count_ones() as usize > 2 * allowed {
+            // Most are sorted out by what is cheaply told, where letters are bytes.
+            let is_far = name.len().abs_diff(word.len()) > allowed || (groups(name) ^ letters).count_ones() as usize > 2 * allowed;
+            if is_far && word.is_ascii() && name.is_ascii() {
                 return;
             }
             let n_chars = name.chars().count();

@@ -6,7 +6,7 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Metadata, Name, Quantized, Saved, SavedFile, Saving};
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Metadata, Name, Quantized, Saved, SavedFile, Saving};
 
 /// A vector made of the words, so that the vector side of ranking takes part.
 struct ByHash;
@@ -100,7 +100,7 @@ type Row = (String, u64, String, Vec<String>);
 /// What a user sees: paths, exact scores, chunks.
 fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
     let found = corpus.search(&Query::new(query), &vector(query), filter, limit).unwrap();
-    let ids = |v: &[Arc<Chunk>]| v.iter().map(|c| c.id.to_string()).collect();
+    let ids = |v: &[Arc<Entry>]| v.iter().map(|c| c.id.to_string()).collect();
     found.hits.iter().map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others))).collect()
 }
 

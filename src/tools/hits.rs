@@ -168,7 +168,8 @@ impl<'r> Hits<'r> {
             let what = c.metadata.symbol.as_deref().or_else(|| lines.is_none().then_some(&*c.title)).unwrap_or_default();
             printable(format!("{} {what}", lines.as_deref().unwrap_or_default()).trim())
         };
-        let others: Vec<Vec<String>> = hits.iter().map(|h| h.others.iter().map(|c| other(c)).collect()).collect();
+        let others: Vec<Vec<String>> =
+            hits.iter().map(|h| h.others.iter().filter_map(|e| e.chunk()).map(|c| other(&c)).collect()).collect();
         let texts: Vec<_> = hits.iter().map(|h| (Marked::new(&h.chunk.text, words), h.chunk.metadata.start_line)).collect();
         let mut lines: Vec<(usize, usize)> =
             texts.iter().enumerate().flat_map(|(i, (text, _))| (0..text.len().min(MAX_LINES)).map(move |n| (2 * n + i, i))).collect();

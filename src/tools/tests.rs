@@ -533,7 +533,7 @@ proptest! {
             path: path.as_str().into(),
             chunk: chunk(i, path, lines),
             lines: None,
-            others: (0..*n_others).map(|n| chunk(n, path, lines)).collect(),
+            others: (0..*n_others).map(|n| Arc::new(chunk(n, path, lines).into())).collect(),
             score: 1.0,
             terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
         }).collect();
