@@ -12,6 +12,7 @@ use super::filter::Filter;
 use super::query::Query;
 
 use super::rank::{self, Results};
+use super::spelling::Name;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
 use super::vector::{Graph, VectorTable};
@@ -54,6 +55,7 @@ pub struct Corpus {
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: Arc<OnceLock<References>>,
+    pub(super) names: Arc<OnceLock<Vec<Name>>>,
 }
 
 impl Corpus {
@@ -188,6 +190,7 @@ impl CorpusBuilder {
             text,
             vectors: self.vectors.clone(),
             references: Arc::new(references),
+            names: Arc::default(),
         }
     }
 

@@ -86,6 +86,13 @@ impl Corpus {
     }
 }
 
+/// A name, as one term of the index.
+#[derive(Debug)]
+pub(super) struct Name {
+    text: Box<str>,
+    groups: u64,
+}
+
 /// A name as one term of the index.
 fn as_indexed(name: &str) -> String {
     runs(name).flat_map(|run| run.parts).map(|part| lower(&name[part])).collect()
@@ -102,25 +109,25 @@ impl Corpus {
         let word = as_indexed(word);
         let (n, letters) = (word.chars().count(), groups(&word));
         let allowed = if n < TWO_WRONG { 1 } else { 2 };
-        let mut near: BTreeMap<String, usize> = BTreeMap::new();
-        self.text.names(|name| {
+        let mut near: BTreeMap<&str, usize> = BTreeMap::new();
+        for Name { text: name, groups } in self.names()? {
             // Most are sorted out by what is cheaply told, where letters are bytes.
-            let is_far = name.len().abs_diff(word.len()) > allowed || (groups(name) ^ letters).count_ones() as usize > 2 * allowed;
+            let is_far = name.len().abs_diff(word.len()) > allowed || (groups ^ letters).count_ones() as usize > 2 * allowed;
             if is_far && word.is_ascii() && name.is_ascii() {
-                return;
+                continue;
             }
             let n_chars = name.chars().count();
             if n_chars >= MIN_CHARS && n_chars.abs_diff(n) <= allowed {
                 let wrong = strsim::osa_distance(&word, name);
                 if wrong <= allowed {
-                    near.insert(name.to_string(), wrong);
+                    near.insert(name, wrong);
                 }
             }
-        })?;
-        let mut best: Option<(usize, Reverse<usize>, String, Slot)> = None;
+        }
+        let mut best: Option<(usize, Reverse<usize>, &str, Slot)> = None;
         for (name, wrong) in near {
             let mut slots = Vec::new();
-            self.text.postings(Field::Name, &name, |p| slots.push(p.slot))?;
+            self.text.postings(Field::Name, name, |p| slots.push(p.slot))?;
             let id = |slot: &Slot| self.entry(*slot).map(|e| e.id.clone());
             // None: of chunks that are gone.
             let Some(first) = slots.iter().copied().min_by_key(id) else { continue };
@@ -129,7 +136,17 @@ impl Corpus {
                 best = Some(candidate);
             }
         }
-        Ok(best.map(|(_, _, name, slot)| self.as_written(slot, &name).unwrap_or(name)))
+        Ok(best.map(|(_, _, name, slot)| self.as_written(slot, name).unwrap_or_else(|| name.to_string())))
+    }
+
+    /// Every name, part of a name and word of a title; some may be of chunks that are gone. Found when it is first asked for.
+    fn names(&self) -> Result<&[Name], TextError> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let mut names = Vec::new();
+        self.text.names(|name| names.push(Name { text: name.into(), groups: groups(name) }))?;
+        Ok(self.names.get_or_init(|| names))
     }
 
     /// How a chunk writes a name that is known in lower case.
