@@ -47,6 +47,7 @@ impl Entry {
     pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn Lines>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
         // Within a JSON string no quotation mark stands without a backslash: these keys are keys, whatever the text says.
         const METADATA: &str = ",\"metadata\":{";
+        const TYPE: &str = ",\"chunk_type\":\"";
         let id = text(line.strip_prefix("{\"id\":\"")?)?;
         let metadata = &line[memchr::memmem::rfind(line.as_bytes(), METADATA.as_bytes())? + METADATA.len()..];
         let (file_path, rest) = match metadata.strip_prefix("\"file_path\":\"") {
@@ -60,10 +61,11 @@ impl Entry {
         let shared = |text: Option<&str>, before: Option<&Arc<str>>| {
             text.map(|text| before.filter(|b| ***b == *text).cloned().unwrap_or_else(|| Arc::from(text)))
         };
-        // The type stands right before the metadata, unless there are tags or a vector.
+        // The type stands before the metadata, and tags between the two. A vector counts under some headers only.
         let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
-        let without_type = before_metadata.strip_suffix('"')?.strip_suffix(file_type.as_str())?;
-        without_type.ends_with("\"chunk_type\":\"").then(|| Self {
+        let from_type = &before_metadata[memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
+        let tags = from_type.strip_prefix(file_type.as_str())?.strip_prefix('"')?;
+        (tags.is_empty() || tags.starts_with(",\"tags\":")).then(|| Self {
             id: Arc::from(id),
             file_path: shared(file_path, before.and_then(|b| b.file_path.as_ref())),
             chunk_type: file_type,
@@ -184,12 +186,14 @@ mod tests {
         let entry = entry(&chunk).unwrap();
         assert_eq!((&*entry.id, entry.file_path.as_deref(), entry.language.as_deref()), ("src/a.rs#a", Some("src/a.rs"), Some("rust")));
         assert_eq!(*entry.chunk().unwrap(), chunk);
+        let chunk = Chunk { tags: vec!["t".into(), "\"chunk_type\":\"symbols\"".into()], ..chunk };
+        assert_eq!(*self::entry(&chunk).unwrap().chunk().unwrap(), chunk);
     }
 
     #[test]
     fn a_line_with_anything_unusual_is_left_to_the_parser() {
         assert!(entry(&Chunk { id: "a\"b".into(), ..chunk("x") }).is_none());
-        assert!(entry(&Chunk { tags: vec!["t".into()], ..chunk("x") }).is_none());
+        assert!(entry(&Chunk { embedding: Some([1.0].into()), tags: vec!["t".into()], ..chunk("x") }).is_none());
         let metadata = Metadata { file_path: Some("a\\b".into()), ..Metadata::default() };
         assert!(entry(&Chunk { metadata, ..chunk("x") }).is_none());
     }
