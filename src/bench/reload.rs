@@ -81,7 +81,7 @@ impl<'a> Steps<'a> {
         let indexed = delta.updated.iter().filter(|c| !c.metadata_only).map(|c| &c.new);
         let chunks = delta.added.iter().chain(indexed).filter_map(|entry| entry.chunk());
         let wanted: FxHashSet<_> = chunks.map(|c| passage(&c).key()).collect();
-        let mut vectors = Stored(self.feed.vectors(&wanted), self.bed.embedder().dimensions());
+        let mut vectors = Stored(self.feed.vectors(&wanted));
         next(2);
         let corpus = self.builder.update(set.clone(), &delta, &mut vectors)?;
         next(3);
@@ -91,16 +91,10 @@ impl<'a> Steps<'a> {
     }
 }
 
-/// Vectors and their dimensions.
-struct Stored(Box<dyn StoredVectors>, usize);
+struct Stored(Box<dyn StoredVectors>);
 
 impl VectorSource for Stored {
     fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
-        let vector = |(_, chunk): &Read| {
-            let mut components = vec![0; self.1];
-            let scale = self.0.copy_to(passage(chunk).key(), &mut components)?;
-            Some(Quantized { scale, components })
-        };
-        chunks.iter().map(vector).collect()
+        chunks.iter().map(|(_, chunk)| self.0.get(passage(chunk).key())).collect()
     }
 }

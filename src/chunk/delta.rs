@@ -37,6 +37,9 @@ impl ChunkDelta {
     /// is seen all the same.
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
+        if std::ptr::eq(old, new) {
+            return Self::default();
+        }
         // Most chunks of a reload are the very same ones, which is seen without touching them.
         let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustc_hash::FxHashSet;
 
-use super::{Cache, ChunkSet, Fingerprint, Saved, Saving};
+use super::{Cache, ChunkSet, Fingerprint, Quantized, Saved, Saving};
 
 /// Set from another thread to end a load early.
 pub type Cancel = AtomicBool;
@@ -67,6 +67,6 @@ pub trait StoredVectors: Send + Sync {
     /// Whether the vector is here.
     fn contains(&self, passage: Fingerprint) -> bool;
 
-    /// Writes the components to `out` (length: the dimensions) and gives their scale; `None` when it is not here.
-    fn copy_to(&self, passage: Fingerprint, out: &mut [i8]) -> Option<f32>;
+    /// The vector; `None` when it is not here.
+    fn get(&self, passage: Fingerprint) -> Option<Quantized>;
 }

@@ -212,13 +212,7 @@ impl Source {
         *n_parsed_in_all += n_parsed;
         let rebuild = self.builder.is_none();
         let served = restored.as_ref().unwrap_or(&before.corpus).chunks();
-        let mut delta = if rebuild {
-            ChunkDelta::everything(&set)
-        } else if Arc::ptr_eq(served, &set) {
-            ChunkDelta::default()
-        } else {
-            ChunkDelta::between(served, &set)
-        };
+        let mut delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(served, &set) };
         if !rebuild {
             delta.updated.extend(self.arrived(&set, &delta));
         }

@@ -60,14 +60,10 @@ impl VectorSource for Vectors<'_> {
     fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
         let key = |chunk: &Arc<Chunk>| chunk.embedding.is_none().then(|| passage(chunk).key());
         let keys: Vec<Option<Fingerprint>> = chunks.par_iter().with_min_len(64).map(|(_, chunk)| key(chunk)).collect();
-        let dimensions = self.embedder.dimensions();
         let stored = self.stored(&keys.iter().flatten().copied().collect());
         let find = |(key, (_, chunk)): (&Option<Fingerprint>, &Read)| match (key, &chunk.embedding) {
             (None, inline) => inline.as_ref().map(|v| Quantized::new(v)),
-            (Some(key), _) => {
-                let mut components = vec![0; dimensions];
-                stored.copy_to(*key, &mut components).map(|scale| Quantized { scale, components })
-            }
+            (Some(key), _) => stored.get(*key),
         };
         let mut vectors: Vec<Option<Quantized>> = keys.par_iter().zip(chunks).with_min_len(64).map(find).collect();
         let at: Vec<usize> = (0..chunks.len()).filter(|i| keys[*i].is_some() && vectors[*i].is_none()).collect();

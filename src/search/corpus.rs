@@ -10,7 +10,6 @@ use super::Slot;
 use super::files::{Brief, File, Piece, References};
 use super::filter::Filter;
 use super::query::Query;
-
 use super::rank::{self, Results};
 use super::spelling::Name;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -123,16 +122,14 @@ impl Corpus {
 /// What changes: owned by the one who updates, never shared.
 pub struct CorpusBuilder {
     pub(super) text: TextIndex,
-    /// Of live chunks by id, and the free ones; made when something changes.
-    slots: Option<(HashMap<ChunkId, Slot>, Vec<Slot>)>,
+    /// Made when something changes.
+    places: Option<Places>,
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
     briefs: Vec<Brief>,
     file_of: Vec<u32>,
     is_outline: Vec<bool>,
-    /// Of files by path; made when something changes.
-    file_at: Option<HashMap<Arc<str>, u32>>,
     analyzer: Analyzer,
 }
 
@@ -147,18 +144,8 @@ impl CorpusBuilder {
     /// # Errors
     /// When the text index cannot be made.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
-        Ok(Self {
-            text: TextIndex::in_memory()?,
-            slots: None,
-            rows: Vec::new(),
-            vectors: VectorTable::new(dimensions),
-            files: Vec::new(),
-            briefs: Vec::new(),
-            file_of: Vec::new(),
-            is_outline: Vec::new(),
-            file_at: None,
-            analyzer: Analyzer::default(),
-        })
+        let vectors = VectorTable::new(dimensions);
+        Ok(Self::of_parts(TextIndex::in_memory()?, Vec::new(), vectors, Vec::new(), Vec::new(), Vec::new()))
     }
 
     pub(super) fn of_parts(
@@ -170,8 +157,7 @@ impl CorpusBuilder {
         is_outline: Vec<bool>,
     ) -> Self {
         let briefs = files.iter().map(|f| Brief::new(f)).collect();
-        let analyzer = Analyzer::default();
-        Self { text, slots: None, rows, vectors, files, briefs, file_of, is_outline, file_at: None, analyzer }
+        Self { text, places: None, rows, vectors, files, briefs, file_of, is_outline, analyzer: Analyzer::default() }
     }
 
     /// The corpus as it is now.
@@ -200,12 +186,14 @@ impl CorpusBuilder {
     /// # Errors
     /// When the text index refuses the update, or a chunk cannot be read.
     pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
-        let plan = self.plan(delta);
+        let mut places = self.places.take().unwrap_or_else(|| Places::new(&self.rows, &self.files));
+        let plan = places.plan(delta, self.rows.len());
         self.text.remove(&plan.stale)?;
-        let homes = self.place(delta, &plan);
+        let homes = self.place(&mut places, delta, &plan);
         let pieces = self.index(&plan.indexed, vectors)?;
         let text = self.text.commit()?;
-        self.refresh_files(&set, homes, pieces)?;
+        self.refresh_files(&mut places, &set, homes, pieces)?;
+        self.places = Some(places);
         Ok(self.corpus(set, text, OnceLock::new()))
     }
 
@@ -216,33 +204,8 @@ impl CorpusBuilder {
         corpus.vectors = self.vectors.clone();
     }
 
-    /// Where every changed chunk will stand.
-    fn plan(&mut self, delta: &ChunkDelta) -> Placement {
-        let mut plan = Placement::default();
-        let (slots, free) = self.slots.get_or_insert_with(|| slots(&self.rows));
-        let freed: Vec<Slot> = delta.deleted.iter().filter_map(|id| slots.get(id).copied()).collect();
-        plan.stale.extend(&freed);
-        let fresh = self.rows.len()..;
-        let mut free = free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
-        for entry in &delta.added {
-            // Endless but for 2^32 chunks, which do not fit in memory.
-            let slot = free.next().expect("a free slot");
-            plan.indexed.push((slot, entry.clone()));
-        }
-        for change in &delta.updated {
-            let Some(&slot) = slots.get(&change.new.id) else { continue };
-            if change.metadata_only {
-                plan.moved.push((slot, change.new.clone()));
-            } else {
-                plan.stale.push(slot);
-                plan.indexed.push((slot, change.new.clone()));
-            }
-        }
-        plan
-    }
-
     /// Writes entries to their slots; returns the homes of all that changed, old and new.
-    fn place(&mut self, delta: &ChunkDelta, plan: &Placement) -> BTreeSet<Arc<str>> {
+    fn place(&mut self, places: &mut Places, delta: &ChunkDelta, plan: &Placement) -> BTreeSet<Arc<str>> {
         let mut homes = BTreeSet::new();
         let needed = plan.indexed.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
         if needed > self.rows.len() {
@@ -250,25 +213,24 @@ impl CorpusBuilder {
             self.file_of.resize(needed, 0);
             self.is_outline.resize(needed, false);
         }
-        let (slots, free) = self.slots.get_or_insert_with(|| slots(&self.rows));
         let taken: FxHashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
-        free.retain(|s| !taken.contains(s));
+        places.free.retain(|s| !taken.contains(s));
         for id in &delta.deleted {
-            if let Some(slot) = slots.remove(id) {
+            if let Some(slot) = places.slots.remove(id) {
                 homes.extend(self.rows[slot as usize].take().map(|e| home(&e)));
                 self.vectors.clear(slot);
-                free.push(slot);
+                places.free.push(slot);
             }
         }
         for entry in &delta.found_anew {
-            if let Some(slot) = slots.get(&entry.id) {
+            if let Some(slot) = places.slots.get(&entry.id) {
                 self.rows[*slot as usize] = Some(entry.clone());
             }
         }
         for (slot, entry) in plan.indexed.iter().chain(&plan.moved) {
             homes.extend(self.rows[*slot as usize].replace(entry.clone()).map(|e| home(&e)));
             homes.insert(home(entry));
-            slots.insert(entry.id.clone(), *slot);
+            places.slots.insert(entry.id.clone(), *slot);
         }
         homes
     }
@@ -300,13 +262,17 @@ impl CorpusBuilder {
     }
 
     /// Puts the files together anew whose chunks changed. A file that is gone keeps its place, empty, for its return.
-    fn refresh_files(&mut self, set: &ChunkSet, homes: BTreeSet<Arc<str>>, mut pieces: FxHashMap<Slot, Piece>) -> Result<(), SearchError> {
-        let (slots, _) = self.slots.get_or_insert_with(|| slots(&self.rows));
-        let file_at = self.file_at.get_or_insert_with(|| self.files.iter().map(|f| f.path.clone()).zip(0..).collect());
+    fn refresh_files(
+        &mut self,
+        places: &mut Places,
+        set: &ChunkSet,
+        homes: BTreeSet<Arc<str>>,
+        mut pieces: FxHashMap<Slot, Piece>,
+    ) -> Result<(), SearchError> {
         for path in homes {
             let own = set.by_id(&path).filter(|e| e.file_path.is_none());
             let mut entries: Vec<(Slot, &Arc<Entry>)> =
-                set.by_file(&path).chain(own).filter_map(|e| Some((*slots.get(&e.id)?, e))).collect();
+                set.by_file(&path).chain(own).filter_map(|e| Some((*places.slots.get(&e.id)?, e))).collect();
             // The order in which a writer happens to list them must not show.
             entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
             let mut of_file = Vec::new();
@@ -318,7 +284,7 @@ impl CorpusBuilder {
             }
             let file = File::new(path.clone(), of_file, &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
-            let at = *file_at.entry(path).or_insert(next);
+            let at = *places.file_at.entry(path).or_insert(next);
             for (slot, _) in &entries {
                 self.file_of[*slot as usize] = at;
                 self.is_outline[*slot as usize] = file.outline == Some(*slot);
@@ -336,16 +302,50 @@ impl CorpusBuilder {
     }
 }
 
-/// The slots of live chunks by id, and the free ones.
-fn slots(rows: &[Option<Arc<Entry>>]) -> (HashMap<ChunkId, Slot>, Vec<Slot>) {
-    let (mut slots, mut free) = (HashMap::with_capacity(rows.len()), Vec::new());
-    for (slot, row) in (0..).zip(rows) {
-        match row {
-            Some(entry) => drop(slots.insert(entry.id.clone(), slot)),
-            None => free.push(slot),
+/// Where chunks and files stand.
+struct Places {
+    /// Of live chunks.
+    slots: HashMap<ChunkId, Slot>,
+    free: Vec<Slot>,
+    /// Of files, by path.
+    file_at: HashMap<Arc<str>, u32>,
+}
+
+impl Places {
+    fn new(rows: &[Option<Arc<Entry>>], files: &[Arc<File>]) -> Self {
+        let (mut slots, mut free) = (HashMap::with_capacity(rows.len()), Vec::new());
+        for (slot, row) in (0..).zip(rows) {
+            match row {
+                Some(entry) => drop(slots.insert(entry.id.clone(), slot)),
+                None => free.push(slot),
+            }
         }
+        Self { slots, free, file_at: files.iter().map(|f| f.path.clone()).zip(0..).collect() }
     }
-    (slots, free)
+
+    /// Where every changed chunk will stand.
+    fn plan(&self, delta: &ChunkDelta, n_rows: usize) -> Placement {
+        let mut plan = Placement::default();
+        let freed: Vec<Slot> = delta.deleted.iter().filter_map(|id| self.slots.get(id).copied()).collect();
+        plan.stale.extend(&freed);
+        let fresh = n_rows..;
+        let mut free = self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
+        for entry in &delta.added {
+            // Endless but for 2^32 chunks, which do not fit in memory.
+            let slot = free.next().expect("a free slot");
+            plan.indexed.push((slot, entry.clone()));
+        }
+        for change in &delta.updated {
+            let Some(&slot) = self.slots.get(&change.new.id) else { continue };
+            if change.metadata_only {
+                plan.moved.push((slot, change.new.clone()));
+            } else {
+                plan.stale.push(slot);
+                plan.indexed.push((slot, change.new.clone()));
+            }
+        }
+        plan
+    }
 }
 
 /// Chunks that are in memory at once while they are indexed.

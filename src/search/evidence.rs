@@ -12,7 +12,7 @@ use super::form::Form;
 use super::proximity::closeness;
 use super::query::Query;
 use super::text::{Field, Place, Posting, TextError};
-use super::tokens::{lower, runs};
+use super::tokens::{lower_parts, runs};
 use super::vector::Nearness;
 use crate::chunk::{ChunkType, Entry};
 
@@ -217,7 +217,7 @@ impl<'a> Evidence<'a> {
             let mut candidates = BTreeSet::new();
             match runs(identifier).next() {
                 Some(run) => {
-                    let whole: String = run.parts.into_iter().map(|p| lower(&identifier[p])).collect();
+                    let whole: String = lower_parts(&identifier[run.range]).collect();
                     let add = |p: Posting| candidates.extend([self.corpus.file_of[p.slot as usize]]);
                     self.corpus.text.postings(Field::Name, &whole, add)?;
                 }

@@ -86,14 +86,14 @@ impl Evidence<'_> {
         let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&Part| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
-        self.best_first(parts).filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()
+        self.best_first(parts).into_iter().filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()
     }
 
     /// By how well they answer, ties by chunk id.
-    fn best_first<'f>(&self, parts: impl Iterator<Item = &'f Part>) -> std::vec::IntoIter<&'f Part> {
+    fn best_first<'f>(&self, parts: impl Iterator<Item = &'f Part>) -> Vec<&'f Part> {
         let mut scored: Vec<(f64, &Part)> = parts.map(|part| (self.chunk_score(part.slot), part)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1.slot).cmp(self.id(b.1.slot))));
-        scored.into_iter().map(|(_, part)| part).collect::<Vec<_>>().into_iter()
+        scored.into_iter().map(|(_, part)| part).collect()
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.

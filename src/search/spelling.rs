@@ -8,7 +8,7 @@ use super::corpus::{Corpus, SearchError};
 use super::form::Form;
 use super::query::Query;
 use super::text::{Field, TextError};
-use super::tokens::{lower, runs};
+use super::tokens::{lower_parts, runs};
 
 /// Shorter words are near to everything.
 const MIN_CHARS: usize = 4;
@@ -57,7 +57,7 @@ impl Corpus {
 
     /// Whether a word, or every part of it, stands in any text, name or path.
     fn is_known(&self, word: &str) -> Result<bool, TextError> {
-        let parts: Vec<String> = runs(word).flat_map(|r| r.parts).map(|p| lower(&word[p])).collect();
+        let parts: Vec<String> = lower_parts(word).collect();
         let known = |term: &str| -> Result<bool, TextError> {
             for field in [Field::Body, Field::Name, Field::Path] {
                 if self.text.contains(field, term)? {
@@ -95,7 +95,7 @@ pub(super) struct Name {
 
 /// A name as one term of the index.
 fn as_indexed(name: &str) -> String {
-    runs(name).flat_map(|run| run.parts).map(|part| lower(&name[part])).collect()
+    lower_parts(name).collect()
 }
 
 /// One bit for each of 64 groups that a byte falls in; a wrong letter changes two groups at most where letters are bytes.

@@ -24,6 +24,11 @@ pub(super) struct Run {
     pub(super) parts: Vec<Range<usize>>,
 }
 
+/// The parts of all identifiers of a text, lower case, in order.
+pub(super) fn lower_parts(text: &str) -> impl Iterator<Item = String> {
+    runs(text).flat_map(|run| run.parts).map(|part| lower(&text[part]))
+}
+
 /// The identifier runs of a text, in order.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = Run> {
     let mut chars = text.char_indices().peekable();
@@ -259,7 +264,7 @@ impl Highlighter {
     #[must_use]
     pub fn new(query: &str) -> Self {
         let mut analyzer = Analyzer::default();
-        let words = runs(query).flat_map(|r| r.parts).map(|part| lower(&query[part])).filter(|w| !super::query::is_stop_word(w));
+        let words = lower_parts(query).filter(|w| !super::query::is_stop_word(w));
         let wanted = words.map(|w| analyzer.canonical(&w)).collect();
         Self { analyzer, wanted, exact: false }
     }
@@ -277,7 +282,7 @@ impl Highlighter {
             }
             let word = word.trim_start_matches('+');
             let word = word.split_once(':').filter(|(field, _)| field.chars().all(|c| c.is_ascii_lowercase())).map_or(word, |(_, w)| w);
-            wanted.extend(runs(word).flat_map(|r| r.parts).map(|part| lower(&word[part])));
+            wanted.extend(lower_parts(word));
         }
         Self { analyzer: Analyzer::default(), wanted, exact: true }
     }

@@ -17,6 +17,7 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::layout::is_older;
 use super::{FileEntry, Layout};
 use crate::chunk::{Cache, Saved, SavedFile, Saving};
 
@@ -55,10 +56,6 @@ impl IndexCache {
     pub fn new(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {}, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
         Self { directory: layout.cache_dir(), version }
-    }
-
-    fn name(&self, contents: &[u8]) -> String {
-        format!("{PREFIX}{:032x}", xxh3_128(&[self.version.as_bytes(), contents].concat()))
     }
 
     fn all(&self, prefix: &str) -> Vec<PathBuf> {
@@ -126,11 +123,10 @@ impl Cache for IndexCache {
         write(&mut saving)?;
         let contents = serde_json::to_vec(&Contents { version: self.version.clone(), files: saving.finish()? })?;
         fs::write(saving.path.join(CONTENTS), &contents)?;
-        let place = self.directory.join(self.name(&contents));
+        let place = self.directory.join(format!("{PREFIX}{:032x}", xxh3_128(&contents)));
         fs::rename(&saving.path, &place)?;
         // The others are of no use any more; whoever is about to open one makes do without.
-        let is_old = |p: &PathBuf| fs::metadata(p).and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED));
-        let unfinished = self.all(UNFINISHED).into_iter().filter(is_old);
+        let unfinished = self.all(UNFINISHED).into_iter().filter(|path| is_older(path, ABANDONED));
         for old in self.all(PREFIX).into_iter().filter(|p| *p != place).chain(unfinished) {
             let _ = fs::remove_dir_all(old);
         }

@@ -1,6 +1,7 @@
 //! Every path of a project's `.cortex`.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 use std::{fs, io};
 
 use super::writer::at;
@@ -220,6 +221,11 @@ impl Layout {
         }
         gone(&self.cache_dir(), fs::remove_dir_all(self.cache_dir()))
     }
+}
+
+/// Whether nobody has written it for so long.
+pub(super) fn is_older(path: &Path, than: Duration) -> bool {
+    fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > than))
 }
 
 /// The path that a file is written under until it is complete.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::{fs, io};
 
+use bitcode::{Decode, Encode};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -30,7 +31,7 @@ pub struct Manifest {
 
 /// Some lines of a chunk file that follow one another. Where one ends is decided by the lines themselves, so that a change
 /// leaves the blocks before and after it as they were.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct Block {
     pub bytes: u32,
     /// As in [`FileEntry`].
@@ -38,7 +39,7 @@ pub struct Block {
 }
 
 /// What a file contains.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct FileEntry {
     pub bytes: u64,
     /// `xxh3:` and 32 hexadecimal digits.

@@ -478,16 +478,14 @@ const SAVED: &str = "chunks.bin";
 #[derive(Encode, Decode)]
 struct SavedFile {
     chunk_type: ChunkType,
-    bytes: u64,
-    hash: String,
+    entry: FileEntry,
     blocks: Vec<SavedBlock>,
 }
 
 #[derive(Encode, Decode)]
 struct SavedBlock {
     start: u64,
-    bytes: u32,
-    hash: String,
+    block: Block,
     lines: Vec<SavedLine>,
 }
 
@@ -533,10 +531,9 @@ impl ChunkFiles {
         let mut files = Vec::new();
         for chunk_type in ChunkType::ALL {
             let Some(file) = self.known.get(&chunk_type) else { continue };
-            let none = Arc::default();
-            let blocks = match &file.content {
+            let blocks: &[LoadedBlock] = match &file.content {
                 Content::Blocks(blocks) => blocks,
-                Content::Parsed(parsed) if parsed.entries.is_empty() => &none,
+                Content::Parsed(parsed) if parsed.entries.is_empty() => &[],
                 Content::Parsed(_) => return None,
             };
             let blocks = blocks.iter().map(|b| {
@@ -546,18 +543,17 @@ impl ChunkFiles {
                     Some(SavedLine { id: e.id.clone(), path, language, hash, start: at.start, end: at.end })
                 });
                 let lines = lines.collect::<Option<_>>()?;
-                Some(SavedBlock { start: b.lines.start(), bytes: b.block.bytes, hash: b.block.hash.clone(), lines })
+                Some(SavedBlock { start: b.lines.start(), block: b.block.clone(), lines })
             });
-            let FileEntry { bytes, hash } = file.entry.clone();
-            files.push(SavedFile { chunk_type, bytes, hash, blocks: blocks.collect::<Option<_>>()? });
+            files.push(SavedFile { chunk_type, entry: file.entry.clone(), blocks: blocks.collect::<Option<_>>()? });
         }
         Some(SavedFiles { paths: paths.1, languages: languages.1, files })
     }
 
     fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
         let file = Arc::new(File::open(self.layout.chunk_file(saved.chunk_type)).ok()?);
-        let block = |block: SavedBlock| {
-            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), block.start))));
+        let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
+            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), start))));
             let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
             let entry = |line: SavedLine| {
                 let lines: Arc<dyn Lines> = lines.clone();
@@ -565,13 +561,12 @@ impl ChunkFiles {
                 let line_of = (line.hash, lines, line.start..line.end);
                 Some(Arc::new(Entry::of_known_line(line.id, path, saved.chunk_type, language, line_of)))
             };
-            let entries = block.lines.into_iter().map(entry).collect::<Option<_>>()?;
-            Some(LoadedBlock { block: Block { bytes: block.bytes, hash: block.hash }, lines, entries })
+            let entries = saved_lines.into_iter().map(entry).collect::<Option<_>>()?;
+            Some(LoadedBlock { block, lines, entries })
         };
-        let blocks = saved.blocks.into_par_iter().map(block).collect::<Option<Vec<_>>>()?;
-        let entry = FileEntry { bytes: saved.bytes, hash: saved.hash };
+        let blocks = saved.blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>()?;
         // Without a stamp: it may be another file by now.
-        Some(LoadedFile { stamp: None, entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
+        Some(LoadedFile { stamp: None, entry: saved.entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
     }
 }
 

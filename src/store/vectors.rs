@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::layout::next_path;
+use super::layout::{is_older, next_path};
 use super::writer::at;
 use super::{Layout, WriteLock};
 use crate::chunk::{Fingerprint, Quantized, StoredVectors};
@@ -81,22 +81,13 @@ impl VectorCache {
         Self::read(layout, embedder_id, dimensions)
     }
 
-    /// Copies the vector of `key` to `out` (its length: the dimensions) and gives its scale; `None` when it is not here.
-    pub fn copy_to(&self, key: VectorKey, out: &mut [i8]) -> Option<f32> {
-        let offset = *self.offsets.get(&key)?;
-        let (scale, components) = self.bytes[offset..offset + 4 + self.dimensions].split_first_chunk::<4>()?;
-        for (x, byte) in out.iter_mut().zip(components) {
-            *x = byte.cast_signed();
-        }
-        Some(f32::from_le_bytes(*scale))
-    }
-
-    /// The vector of `key`.
+    /// The vector of `key`, `[i8; dimensions]`.
     #[must_use]
     pub fn get(&self, key: VectorKey) -> Option<Quantized> {
-        let mut components = vec![0; self.dimensions];
-        let scale = self.copy_to(key, &mut components)?;
-        Some(Quantized { scale, components })
+        let offset = *self.offsets.get(&key)?;
+        let (scale, components) = self.bytes[offset..offset + 4 + self.dimensions].split_first_chunk::<4>()?;
+        let components = components.iter().map(|byte| byte.cast_signed()).collect();
+        Some(Quantized { scale: f32::from_le_bytes(*scale), components })
     }
 
     /// Whether the vector of `key` is here.
@@ -118,8 +109,8 @@ impl StoredVectors for VectorCache {
         self.contains(passage)
     }
 
-    fn copy_to(&self, passage: VectorKey, out: &mut [i8]) -> Option<f32> {
-        self.copy_to(passage, out)
+    fn get(&self, passage: VectorKey) -> Option<Quantized> {
+        self.get(passage)
     }
 }
 
@@ -155,9 +146,7 @@ const KEEP_UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
 /// Removes the vectors of other embedders than this one, when they have not been written for a month.
 pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {
     let own = layout.vectors(embedder_id);
-    let is_old =
-        |path: &PathBuf| fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > KEEP_UNUSED));
-    for path in layout.all_vectors().iter().filter(|path| **path != own && is_old(path)) {
+    for path in layout.all_vectors().iter().filter(|path| **path != own && is_older(path, KEEP_UNUSED)) {
         // It is in nobody's way: the next run tries again.
         let _ = fs::remove_file(path);
     }
