@@ -74,6 +74,14 @@ impl Entry {
         })
     }
 
+    /// The entry of a line that was parsed, into a chunk of its file's type without a vector.
+    #[must_use]
+    pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn Lines>, at: Range<u32>) -> Self {
+        let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
+        let (path, language) = (shared(&chunk.metadata.file_path), shared(&chunk.metadata.language));
+        Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, (xxh3_128(line.as_bytes()), lines.clone(), at))
+    }
+
     /// The entry of a line of which this is known.
     #[must_use]
     pub fn of_known_line(

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{Brief, File, Piece, References};
+use super::files::{File, Piece, References};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
@@ -46,7 +46,6 @@ pub struct Corpus {
     /// By slot: whether it is the outline of its file.
     pub(super) is_outline: Vec<bool>,
     pub(super) files: Vec<Arc<File>>,
-    pub(super) briefs: Vec<Brief>,
     /// Mean size of a file's text, in bytes; at least 1.
     pub(super) average_file_bytes: f64,
     /// Folders above the file that has the fewest.
@@ -127,7 +126,6 @@ pub struct CorpusBuilder {
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
-    briefs: Vec<Brief>,
     file_of: Vec<u32>,
     is_outline: Vec<bool>,
     analyzer: Analyzer,
@@ -156,8 +154,7 @@ impl CorpusBuilder {
         file_of: Vec<u32>,
         is_outline: Vec<bool>,
     ) -> Self {
-        let briefs = files.iter().map(|f| Brief::new(f)).collect();
-        Self { text, places: None, rows, vectors, files, briefs, file_of, is_outline, analyzer: Analyzer::default() }
+        Self { text, places: None, rows, vectors, files, file_of, is_outline, analyzer: Analyzer::default() }
     }
 
     /// The corpus as it is now.
@@ -172,7 +169,6 @@ impl CorpusBuilder {
             average_file_bytes: (bytes as f64 / n.max(1) as f64).max(1.0),
             min_depth: live().map(|f| f.depth).min().unwrap_or(0),
             files: self.files.clone(),
-            briefs: self.briefs.clone(),
             text,
             vectors: self.vectors.clone(),
             references: Arc::new(references),
@@ -289,13 +285,10 @@ impl CorpusBuilder {
                 self.file_of[*slot as usize] = at;
                 self.is_outline[*slot as usize] = file.outline == Some(*slot);
             }
-            let brief = Brief::new(&file);
             if at == next {
                 self.files.push(Arc::new(file));
-                self.briefs.push(brief);
             } else {
                 self.files[at as usize] = Arc::new(file);
-                self.briefs[at as usize] = brief;
             }
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! What one query finds in one corpus, and what of it belongs to a file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Slot;
@@ -56,6 +56,8 @@ pub(super) struct Evidence<'a> {
     folders: Vec<String>,
     /// idf of a name part that the query does not name.
     unknown_idf: f64,
+    /// By file of the pool: how much of the query it holds.
+    in_files: BTreeMap<u32, f64>,
     /// By file: what the best files refer to.
     hubs: Vec<f64>,
 }
@@ -99,17 +101,18 @@ impl<'a> Evidence<'a> {
         let allows = |e: &Entry| filter.allows(e) && query.only.allows(e);
         let restricted = !(filter.is_empty() && query.only.is_empty());
         let allowed = if restricted { corpus.rows.iter().map(|e| e.as_ref().is_some_and(|e| allows(e))).collect() } else { Vec::new() };
-        let may = |slot: Slot| allowed.get(slot as usize).copied().unwrap_or(allowed.is_empty());
         let n = corpus.text.n_chunks() as f64;
+        let (lexical, nearness) = rayon::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
         let mut out = Self {
-            lexical: Lexical::new(query, corpus, &may)?,
-            nearness: corpus.vectors.ask(vector),
+            lexical: lexical?,
+            nearness,
             close: Vec::new(),
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
             folders: query.paths.iter().map(|path| format!("/{path}/")).collect(),
             capitalised: query.capitalised.iter().map(|i| key(i)).collect(),
             // As of a word in every hundredth chunk.
             unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
+            in_files: BTreeMap::new(),
             hubs: Vec::new(),
             allowed,
             corpus,
@@ -117,10 +120,8 @@ impl<'a> Evidence<'a> {
             filter,
         };
         // Where the words stand is looked at only in chunks that hold them.
-        let worth = |slot: Slot| out.lexical.body[slot as usize] + out.lexical.plain[slot as usize];
-        let best = out.top(out.lexical.touched.iter().map(|(slot, _)| (*slot, worth(*slot))), CLOSE_POOL);
-        let place = |slot: &Slot| out.lexical.touched.binary_search_by_key(slot, |t| t.0).ok().map(|i| out.lexical.touched[i]);
-        let mut best: Vec<(Slot, Place)> = best.iter().filter_map(place).collect();
+        let worth = |slot: Slot| out.lexical.body(slot) + out.lexical.plain(slot);
+        let mut best = out.top(out.lexical.touched.iter().map(|at| (*at, worth(at.0))), CLOSE_POOL);
         best.sort_unstable_by_key(|b| b.1);
         let places: Vec<Place> = best.iter().map(|b| b.1).collect();
         let close = closeness(query, &out.lexical, &corpus.text, &places)?;
@@ -157,15 +158,13 @@ impl<'a> Evidence<'a> {
 
     /// How well a chunk answers when it is shown as a place: names count, code between definitions counts less.
     pub(super) fn place_score(&self, part: &Part) -> f64 {
-        let names = PLACE_NAMES * self.lexical.names[part.slot as usize];
+        let names = PLACE_NAMES * self.lexical.names(part.slot);
         self.chunk_score(part.slot) + names - if part.is_between { PLACE_BETWEEN } else { 0.0 }
     }
 
     /// How well one chunk answers.
     pub(super) fn chunk_score(&self, slot: Slot) -> f64 {
-        CHUNK_WORDS * self.lexical.body[slot as usize]
-            + CHUNK_CLOSENESS * self.closeness(slot)
-            + CHUNK_MEANING * f64::from(self.cosine(slot))
+        CHUNK_WORDS * self.lexical.body(slot) + CHUNK_CLOSENESS * self.closeness(slot) + CHUNK_MEANING * f64::from(self.cosine(slot))
     }
 
     /// The files that are looked at closely, and what should be said of the choice.
@@ -195,12 +194,13 @@ impl<'a> Evidence<'a> {
 
     /// The files that the searchers propose.
     fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
-        let by_words = |scores: &[f64]| self.top(self.lexical.touched.iter().map(|(s, _)| (*s, scores[*s as usize])), POOL);
-        let close = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).into_iter().map(|(s, c)| (s, f64::from(c)));
-        let mut files: BTreeSet<u32> = BTreeSet::new();
-        for slot in [by_words(&self.lexical.fields), by_words(&self.lexical.plain), self.top(close, POOL)].into_iter().flatten() {
-            files.insert(self.corpus.file_of[slot as usize]);
-        }
+        let by_words = |score: fn(&Lexical, Slot) -> f64| {
+            let touched = self.lexical.touched.iter().map(|(slot, _)| ((*slot, ()), score(&self.lexical, *slot)));
+            self.top(touched, POOL)
+        };
+        let near = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).into_iter().map(|(s, c)| ((s, ()), f64::from(c)));
+        let found = [by_words(Lexical::fields), by_words(Lexical::plain), self.top(near, POOL)];
+        let mut files: BTreeSet<u32> = found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
         // What the query names is looked at even if its text says little.
         files.extend(self.defining()?);
         if !self.query.paths.is_empty() {
@@ -243,21 +243,22 @@ impl<'a> Evidence<'a> {
         self.query.paths.iter().zip(&self.folders).map(named).fold(0.0, f64::max)
     }
 
-    /// The best slots by score, ties by chunk id.
-    fn top(&self, scores: impl Iterator<Item = (Slot, f64)>, n: usize) -> Vec<Slot> {
-        let order = |a: &(Slot, f64), b: &(Slot, f64)| b.1.total_cmp(&a.1).then_with(|| self.id(a.0).cmp(self.id(b.0)));
-        let mut best: Vec<(Slot, f64)> = Vec::with_capacity(2 * n);
+    /// The best slots by score, ties by chunk id, with what else is known of them.
+    fn top<T>(&self, scored: impl Iterator<Item = ((Slot, T), f64)>, n: usize) -> Vec<(Slot, T)> {
+        type Scored<T> = ((Slot, T), f64);
+        let order = |a: &Scored<T>, b: &Scored<T>| b.1.total_cmp(&a.1).then_with(|| self.id(a.0.0).cmp(self.id(b.0.0)));
+        let mut best: Vec<Scored<T>> = Vec::with_capacity(2 * n);
         // Most are worse than `n` that came before: they are not compared with each other.
         let mut least = f64::MIN;
-        let cut = |best: &mut Vec<(Slot, f64)>| {
+        let cut = |best: &mut Vec<Scored<T>>| {
             let (_, last, _) = best.select_nth_unstable_by(n - 1, order);
             let least = last.1;
             best.truncate(n);
             least
         };
-        for (slot, score) in scores {
-            if score >= least && self.allowed(slot) {
-                best.push((slot, score));
+        for (at, score) in scored {
+            if score >= least && self.allowed(at.0) {
+                best.push((at, score));
                 if best.len() == 2 * n {
                     least = cut(&mut best);
                 }
@@ -266,7 +267,7 @@ impl<'a> Evidence<'a> {
         if best.len() > n {
             cut(&mut best);
         }
-        best.into_iter().map(|(slot, _)| slot).collect()
+        best.into_iter().map(|(at, _)| at).collect()
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
@@ -304,8 +305,16 @@ impl<'a> Evidence<'a> {
         sum / weights
     }
 
+    /// Looks at the files of the pool, before [`Evidence::facts`] are asked for.
+    pub(super) fn look_at(&mut self, pool: &BTreeSet<u32>) {
+        let files: Vec<&File> = pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
+        let shares = self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
+        self.in_files = pool.iter().copied().zip(shares).collect();
+        self.follow_references(pool);
+    }
+
     /// Lets the best files' references speak for the files that they lead to.
-    pub(super) fn follow_references(&mut self, pool: &BTreeSet<u32>) {
+    fn follow_references(&mut self, pool: &BTreeSet<u32>) {
         if self.query.form == Form::Statement {
             return; // They do not count.
         }
@@ -314,7 +323,7 @@ impl<'a> Evidence<'a> {
             .iter()
             .map(|at| (*at, &*self.corpus.files[*at as usize]))
             .filter(|(_, f)| is_code(f))
-            .map(|(at, f)| (at, self.best_five(f, |s| self.lexical.fields[s as usize], 0.0)))
+            .map(|(at, f)| (at, self.best_five(f, |s| self.lexical.fields(s), 0.0)))
             .filter(|(_, score)| *score > 0.0)
             .collect();
         let path = |at: u32| &self.corpus.files[at as usize].path;
@@ -333,8 +342,8 @@ impl<'a> Evidence<'a> {
     pub(super) fn facts(&self, at: u32) -> Facts {
         let file = &*self.corpus.files[at as usize];
         Facts {
-            file_words: self.lexical.files[at as usize],
-            plain_words: self.best(file, |s| self.lexical.plain[s as usize]),
+            file_words: self.in_files.get(&at).copied().unwrap_or_default(),
+            plain_words: self.best(file, |s| self.lexical.plain(s)),
             near_words: self.best(file, |s| self.closeness(s)),
             meaning: self.best_five(file, |s| f64::from(self.cosine(s)), MISSING),
             best_chunk: self.best(file, |s| self.chunk_score(s)),

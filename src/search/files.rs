@@ -133,30 +133,6 @@ pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
     chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
 }
 
-/// What of every file is looked at for each word of a query: beside one another in memory, unlike the files themselves.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Brief {
-    pub(super) n_bytes: u32,
-    /// One bit for each of 64 groups that a term of its names or place falls in.
-    names: u64,
-}
-
-impl Brief {
-    pub(super) fn new(file: &File) -> Self {
-        let terms = [&file.stem, &file.path_terms, &file.types].into_iter().flatten();
-        Self { n_bytes: u32::try_from(file.n_bytes).unwrap_or(u32::MAX), names: terms.fold(0, |bits, term| bits | Self::bit(*term)) }
-    }
-
-    fn bit(term: Key) -> u64 {
-        1 << (term % 64)
-    }
-
-    /// Whether the term may be one of its names or place; most files need not be asked.
-    pub(super) fn may_name(&self, term: Key) -> bool {
-        self.names & Self::bit(term) != 0
-    }
-}
-
 #[derive(Debug, Clone, Copy, Encode, Decode)]
 pub(super) struct Definition {
     pub(super) name: Key,

@@ -99,7 +99,7 @@ pub struct Results {
 pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, TextError> {
     let mut ranking = Evidence::new(corpus, query, vector, filter)?;
     let (pool, notes) = ranking.pool()?;
-    ranking.follow_references(&pool);
+    ranking.look_at(&pool);
     let rank = |at: u32| {
         let terms = terms(&ranking.facts(at));
         Ranked { file: &corpus.files[at as usize], score: terms.iter().map(Term::contribution).sum(), terms }
@@ -127,11 +127,9 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
         .into_iter()
         .filter_map(|(at, mut slots)| {
             slots.sort_by(|a, b| {
-                ranking.lexical.fields[*b as usize]
-                    .total_cmp(&ranking.lexical.fields[*a as usize])
-                    .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
+                ranking.lexical.fields(*b).total_cmp(&ranking.lexical.fields(*a)).then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
-            let value = ranking.lexical.fields[slots[0] as usize];
+            let value = ranking.lexical.fields(slots[0]);
             let mut entries = slots.iter().filter_map(|s| corpus.entry(*s));
             let chunk = entries.next()?.chunk()?;
             Some(Hit {

@@ -83,7 +83,7 @@ impl Evidence<'_> {
 
     /// Further chunks of the file that match, outside the places that are shown.
     fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Entry>> {
-        let matches = |s: &Slot| self.lexical.fields[*s as usize] > 0.0 || self.cosine(*s) >= MIN_COSINE;
+        let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&Part| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
         self.best_first(parts).into_iter().filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()

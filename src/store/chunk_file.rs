@@ -141,10 +141,13 @@ pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn Li
     for end in memchr::memchr_iter(b'\n', bytes) {
         let line = text[start..end].strip_suffix(',').unwrap_or(&text[start..end]);
         let at = u32::try_from(start).ok()?..u32::try_from(start + line.len()).ok()?;
-        let unparsed = Entry::of_line(line, file_type, lines, at, entries.last().map(|e| &**e));
+        let unparsed = Entry::of_line(line, file_type, lines, at.clone(), entries.last().map(|e| &**e));
         entries.push(Arc::new(match unparsed {
             Some(entry) => entry,
-            None => Chunk::from_json(line, file_type).ok()?.into(),
+            None => match Chunk::from_json(line, file_type).ok()? {
+                chunk if chunk.embedding.is_none() && chunk.chunk_type == file_type => Entry::of_parsed_line(&chunk, line, lines, at),
+                chunk => chunk.into(),
+            },
         }));
         start = end + 1;
     }

@@ -17,6 +17,8 @@ fn warm() -> Project {
             (0..5).map(|j| format!("/// Fills kettle {i} with {j} cups of water.\nfn kettle_{i}_{j}() -> u32 {{\n    {i} * {j}\n}}\n\n"));
         p.write(format!("src/part{i}.rs"), functions.collect::<String>());
     }
+    // One such name once kept a project of 180 000 chunks from being saved.
+    p.write("src/the \"odd\" one.rs", "/// Sings when the water boils.\nfn whistle() {}\n");
     p.write("docs/tea.md", "# Tea\n\nHow long the tea stands in the kettle.\n");
     ask(&p);
     p

@@ -1,9 +1,11 @@
 //! The files of an inverted index: those that were saved are read where they are, in parts; new ones are in memory.
 
+use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
@@ -15,12 +17,14 @@ use crate::chunk::{Saved, SavedFile};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     saved: Option<Arc<dyn Saved>>,
+    /// Of what was saved.
+    open: Arc<Mutex<HashMap<PathBuf, Arc<Open>>>>,
     new: RamDirectory,
 }
 
 impl Overlay {
     pub(super) fn over(saved: Arc<dyn Saved>) -> Self {
-        Self { saved: Some(saved), new: RamDirectory::default() }
+        Self { saved: Some(saved), ..Self::default() }
     }
 
     /// A file as it is, if it is a new one.
@@ -33,20 +37,31 @@ impl Overlay {
         self.saved.as_ref()
     }
 
-    fn open_saved(&self, path: &Path) -> Result<Open, OpenReadError> {
+    fn all_open(&self) -> MutexGuard<'_, HashMap<PathBuf, Arc<Open>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn open_saved(&self, path: &Path) -> Result<Arc<Open>, OpenReadError> {
+        let mut all = self.all_open();
+        if let Some(open) = all.get(path) {
+            return Ok(open.clone());
+        }
         let missing = || OpenReadError::FileDoesNotExist(path.to_path_buf());
         let saved = self.saved.as_ref().ok_or_else(missing)?;
-        saved.open(path.to_str().ok_or_else(missing)?).map(Open).map_err(|e| match e.kind() {
+        let file = saved.open(path.to_str().ok_or_else(missing)?).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound => missing(),
             _ => OpenReadError::wrap_io_error(e, path.to_path_buf()),
-        })
+        })?;
+        let open = Arc::new(Open { file, n_read: AtomicU64::new(0), whole: OnceLock::new() });
+        all.insert(path.to_path_buf(), open.clone());
+        Ok(open)
     }
 }
 
 impl Directory for Overlay {
     fn get_file_handle(&self, path: &Path) -> Result<Arc<dyn FileHandle>, OpenReadError> {
         match self.new.get_file_handle(path) {
-            Err(OpenReadError::FileDoesNotExist(_)) => Ok(Arc::new(self.open_saved(path)?)),
+            Err(OpenReadError::FileDoesNotExist(_)) => Ok(self.open_saved(path)?),
             found => found,
         }
     }
@@ -54,7 +69,10 @@ impl Directory for Overlay {
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
         match self.new.delete(path) {
             // What was saved stays: it is not ours to delete.
-            Err(DeleteError::FileDoesNotExist(_)) if self.saved.is_some() => Ok(()),
+            Err(DeleteError::FileDoesNotExist(_)) if self.saved.is_some() => {
+                self.all_open().remove(path);
+                Ok(())
+            }
             deleted => deleted,
         }
     }
@@ -91,18 +109,33 @@ impl Directory for Overlay {
     }
 }
 
+/// A file that was saved. Who asks once reads some parts of it; who asks on and on soon has all of it in memory.
 #[derive(Debug)]
-struct Open(Arc<dyn SavedFile>);
+struct Open {
+    file: Arc<dyn SavedFile>,
+    /// Bytes that were read, of whatever parts.
+    n_read: AtomicU64,
+    /// There once as much was read as the file has.
+    whole: OnceLock<OwnedBytes>,
+}
 
 impl HasLen for Open {
     fn len(&self) -> usize {
         // What does not fit in memory was never saved from it.
-        usize::try_from(self.0.n_bytes()).unwrap_or(usize::MAX)
+        usize::try_from(self.file.n_bytes()).unwrap_or(usize::MAX)
     }
 }
 
 impl FileHandle for Open {
     fn read_bytes(&self, range: Range<usize>) -> io::Result<OwnedBytes> {
-        Ok(OwnedBytes::new(self.0.read(range.start as u64..range.end as u64)?))
+        if let Some(whole) = self.whole.get() {
+            return Ok(whole.slice(range));
+        }
+        let n_bytes = range.len() as u64;
+        if self.n_read.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > self.file.n_bytes() {
+            let whole = OwnedBytes::new(self.file.read(0..self.file.n_bytes())?);
+            return Ok(self.whole.get_or_init(|| whole).slice(range));
+        }
+        Ok(OwnedBytes::new(self.file.read(range.start as u64..range.end as u64)?))
     }
 }

@@ -299,36 +299,50 @@ pub(super) struct Posting {
     pub(super) frequency: u32,
     /// Terms in the chunk's body, as tantivy rounds and stores it: an index for [`Lengths`].
     pub(super) length: u8,
+}
+
+/// How often some terms are in each field of a chunk, in the order of [`Field::ALL`].
+pub(super) type Frequencies = [u32; Field::ALL.len()];
+
+/// The same of all fields.
+pub(super) struct Occurrences {
+    pub(super) slot: Slot,
     pub(super) place: Place,
+    pub(super) length: u8,
+    pub(super) frequencies: Frequencies,
 }
 
 /// Where a chunk stands in the index: its segment, and its document there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place(u32, u32);
 
+impl Place {
+    fn new(segment: usize, doc: tantivy::DocId) -> Self {
+        Self(u32::try_from(segment).unwrap_or(u32::MAX), doc)
+    }
+}
+
 /// A number for each length that a body can have.
-pub(super) struct Lengths([f64; 256]);
+pub(super) struct Lengths([f32; 256]);
 
 impl Lengths {
     /// `of`: the number for a length, in terms.
-    pub(super) fn new(of: impl Fn(f64) -> f64) -> Self {
+    pub(super) fn new(of: impl Fn(f32) -> f32) -> Self {
         let mut id = 0u8;
         Self([(); 256].map(|()| {
-            let number = of(f64::from(FieldNormReader::id_to_fieldnorm(id)));
+            let number = of(FieldNormReader::id_to_fieldnorm(id) as f32);
             id = id.wrapping_add(1);
             number
         }))
     }
 
-    pub(super) fn get(&self, length: u8) -> f64 {
+    pub(super) fn get(&self, length: u8) -> f32 {
         self.0[usize::from(length)]
     }
 }
 
 /// One occurrence list.
 struct Opened<'a> {
-    /// Number of the segment.
-    at: u32,
     segment: &'a Segment,
     alive: Option<&'a AliveBitSet>,
     postings: SegmentPostings,
@@ -357,13 +371,13 @@ impl TextReader {
 
     /// Visits every live chunk that holds `term` in `field`.
     pub(super) fn postings(&self, field: Field, term: &str, mut visit: impl FnMut(Posting)) -> Result<(), TextError> {
-        for open in self.open(field, term, IndexRecordOption::WithFreqs) {
-            let Opened { at, segment, alive, mut postings } = open?;
+        for at in 0..self.segments.len() {
+            let Some(Opened { segment, alive, mut postings }) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
             let mut doc = postings.doc();
             while doc != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
                     let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
-                    visit(Posting { slot, frequency: postings.term_freq(), length, place: Place(at, doc) });
+                    visit(Posting { slot, frequency: postings.term_freq(), length });
                 }
                 doc = postings.advance();
             }
@@ -371,10 +385,46 @@ impl TextReader {
         Ok(())
     }
 
+    /// Visits, once, every live chunk that holds any of some terms in any field; equal terms add up.
+    pub(super) fn occurrences(&self, terms: &[String], mut visit: impl FnMut(Occurrences)) -> Result<(), TextError> {
+        // By document of a segment, which is small enough to stay near the processor. Clean between two segments.
+        let mut counted: Vec<Frequencies> = Vec::new();
+        let mut holding = Vec::new();
+        for (at, segment) in self.segments.iter().enumerate() {
+            let mut alive = None;
+            for (f, field) in Field::ALL.into_iter().enumerate() {
+                for term in terms {
+                    let Some(mut open) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
+                    alive = open.alive;
+                    if counted.len() < segment.slots.len() {
+                        counted.resize(segment.slots.len(), Frequencies::default());
+                    }
+                    let mut doc = open.postings.doc();
+                    while doc != tantivy::TERMINATED {
+                        let frequencies = &mut counted[doc as usize];
+                        if *frequencies == Frequencies::default() {
+                            holding.push(doc);
+                        }
+                        frequencies[f] += open.postings.term_freq();
+                        doc = open.postings.advance();
+                    }
+                }
+            }
+            for doc in holding.drain(..) {
+                let frequencies = std::mem::take(&mut counted[doc as usize]);
+                if alive.is_none_or(|a: &AliveBitSet| a.is_alive(doc)) {
+                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    visit(Occurrences { slot, place: Place::new(at, doc), length, frequencies });
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Whether any live chunk holds `term` in `field`.
     pub(super) fn contains(&self, field: Field, term: &str) -> Result<bool, TextError> {
-        for open in self.open(field, term, IndexRecordOption::Basic) {
-            let Opened { alive, mut postings, .. } = open?;
+        for at in 0..self.segments.len() {
+            let Some(Opened { alive, mut postings, .. }) = self.open(at, field, term, IndexRecordOption::Basic)? else { continue };
             while postings.doc() != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(postings.doc())) {
                     return Ok(true);
@@ -405,10 +455,13 @@ impl TextReader {
     /// what is visited is named by its position among them.
     pub(super) fn positions(&self, term: &str, places: &[Place], mut visit: impl FnMut(usize, &[u32])) -> Result<(), TextError> {
         let mut found = Vec::new();
-        for open in self.open(Field::Body, term, IndexRecordOption::WithFreqsAndPositions) {
-            let Opened { at, mut postings, .. } = open?;
-            let first = places.partition_point(|p| p.0 < at);
-            for (i, place) in (first..).zip(&places[first..]).take_while(|(_, p)| p.0 == at) {
+        let mut first = 0;
+        for of_segment in places.chunk_by(|a, b| a.0 == b.0) {
+            let numbered = (first..).zip(of_segment);
+            first += of_segment.len();
+            let open = self.open(of_segment[0].0 as usize, Field::Body, term, IndexRecordOption::WithFreqsAndPositions)?;
+            let Some(Opened { mut postings, .. }) = open else { continue };
+            for (i, place) in numbered {
                 if postings.doc() < place.1 {
                     postings.seek(place.1);
                 }
@@ -421,15 +474,12 @@ impl TextReader {
         Ok(())
     }
 
-    /// The occurrence lists of a term, one for each segment that has one.
-    fn open(&self, field: Field, term: &str, option: IndexRecordOption) -> impl Iterator<Item = Result<Opened<'_>, TextError>> {
-        let field = self.fields.text[field as usize];
-        let term = Term::from_field_text(field, term);
-        (0u32..).zip(self.searcher.segment_readers()).zip(&self.segments).filter_map(move |((at, reader), segment)| {
-            let found = reader.inverted_index(field).and_then(|index| Ok(index.read_postings(&term, option)?));
-            let opened = |postings| Opened { at, segment, alive: reader.alive_bitset(), postings };
-            found.map(|found| found.map(opened)).map_err(TextError::from).transpose()
-        })
+    /// The occurrence list of a term in the segment of this number, if it has one.
+    fn open(&self, at: usize, field: Field, term: &str, option: IndexRecordOption) -> Result<Option<Opened<'_>>, TextError> {
+        let (reader, field) = (&self.searcher.segment_readers()[at], self.fields.text[field as usize]);
+        let postings = reader.inverted_index(field)?.read_postings(&Term::from_field_text(field, term), option);
+        let opened = |postings| Opened { segment: &self.segments[at], alive: reader.alive_bitset(), postings };
+        Ok(postings.map_err(TantivyError::from)?.map(opened))
     }
 
     /// Every chunk that holds this phrase, word by word.
