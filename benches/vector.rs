@@ -123,7 +123,7 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
             let mut table = table.clone();
             table.attach(Arc::new(graph));
             let find = |q: &[f32]| {
-                let mut near = table.ask(q).near(100, -1.0, |_| true);
+                let mut near = table.ask(q).near(100, -1.0, |_| true).collect::<Vec<_>>();
                 near.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
                 near.iter().map(|(slot, _)| *slot).take(100).collect::<Vec<_>>()
             };

@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use std::ops::Range;
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::{Chunk, ChunkId, ChunkType, Fingerprint};
 
@@ -20,6 +20,8 @@ pub struct Entry {
     pub chunk_type: ChunkType,
     /// Lower-case name.
     pub language: Option<Arc<str>>,
+    /// Of the id: sets look it up far more often than they look at the id.
+    id_hash: u64,
     content: Content,
 }
 
@@ -67,6 +69,7 @@ impl Entry {
         let tags = from_type.strip_prefix(file_type.as_str())?.strip_prefix('"')?;
         (tags.is_empty() || tags.starts_with(",\"tags\":")).then(|| Self {
             id: Arc::from(id),
+            id_hash: hash_of_id(id),
             file_path: shared(file_path, before.and_then(|b| b.file_path.as_ref())),
             chunk_type: file_type,
             language: shared(language, before.and_then(|b| b.language.as_ref())),
@@ -92,7 +95,8 @@ impl Entry {
         line: (Fingerprint, Arc<dyn Lines>, Range<u32>),
     ) -> Self {
         let (hash, lines, at) = line;
-        Self { id, file_path, chunk_type, language, content: Content::Stored { hash, lines, at } }
+        let id_hash = hash_of_id(&id);
+        Self { id, id_hash, file_path, chunk_type, language, content: Content::Stored { hash, lines, at } }
     }
 
     /// The fingerprint of its line and where that is; `None` for a chunk that is in memory.
@@ -102,6 +106,11 @@ impl Entry {
             Content::Here(_) => None,
             Content::Stored { hash, at, .. } => Some((*hash, at.clone())),
         }
+    }
+
+    /// [`hash_of_id`] of its id.
+    pub(super) fn id_hash(&self) -> u64 {
+        self.id_hash
     }
 
     /// The chunk; `None` when what it stands in was overwritten since: the next load will say so.
@@ -132,6 +141,7 @@ impl From<Arc<Chunk>> for Entry {
         let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
         Self {
             id: chunk.id.clone(),
+            id_hash: hash_of_id(&chunk.id),
             file_path: shared(&chunk.metadata.file_path),
             chunk_type: chunk.chunk_type,
             language: shared(&chunk.metadata.language),
@@ -144,6 +154,11 @@ impl From<Chunk> for Entry {
     fn from(chunk: Chunk) -> Self {
         Self::from(Arc::new(chunk))
     }
+}
+
+/// Where an id stands in a table.
+pub(super) fn hash_of_id(id: &str) -> u64 {
+    xxh3_64(id.as_bytes())
 }
 
 /// The string that begins here, if nothing in it is escaped.

@@ -4,8 +4,9 @@ use std::sync::{Arc, OnceLock};
 
 use hashbrown::HashTable;
 use rayon::prelude::*;
-use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
+use xxhash_rust::xxh3::xxh3_128;
 
+use super::entry::hash_of_id;
 use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 
 /// All chunks of one generation, by id and by file. Immutable; shared by every reader.
@@ -45,14 +46,27 @@ fn short(fingerprint: Fingerprint) -> u64 {
     fingerprint as u64
 }
 
+/// Of each entry: the hash of its id, the fingerprint of its path.
+fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerprint>)> {
+    let mut last: Option<(&Arc<str>, Fingerprint)> = None;
+    entries.iter().map(move |e| {
+        let of_path = |path| {
+            // Neighbours mostly share their path: then it is not looked at.
+            let (_, fingerprint) = *last.insert(last.filter(|(p, _)| Arc::ptr_eq(p, path)).unwrap_or_else(|| (path, fingerprint(path))));
+            fingerprint
+        };
+        (e.id_hash(), e.file_path.as_ref().map(of_path))
+    })
+}
+
 impl Tables {
     /// Of entries with one id only the last stays, at the first one's place.
     fn new(all: &mut Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
-        let hashes = |e: &Arc<Entry>| (xxh3_64(e.id.as_bytes()), e.file_path.as_deref().map(fingerprint));
-        let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_iter().with_min_len(256).map(hashes).collect();
+        let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_chunks(1024).flat_map_iter(hashes).collect();
         let (mut by_id, mut duplicates, mut kept) = (HashTable::with_capacity(all.len()), Vec::new(), 0);
         for i in 0..all.len() {
-            let found = by_id.find(hashes[i].0, |at: &u32| all[*at as usize].id == all[i].id).copied();
+            let is_it = |at: &u32| hashes[*at as usize].0 == hashes[i].0 && all[*at as usize].id == all[i].id;
+            let found = by_id.find(hashes[i].0, is_it).copied();
             let at = found.map_or(kept, |at| at as usize);
             if found.is_some() {
                 duplicates.push(Duplicate { id: all[i].id.clone() });
@@ -108,7 +122,7 @@ impl ChunkSet {
     /// The chunk with this id, in O(1).
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&Arc<Entry>> {
-        let at = self.tables().by_id.find(xxh3_64(id.as_bytes()), |at| &*self.entries[*at as usize].id == id)?;
+        let at = self.tables().by_id.find(hash_of_id(id), |at| &*self.entries[*at as usize].id == id)?;
         Some(&self.entries[*at as usize])
     }
 

@@ -144,6 +144,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
     }
     manager.save(0.0);
+    // The process ends: the system frees all of it at once.
+    std::mem::forget((snapshot, manager));
     Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Lexical {
 }
 
 pub(super) struct TermWeight {
-    pub(super) idf: f64,
+    pub(super) idf: f32,
     key: Key,
     is_whole: bool,
     hits: Vec<Hit>,
@@ -68,7 +68,8 @@ const BM25_B: f32 = 0.75;
 const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 
 /// Robertson's, never negative.
-fn idf(n: f64, df: f64) -> f64 {
+fn idf(n: u64, df: usize) -> f32 {
+    let (n, df) = (n as f32, df as f32);
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
 
@@ -79,11 +80,11 @@ fn bm25(frequency: f32, much: f32) -> f32 {
 impl TermWeight {
     fn new(term: &QueryTerm, text: &TextReader, [lengths, much]: [&Lengths; 2]) -> Result<Self, TextError> {
         let mut hits = Vec::new();
-        let mut df = 0u32;
+        let mut df = 0;
         text.occurrences(&term.variants, |o| {
             let n = |field: Field| o.frequencies[field as usize];
             let counted = |field| u16::try_from(n(field)).unwrap_or(u16::MAX);
-            df += u32::from(n(Field::Body) > 0);
+            df += usize::from(n(Field::Body) > 0);
             let tf = chunk_frequency(&o.frequencies, lengths.get(o.length));
             hits.push(Hit {
                 slot: o.slot,
@@ -93,7 +94,7 @@ impl TermWeight {
                 counts: Counts { names: counted(Field::Name), comments: counted(Field::Comment), body: counted(Field::Body) },
             });
         })?;
-        let idf = idf(text.n_chunks() as f64, f64::from(df));
+        let idf = idf(text.n_chunks(), df);
         Ok(Self { idf, key: key(&term.canonical), is_whole: term.is_whole, hits })
     }
 }
@@ -102,7 +103,7 @@ impl Lexical {
     /// Looks up every word of the query.
     pub(super) fn new(query: &Query, corpus: &Corpus) -> Result<Self, TextError> {
         let text = &corpus.text;
-        let average = text.average_length() as f32;
+        let average = text.average_length();
         let lengths = Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average);
         // How much it takes to be much.
         let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
@@ -124,8 +125,8 @@ impl Lexical {
             chunks: vec![InChunk::default(); corpus.rows.len()],
         };
         for term in &out.terms {
-            out.total_idf += term.idf;
-            let idf = term.idf as f32;
+            let idf = term.idf;
+            out.total_idf += f64::from(idf);
             for hit in &term.hits {
                 let chunk = &mut out.chunks[hit.slot as usize];
                 if chunk.fields == 0.0 {
@@ -137,10 +138,10 @@ impl Lexical {
             }
         }
         for hits in words?.into_iter().filter(|hits| !hits.is_empty()) {
-            let idf = idf(text.n_chunks() as f64, hits.len() as f64);
-            out.total_plain += idf;
+            let idf = idf(text.n_chunks(), hits.len());
+            out.total_plain += f64::from(idf);
             for (slot, score) in hits {
-                out.chunks[slot as usize].plain += idf as f32 * score;
+                out.chunks[slot as usize].plain += idf * score;
             }
         }
         // Where nothing occurs, shares of nothing are asked for.
@@ -198,7 +199,7 @@ impl Lexical {
                     + 2.0 * f64::from(*names).ln_1p()
                     + 0.5 * f64::from(*comments).ln_1p()
                     + f64::from(*body).ln_1p() / relative.sqrt();
-                *share += term.idf * x / (x + 2.0) / self.total_idf;
+                *share += f64::from(term.idf) * x / (x + 2.0) / self.total_idf;
             }
         }
         shares
@@ -210,8 +211,8 @@ impl Lexical {
         for part in parts {
             match self.terms.iter().find(|t| !t.is_whole && t.key == *part) {
                 Some(term) => {
-                    hit += term.idf;
-                    all += term.idf;
+                    hit += f64::from(term.idf);
+                    all += f64::from(term.idf);
                 }
                 None => all += unknown_idf,
             }

@@ -7,10 +7,11 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{File, Piece, References};
+use super::files::{AllReferences, File, Mentions, Piece, References, mentions};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
+use super::saved::AllMentions;
 use super::spelling::Name;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
@@ -35,6 +36,8 @@ pub enum SearchError {
     Text(#[from] TextError),
     #[error("the chunk {0} was overwritten while it was read")]
     Unreadable(ChunkId),
+    #[error("what was kept of the last start cannot be read: {0}")]
+    Saved(#[from] std::io::Error),
 }
 
 /// An immutable corpus. Cheap to share; a query uses one and nothing else.
@@ -43,8 +46,6 @@ pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
     pub(super) rows: Vec<Option<Arc<Entry>>>,
     pub(super) file_of: Vec<u32>,
-    /// By slot: whether it is the outline of its file.
-    pub(super) is_outline: Vec<bool>,
     pub(super) files: Vec<Arc<File>>,
     /// Mean size of a file's text, in bytes; at least 1.
     pub(super) average_file_bytes: f64,
@@ -53,6 +54,8 @@ pub struct Corpus {
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: Arc<OnceLock<References>>,
+    /// By file; empty in a corpus that was restored with all of its references.
+    mentions: Vec<Mentions>,
     pub(super) names: Arc<OnceLock<Vec<Name>>>,
 }
 
@@ -60,6 +63,15 @@ impl Corpus {
     /// How its files refer to each other; found when it is first asked for.
     pub(super) fn references(&self) -> &References {
         self.references.get_or_init(|| References::new(&self.files))
+    }
+
+    /// The other files whose definitions a file mentions, in order.
+    pub(super) fn used_by(&self, at: u32) -> &[u32] {
+        self.references().used_by(at, &self.mentions)
+    }
+
+    pub(super) fn all_references(&self) -> AllReferences {
+        self.references().all(&self.mentions)
     }
 
     /// The chunks of this corpus.
@@ -126,8 +138,8 @@ pub struct CorpusBuilder {
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
     files: Vec<Arc<File>>,
+    pub(super) mentions: AllMentions,
     file_of: Vec<u32>,
-    is_outline: Vec<bool>,
     analyzer: Analyzer,
 }
 
@@ -143,7 +155,7 @@ impl CorpusBuilder {
     /// When the text index cannot be made.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
         let vectors = VectorTable::new(dimensions);
-        Ok(Self::of_parts(TextIndex::in_memory()?, Vec::new(), vectors, Vec::new(), Vec::new(), Vec::new()))
+        Ok(Self::of_parts(TextIndex::in_memory()?, Vec::new(), vectors, Vec::new(), AllMentions::Here(Vec::new()), Vec::new()))
     }
 
     pub(super) fn of_parts(
@@ -151,10 +163,10 @@ impl CorpusBuilder {
         rows: Vec<Option<Arc<Entry>>>,
         vectors: VectorTable,
         files: Vec<Arc<File>>,
+        mentions: AllMentions,
         file_of: Vec<u32>,
-        is_outline: Vec<bool>,
     ) -> Self {
-        Self { text, places: None, rows, vectors, files, file_of, is_outline, analyzer: Analyzer::default() }
+        Self { text, places: None, rows, vectors, files, mentions, file_of, analyzer: Analyzer::default() }
     }
 
     /// The corpus as it is now.
@@ -165,10 +177,10 @@ impl CorpusBuilder {
             set,
             rows: self.rows.clone(),
             file_of: self.file_of.clone(),
-            is_outline: self.is_outline.clone(),
             average_file_bytes: (bytes as f64 / n.max(1) as f64).max(1.0),
             min_depth: live().map(|f| f.depth).min().unwrap_or(0),
             files: self.files.clone(),
+            mentions: self.mentions.known().to_vec(),
             text,
             vectors: self.vectors.clone(),
             references: Arc::new(references),
@@ -207,7 +219,6 @@ impl CorpusBuilder {
         if needed > self.rows.len() {
             self.rows.resize(needed, None);
             self.file_of.resize(needed, 0);
-            self.is_outline.resize(needed, false);
         }
         let taken: FxHashSet<Slot> = plan.indexed.iter().map(|(s, _)| *s).collect();
         places.free.retain(|s| !taken.contains(s));
@@ -265,6 +276,7 @@ impl CorpusBuilder {
         homes: BTreeSet<Arc<str>>,
         mut pieces: FxHashMap<Slot, Piece>,
     ) -> Result<(), SearchError> {
+        let all_mentions = self.mentions.load(self.files.len())?;
         for path in homes {
             let own = set.by_id(&path).filter(|e| e.file_path.is_none());
             let mut entries: Vec<(Slot, &Arc<Entry>)> =
@@ -278,17 +290,19 @@ impl CorpusBuilder {
                     None => Piece::new(*slot, &*read(entry)?, &mut self.analyzer),
                 });
             }
+            let mentions = mentions(&of_file);
             let file = File::new(path.clone(), of_file, &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
             let at = *places.file_at.entry(path).or_insert(next);
             for (slot, _) in &entries {
                 self.file_of[*slot as usize] = at;
-                self.is_outline[*slot as usize] = file.outline == Some(*slot);
             }
             if at == next {
                 self.files.push(Arc::new(file));
+                all_mentions.push(mentions);
             } else {
                 self.files[at as usize] = Arc::new(file);
+                all_mentions[at as usize] = mentions;
             }
         }
         Ok(())

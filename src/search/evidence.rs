@@ -198,8 +198,10 @@ impl<'a> Evidence<'a> {
             let touched = self.lexical.touched.iter().map(|(slot, _)| ((*slot, ()), score(&self.lexical, *slot)));
             self.top(touched, POOL)
         };
-        let near = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).into_iter().map(|(s, c)| ((s, ()), f64::from(c)));
-        let found = [by_words(Lexical::fields), by_words(Lexical::plain), self.top(near, POOL)];
+        let near = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).map(|(s, c)| ((s, ()), f64::from(c)));
+        let (by_fields, (by_plain, by_meaning)) =
+            rayon::join(|| by_words(Lexical::fields), || (by_words(Lexical::plain), self.top(near, POOL)));
+        let found = [by_fields, by_plain, by_meaning];
         let mut files: BTreeSet<u32> = found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
         // What the query names is looked at even if its text says little.
         files.extend(self.defining()?);
@@ -332,7 +334,7 @@ impl<'a> Evidence<'a> {
         let total: f64 = from.iter().map(|f| f.1).sum();
         self.hubs = vec![0.0; self.corpus.files.len()];
         for (at, score) in from {
-            let owners = self.corpus.references().used_by(at, &self.corpus.files[at as usize]);
+            let owners = self.corpus.used_by(at);
             for owner in owners {
                 self.hubs[*owner as usize] += score / total / (owners.len() as f64).sqrt();
             }

@@ -49,8 +49,6 @@ pub(super) struct File {
     pub(super) depth: usize,
     /// Of its text.
     pub(super) n_bytes: usize,
-    /// Identifiers that its code mentions, sorted.
-    pub(super) mentions: Vec<Key>,
 }
 
 /// First and last.
@@ -95,9 +93,7 @@ impl Piece {
             piece.n_bytes = chunk.text.len();
         }
         if chunk.chunk_type == ChunkType::Definitions {
-            piece.mentions.extend(identifiers(&chunk.text).map(key));
-            piece.mentions.sort_unstable();
-            piece.mentions.dedup();
+            piece.mentions = sorted(identifiers(&chunk.text).map(key));
         }
         for name in &m.names {
             let simple = last_component(&name.name);
@@ -125,6 +121,22 @@ impl Piece {
         }
         piece
     }
+}
+
+/// Identifiers that the code of a file mentions, sorted.
+pub(super) type Mentions = Arc<[Key]>;
+
+/// What the chunks of a file mention.
+pub(super) fn mentions(pieces: &[Piece]) -> Mentions {
+    sorted(pieces.iter().flat_map(|p| p.mentions.iter().copied())).into()
+}
+
+/// Each once.
+fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
+    let mut keys: Vec<Key> = keys.collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
 }
 
 /// First and last line of a chunk.
@@ -160,12 +172,9 @@ impl File {
             file.n_bytes += piece.n_bytes;
             file.functions.extend(piece.functions);
             file.definitions.extend(piece.definitions);
-            file.mentions.extend(piece.mentions);
             extend(&mut file.types, piece.types);
         }
         file.functions.sort_unstable();
-        file.mentions.sort_unstable();
-        file.mentions.dedup();
         let n_of = |chunk_type| file.parts.iter().filter(|p| p.chunk_type == chunk_type).count();
         let (n_outlines, n_documents) = (n_of(ChunkType::Symbols), n_of(ChunkType::Documentation));
         let (n_code, n_data) = (n_of(ChunkType::Definitions), n_of(ChunkType::Data));
@@ -248,9 +257,9 @@ impl References {
     }
 
     /// Asks every file.
-    pub(super) fn all(&self, files: &[Arc<File>]) -> AllReferences {
-        let uses = files.par_iter().enumerate();
-        let uses = uses.map(|(at, file)| self.used_by(u32::try_from(at).unwrap_or(u32::MAX), file).to_vec()).collect();
+    pub(super) fn all(&self, mentions: &[Mentions]) -> AllReferences {
+        let uses = (0..u32::try_from(self.uses.len()).unwrap_or(u32::MAX)).into_par_iter();
+        let uses = uses.map(|at| self.used_by(at, mentions).to_vec()).collect();
         AllReferences { with_header: self.with_header.clone(), uses }
     }
 
@@ -259,10 +268,10 @@ impl References {
         self.with_header.binary_search(&at).is_ok()
     }
 
-    /// The other files whose definitions a file mentions, in order.
-    pub(super) fn used_by(&self, at: u32, file: &File) -> &[u32] {
+    /// The other files whose definitions a file mentions, in order. `mentions`: of all files, where not every file was asked.
+    pub(super) fn used_by(&self, at: u32, mentions: &[Mentions]) -> &[u32] {
         self.uses[at as usize].get_or_init(|| {
-            let owners = file.mentions.iter().filter_map(|m| self.owners.get(m)).flatten().copied();
+            let owners = mentions[at as usize].iter().filter_map(|m| self.owners.get(m)).flatten().copied();
             let mut out: Vec<u32> = owners.filter(|owner| *owner != at).collect();
             out.sort_unstable();
             out.dedup();

@@ -19,7 +19,7 @@ pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chu
             text.positions(variant, chunks, |i, found| places[i].extend(found.iter().map(|p| (*p, at))))?;
         }
     }
-    let idf = |term: usize| lexical.terms[term].idf;
+    let idf = |term: usize| f64::from(lexical.terms[term].idf);
     let of_chunk = |mut places: Vec<(u32, usize)>| {
         places.sort_unstable();
         let mut near: BTreeMap<(usize, usize), f64> = BTreeMap::new();

@@ -7,12 +7,13 @@ use bitcode::{Decode, Encode};
 use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, CorpusBuilder};
-use super::files::{AllReferences, File, References};
+use super::files::{AllReferences, File, Mentions, References};
 use super::text::TextIndex;
 use super::vector::VectorTable;
 use crate::chunk::{ChunkSet, Entry, Saved, Saving};
 
 const TABLE: &str = "corpus.bin";
+const MENTIONS: &str = "mentions.bin";
 const VECTORS: &str = "vectors.bin";
 
 /// What a corpus is beside its text index, its vectors and its entries.
@@ -22,9 +23,47 @@ struct Table {
     /// By slot: the position of its entry in the set.
     rows: Vec<Option<u32>>,
     file_of: Vec<u32>,
-    is_outline: Vec<bool>,
     files: Vec<Arc<File>>,
     references: AllReferences,
+}
+
+/// What each file mentions, which nobody asks before something changes.
+pub(super) enum AllMentions {
+    /// By file.
+    Here(Vec<Mentions>),
+    Saved(Arc<dyn Saved>),
+}
+
+impl AllMentions {
+    /// Those that were loaded.
+    pub(super) fn known(&self) -> &[Mentions] {
+        match self {
+            Self::Here(all) => all,
+            Self::Saved(_) => &[],
+        }
+    }
+
+    /// Those of so many files.
+    pub(super) fn load(&mut self, n_files: usize) -> io::Result<&mut Vec<Mentions>> {
+        if let Self::Saved(saved) = self {
+            let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?).map_err(|e| io::Error::other(e.to_string()))?;
+            if all.len() != n_files {
+                return Err(io::Error::other(format!("{MENTIONS} is of {} files, not of {n_files}", all.len())));
+            }
+            *self = Self::Here(all);
+        }
+        match self {
+            Self::Here(all) => Ok(all),
+            Self::Saved(_) => unreachable!("loaded above"),
+        }
+    }
+
+    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+        match self {
+            Self::Here(all) => saving.put(MENTIONS, &bitcode::encode(all)),
+            Self::Saved(saved) => saving.keep(MENTIONS, &**saved),
+        }
+    }
 }
 
 impl CorpusBuilder {
@@ -43,11 +82,11 @@ impl CorpusBuilder {
             dimensions: corpus.vectors.dimensions(),
             rows: corpus.rows.iter().map(row).collect::<io::Result<_>>()?,
             file_of: corpus.file_of.clone(),
-            is_outline: corpus.is_outline.clone(),
             files: corpus.files.clone(),
-            references: corpus.references().all(&corpus.files),
+            references: corpus.all_references(),
         };
         saving.put(TABLE, &bitcode::encode(&table))?;
+        self.mentions.save(saving)?;
         saving.put(VECTORS, &corpus.vectors.to_bytes())?;
         self.text.save(saving)
     }
@@ -57,15 +96,15 @@ impl CorpusBuilder {
     pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize) -> Option<(Self, Corpus)> {
         let (table, (vectors, text)) = rayon::join(
             || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
-            || (saved.read(VECTORS).ok().and_then(|bytes| VectorTable::from_bytes(dimensions, &bytes)), TextIndex::open(saved.clone())),
+            || (saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)), TextIndex::open(saved.clone())),
         );
-        let (Table { dimensions: saved_dimensions, rows, file_of, is_outline, files, references }, vectors) = table.zip(vectors)?;
+        let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) = table.zip(vectors)?;
         let (text, reader) = text.ok()?;
         let n_live = rows.iter().flatten().count();
         let fits = saved_dimensions == dimensions
             && n_live == set.len()
             && reader.n_chunks() == n_live as u64
-            && [file_of.len(), is_outline.len()] == [rows.len(); 2]
+            && file_of.len() == rows.len()
             && references.covers(files.len())
             && file_of.iter().all(|f| (*f as usize) < files.len().max(1))
             && files.iter().flat_map(|f| &f.parts).all(|p| (p.slot as usize) < rows.len());
@@ -75,7 +114,7 @@ impl CorpusBuilder {
         let entries = set.all();
         let rows = rows.into_iter().map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
         let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
-        let builder = Self::of_parts(text, rows, vectors, files, file_of, is_outline);
+        let builder = Self::of_parts(text, rows, vectors, files, AllMentions::Saved(saved.clone()), file_of);
         let corpus = builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))
     }

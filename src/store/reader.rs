@@ -89,9 +89,28 @@ struct LoadedBlock {
     entries: Vec<Arc<Entry>>,
 }
 
+/// A chunk file that is held open. Once it was replaced, closing it gives its pages back, 30 ms for 130 MB: no reload and no query
+/// that happens to be the last to want it waits for that.
+#[derive(Debug)]
+struct HeldFile(Option<File>);
+
+impl HeldFile {
+    fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
+        self.0.as_ref()?.read_exact_at(bytes, offset).ok()
+    }
+}
+
+impl Drop for HeldFile {
+    fn drop(&mut self) {
+        let file = self.0.take();
+        // Where there are no more threads to be had, it is closed here.
+        let _ = thread::Builder::new().name("close".into()).spawn(move || drop(file));
+    }
+}
+
 /// Some lines of a chunk file. The file is held open: what is replaced can be read as long as anybody wants to.
 #[derive(Debug)]
-struct LinesOfFile(RwLock<(Arc<File>, u64)>);
+struct LinesOfFile(RwLock<(Arc<HeldFile>, u64)>);
 
 impl LinesOfFile {
     /// Where they begin.
@@ -100,7 +119,7 @@ impl LinesOfFile {
     }
 
     /// The same lines, in a file that took the place of the one they were in.
-    fn move_to(&self, file: &Arc<File>, start: u64) {
+    fn move_to(&self, file: &Arc<HeldFile>, start: u64) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = (file.clone(), start);
     }
 }
@@ -109,7 +128,7 @@ impl Lines for LinesOfFile {
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
         let (file, start) = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         let mut bytes = vec![0; at.len()];
-        file.read_exact_at(&mut bytes, start + u64::from(at.start)).ok()?;
+        file.read_exact_at(&mut bytes, start + u64::from(at.start))?;
         Some(bytes)
     }
 }
@@ -130,7 +149,7 @@ enum Raw {
     Blocks {
         stamp: Option<Stamp>,
         entry: FileEntry,
-        file: Arc<File>,
+        file: Arc<HeldFile>,
         blocks: Vec<(u64, RawBlock)>,
     },
 }
@@ -367,7 +386,7 @@ impl ChunkFiles {
             block.is(&bytes).then(|| (start, RawBlock::New(block.clone(), bytes)))
         };
         let blocks = starts.into_par_iter().map(read).collect::<Option<Vec<_>>>()?;
-        Some(Raw::Blocks { stamp, entry: entry.clone(), file: Arc::new(file), blocks })
+        Some(Raw::Blocks { stamp, entry: entry.clone(), file: Arc::new(HeldFile(Some(file))), blocks })
     }
 
     fn read_all(&self, cancel: &Cancel, next: Option<&Manifest>) -> Result<RawFiles, LoadError> {
@@ -551,7 +570,7 @@ impl ChunkFiles {
     }
 
     fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
-        let file = Arc::new(File::open(self.layout.chunk_file(saved.chunk_type)).ok()?);
+        let file = Arc::new(HeldFile(Some(File::open(self.layout.chunk_file(saved.chunk_type)).ok()?)));
         let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
             let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), start))));
             let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
@@ -605,7 +624,7 @@ impl Feed for ChunkFiles {
 }
 
 /// A block in the file that it stands in now.
-fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<File>, start: u64) -> Option<LoadedBlock> {
+fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: u64) -> Option<LoadedBlock> {
     match raw {
         RawBlock::Known(known) => {
             known.lines.move_to(file, start);

@@ -365,8 +365,8 @@ impl TextReader {
     }
 
     /// Mean length of a body, in terms.
-    pub(super) fn average_length(&self) -> f64 {
-        if self.n_chunks == 0 { 1.0 } else { (self.total_length as f64 / self.n_chunks as f64).max(1.0) }
+    pub(super) fn average_length(&self) -> f32 {
+        if self.n_chunks == 0 { 1.0 } else { (self.total_length as f32 / self.n_chunks as f32).max(1.0) }
     }
 
     /// Visits every live chunk that holds `term` in `field`.
@@ -391,30 +391,47 @@ impl TextReader {
         let mut counted: Vec<Frequencies> = Vec::new();
         let mut holding = Vec::new();
         for (at, segment) in self.segments.iter().enumerate() {
-            let mut alive = None;
+            let alive = self.searcher.segment_readers()[at].alive_bitset();
+            if counted.len() < segment.slots.len() {
+                counted.resize(segment.slots.len(), Frequencies::default());
+            }
+            let mut visit = |doc: tantivy::DocId, frequencies: Frequencies| {
+                if alive.is_none_or(|a| a.is_alive(doc)) {
+                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    visit(Occurrences { slot, place: Place::new(at, doc), length, frequencies });
+                }
+            };
+            let mut bodies = Vec::new();
             for (f, field) in Field::ALL.into_iter().enumerate() {
                 for term in terms {
-                    let Some(mut open) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
-                    alive = open.alive;
-                    if counted.len() < segment.slots.len() {
-                        counted.resize(segment.slots.len(), Frequencies::default());
+                    let Some(Opened { mut postings, .. }) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
+                    if field == Field::Body {
+                        bodies.push(postings);
+                        continue;
                     }
-                    let mut doc = open.postings.doc();
-                    while doc != tantivy::TERMINATED {
-                        let frequencies = &mut counted[doc as usize];
+                    while postings.doc() != tantivy::TERMINATED {
+                        let frequencies = &mut counted[postings.doc() as usize];
                         if *frequencies == Frequencies::default() {
-                            holding.push(doc);
+                            holding.push(postings.doc());
                         }
-                        frequencies[f] += open.postings.term_freq();
-                        doc = open.postings.advance();
+                        frequencies[f] += postings.term_freq();
+                        postings.advance();
                     }
                 }
             }
+            // Bodies hold nearly all of them: those are not written down first.
+            while let Some(doc) = bodies.iter().map(SegmentPostings::doc).min().filter(|doc| *doc != tantivy::TERMINATED) {
+                let mut frequencies = std::mem::take(&mut counted[doc as usize]);
+                for postings in bodies.iter_mut().filter(|p| p.doc() == doc) {
+                    frequencies[Field::Body as usize] += postings.term_freq();
+                    postings.advance();
+                }
+                visit(doc, frequencies);
+            }
             for doc in holding.drain(..) {
                 let frequencies = std::mem::take(&mut counted[doc as usize]);
-                if alive.is_none_or(|a: &AliveBitSet| a.is_alive(doc)) {
-                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
-                    visit(Occurrences { slot, place: Place::new(at, doc), length, frequencies });
+                if frequencies != Frequencies::default() {
+                    visit(doc, frequencies);
                 }
             }
         }

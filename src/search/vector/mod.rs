@@ -14,6 +14,7 @@ use std::sync::{Arc, OnceLock};
 use rustc_hash::FxHashSet;
 
 use super::Slot;
+use crate::chunk::SavedFile;
 pub use graph::Graph;
 use scan::{Question, Rows};
 
@@ -53,9 +54,9 @@ impl VectorTable {
         self.rows.to_bytes()
     }
 
-    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions.
-    pub(super) fn from_bytes(dimensions: usize, bytes: &[u8]) -> Option<Self> {
-        Some(Self { rows: Rows::from_bytes(dimensions, bytes)?, graph: None })
+    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
+    pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
+        Some(Self { rows: Rows::read(dimensions, file)?, graph: None })
     }
 
     /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot without a vector.
@@ -145,24 +146,27 @@ impl Nearness<'_> {
 
     /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and others. The `n` nearest without exception in
     /// the exact tier.
-    pub fn near(&self, n: usize, min: f32, allowed: impl Fn(Slot) -> bool) -> Vec<(Slot, f32)> {
-        let near = |(slot, cosine): &(Slot, f32)| *cosine >= min && allowed(*slot);
-        if self.all.get().is_none()
-            && let (Some(attached), Some(question)) = (&self.table.graph, &self.question)
-        {
-            let with_cosine = |slot: Slot| (slot, self.table.rows.cosine(question, slot));
-            let found = attached.graph.nearest(question);
-            let unchanged = found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
-            let mut found: Vec<(Slot, f32)> = unchanged.collect();
-            let reaches_min = found.last().is_some_and(|last| last.1 < min);
-            found.retain(near);
-            // Where a filter or deletions took too many of them, others may be nearer than what is left.
-            if found.len() >= n || reaches_min {
-                found.extend(attached.changed.iter().map(|s| with_cosine(*s)).filter(near));
-                return found;
-            }
-        }
-        (0..).zip(self.all().iter().copied()).filter(near).collect()
+    pub fn near(&self, n: usize, min: f32, allowed: impl Fn(Slot) -> bool) -> impl Iterator<Item = (Slot, f32)> {
+        let near = move |(slot, cosine): &(Slot, f32)| *cosine >= min && allowed(*slot);
+        let found = self.near_in_graph(n, min, &near);
+        let all = if found.is_some() { &[] } else { self.all() };
+        found.into_iter().flatten().chain((0..).zip(all.iter().copied()).filter(near))
+    }
+
+    /// The same by the graph, where there is one and it finds enough.
+    fn near_in_graph(&self, n: usize, min: f32, near: impl Fn(&(Slot, f32)) -> bool) -> Option<Vec<(Slot, f32)>> {
+        let (attached, question) = self.table.graph.as_ref().zip(self.question.as_ref()).filter(|_| self.all.get().is_none())?;
+        let with_cosine = |slot: Slot| (slot, self.table.rows.cosine(question, slot));
+        let found = attached.graph.nearest(question);
+        let unchanged = found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
+        let mut found: Vec<(Slot, f32)> = unchanged.collect();
+        let reaches_min = found.last().is_some_and(|last| last.1 < min);
+        found.retain(&near);
+        // Where a filter or deletions took too many of them, others may be nearer than what is left.
+        (found.len() >= n || reaches_min).then(|| {
+            found.extend(attached.changed.iter().map(|s| with_cosine(*s)).filter(near));
+            found
+        })
     }
 }
 

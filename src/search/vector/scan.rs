@@ -8,6 +8,7 @@ use multiversion::multiversion;
 use rayon::prelude::*;
 
 use super::super::Slot;
+use crate::chunk::SavedFile;
 
 /// Rows in one block; an update copies the blocks that it touches and shares the others.
 const BLOCK_ROWS: usize = 1024;
@@ -65,15 +66,22 @@ impl Rows {
         bytes
     }
 
-    /// What [`Rows::to_bytes`] gave; `None` when it is of other dimensions.
-    pub(super) fn from_bytes(dimensions: usize, bytes: &[u8]) -> Option<Self> {
-        let blocks = bytes.par_chunks_exact(BLOCK_ROWS * (4 + dimensions));
-        let block = |bytes: &[u8]| {
-            let (scales, components) = bytes.split_at(4 * BLOCK_ROWS);
+    /// What [`Rows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
+    pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
+        let (of_scales, of_block) = (4 * BLOCK_ROWS as u64, ((4 + dimensions) * BLOCK_ROWS) as u64);
+        let block = |at: u64| {
+            let [start, end] = [at * of_block, (at + 1) * of_block];
+            let scales = file.read(start..start + of_scales).ok()?;
             let scales = scales.as_chunks::<4>().0.iter().map(|s| f32::from_le_bytes(*s)).collect();
-            Arc::new(Block { dimensions, scales, components: components.iter().map(|c| c.cast_signed()).collect() })
+            // In the memory that they were read to.
+            let components = file.read(start + of_scales..end).ok()?.into_iter().map(u8::cast_signed).collect();
+            Some(Arc::new(Block { dimensions, scales, components }))
         };
-        blocks.remainder().is_empty().then(|| Self { dimensions, blocks: blocks.map(block).collect() })
+        if !file.n_bytes().is_multiple_of(of_block) {
+            return None;
+        }
+        let blocks = (0..file.n_bytes() / of_block).into_par_iter().map(block).collect::<Option<_>>()?;
+        Some(Self { dimensions, blocks })
     }
 
     /// See [`super::VectorTable::set`].
