@@ -3,13 +3,11 @@
 //! Formulas: specs/ranking.md. Each sum runs over the query's terms in their order, so that equal sets of chunks score equally
 //! whatever the segments look like.
 
-use rayon::prelude::*;
-
-use super::Slot;
 use super::corpus::Corpus;
 use super::files::{File, Key, key};
 use super::query::{Query, QueryTerm};
 use super::text::{Field, Frequencies, Lengths, Place, TextError, TextReader};
+use super::{Slot, cores};
 
 /// What the text index says of a query.
 pub(super) struct Lexical {
@@ -107,20 +105,17 @@ impl Lexical {
         let lengths = Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average);
         // How much it takes to be much.
         let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
-        let of_term = |term| TermWeight::new(term, text, [&lengths, &much]);
+        let of_term = |term: &QueryTerm| TermWeight::new(term, text, [&lengths, &much]);
         let of_word = |word: &String| {
             let mut hits: Vec<(Slot, f32)> = Vec::new();
             text.postings(Field::Body, word, |p| hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length)))))?;
-            Ok(hits)
+            Ok::<_, TextError>(hits)
         };
-        let (terms, words) = rayon::join(
-            || query.terms.par_iter().map(of_term).collect::<Result<Vec<_>, TextError>>(),
-            || query.words.par_iter().map(of_word).collect::<Result<Vec<_>, TextError>>(),
-        );
+        let (terms, words) = cores::join(|| cores::map(&query.terms, of_term), || cores::map(&query.words, of_word));
         let mut out = Self {
             total_idf: 0.0,
             total_plain: 0.0,
-            terms: terms?,
+            terms: terms.into_iter().collect::<Result<_, _>>()?,
             touched: Vec::new(),
             chunks: vec![InChunk::default(); corpus.rows.len()],
         };
@@ -137,7 +132,11 @@ impl Lexical {
                 chunk.names += if hit.counts.names > 0 { idf } else { 0.0 };
             }
         }
-        for hits in words?.into_iter().filter(|hits| !hits.is_empty()) {
+        for hits in words {
+            let hits = hits?;
+            if hits.is_empty() {
+                continue;
+            }
             let idf = idf(text.n_chunks(), hits.len());
             out.total_plain += f64::from(idf);
             for (slot, score) in hits {

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
+use super::cores::Answering;
 use super::files::{AllReferences, File, Mentions, Piece, References, mentions};
 use super::filter::Filter;
 use super::query::Query;
@@ -91,6 +92,7 @@ impl Corpus {
     /// # Errors
     /// When the text index cannot be read.
     pub fn search(&self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        let _answering = Answering::begin();
         Ok(rank::hybrid(self, query, vector, filter, limit)?)
     }
 
@@ -99,6 +101,7 @@ impl Corpus {
     /// # Errors
     /// When the query is not understood; the message says what would be.
     pub fn search_exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        let _answering = Answering::begin();
         let found = self.text.matching(query)?;
         Ok(rank::exact(self, &Query::words(query), found, filter, limit)?)
     }
@@ -108,6 +111,7 @@ impl Corpus {
     /// # Errors
     /// When the text index cannot be read.
     pub fn search_by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        let _answering = Answering::begin();
         Ok(rank::by_meaning(self, vector, None, filter, limit)?)
     }
 
@@ -116,6 +120,7 @@ impl Corpus {
     /// # Errors
     /// When the text index cannot be read.
     pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
+        let _answering = Answering::begin();
         let row = self.rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id));
         let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(Slot::try_from(row).ok()?)?))) else { return Ok(None) };
         Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?))

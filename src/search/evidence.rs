@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Slot;
 use super::bm25::Lexical;
 use super::corpus::Corpus;
 use super::files::{File, Key, Part, key};
@@ -14,6 +13,7 @@ use super::query::Query;
 use super::text::{Field, Place, Posting, TextError};
 use super::tokens::{lower_parts, runs};
 use super::vector::Nearness;
+use super::{Slot, cores};
 use crate::chunk::{ChunkType, Entry};
 
 /// Chunks that each searcher may propose.
@@ -102,7 +102,7 @@ impl<'a> Evidence<'a> {
         let restricted = !(filter.is_empty() && query.only.is_empty());
         let allowed = if restricted { corpus.rows.iter().map(|e| e.as_ref().is_some_and(|e| allows(e))).collect() } else { Vec::new() };
         let n = corpus.text.n_chunks() as f64;
-        let (lexical, nearness) = rayon::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
+        let (lexical, nearness) = cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
         let mut out = Self {
             lexical: lexical?,
             nearness,
@@ -200,7 +200,7 @@ impl<'a> Evidence<'a> {
         };
         let near = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).map(|(s, c)| ((s, ()), f64::from(c)));
         let (by_fields, (by_plain, by_meaning)) =
-            rayon::join(|| by_words(Lexical::fields), || (by_words(Lexical::plain), self.top(near, POOL)));
+            cores::join(|| by_words(Lexical::fields), || (by_words(Lexical::plain), self.top(near, POOL)));
         let found = [by_fields, by_plain, by_meaning];
         let mut files: BTreeSet<u32> = found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
         // What the query names is looked at even if its text says little.

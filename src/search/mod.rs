@@ -8,6 +8,7 @@
 //! documents, of the segment layout or of the thread count.
 
 mod bm25;
+mod cores;
 mod corpus;
 mod evidence;
 mod files;

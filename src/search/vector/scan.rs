@@ -7,12 +7,12 @@ use std::sync::Arc;
 use multiversion::multiversion;
 use rayon::prelude::*;
 
-use super::super::Slot;
+use super::super::{Slot, cores};
 use crate::chunk::SavedFile;
 
 /// Rows in one block; an update copies the blocks that it touches and shares the others.
 const BLOCK_ROWS: usize = 1024;
-/// From this many blocks on a scan uses all cores.
+/// From this many blocks on a scan uses all cores that are free.
 const PARALLEL_BLOCKS: usize = 32;
 
 /// One quantised vector for each slot; all zero where there is none.
@@ -140,7 +140,7 @@ impl Rows {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
         let one =
             |(block, out): (&Arc<Block>, &mut [f32])| scan(&block.components, &block.scales, &question.components, question.step, out);
-        if self.blocks.len() < PARALLEL_BLOCKS {
+        if self.blocks.len() < PARALLEL_BLOCKS || !cores::are_free() {
             self.blocks.iter().zip(cosines.chunks_exact_mut(BLOCK_ROWS)).for_each(one);
         } else {
             self.blocks.par_iter().zip(cosines.par_chunks_exact_mut(BLOCK_ROWS)).for_each(one);
