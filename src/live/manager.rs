@@ -210,8 +210,8 @@ impl Source {
         let restored = if self.is_restored { None } else { self.restore(embedder.dimensions()) };
         let Loaded { set, generation, indexed_at, warnings, n_parsed } = self.feed.load(cancel)?;
         *n_parsed_in_all += n_parsed;
-        let rebuild = self.builder.is_none();
-        let served = restored.as_ref().unwrap_or(&before.corpus).chunks();
+        let rebuild = restored.is_none() && self.builder.is_none();
+        let served = restored.as_ref().map_or(&before.corpus, |(_, corpus)| corpus).chunks();
         let mut delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(served, &set) };
         if !rebuild {
             delta.updated.extend(self.arrived(&set, &delta));
@@ -222,9 +222,10 @@ impl Source {
         }
         let mut vectors = Vectors::new(&*self.feed, embedder);
         // A builder whose update fails is dropped here, and the next reload starts with a new one.
-        let mut builder = match self.builder.take() {
-            Some(builder) => builder,
-            None => CorpusBuilder::new(embedder.dimensions())?,
+        let (mut builder, restored) = match (restored, self.builder.take()) {
+            (Some((builder, corpus)), _) => (builder, Some(corpus)),
+            (None, Some(builder)) => (builder, None),
+            (None, None) => (CorpusBuilder::new(embedder.dimensions())?, None),
         };
         let corpus = match restored {
             Some(corpus) if delta.is_empty() => corpus,
@@ -244,14 +245,12 @@ impl Source {
     }
 
     /// The corpus that was saved last; what it is of, the feed has given last.
-    fn restore(&mut self, dimensions: usize) -> Option<Corpus> {
+    fn restore(&mut self, dimensions: usize) -> Option<(CorpusBuilder, Corpus)> {
         // Also when it ends in a panic: it is not tried again.
         self.is_restored = true;
         let saved = self.feed.cache()?.open()?;
         let set = self.feed.restore(&*saved)?;
-        let (builder, corpus) = CorpusBuilder::open(&saved, &set, dimensions)?;
-        self.builder = Some(builder);
-        Some(corpus)
+        CorpusBuilder::open(&saved, &set, dimensions)
     }
 
     /// Saves the corpus that is served for the next process.

@@ -140,3 +140,19 @@ fn many_searches_after_an_edit_agree() {
     assert_eq!(ask(&p), replies[0]);
     the_cache(&p);
 }
+
+/// The first load of such a start fails after the cache was opened: what was opened once stood in the index twice.
+#[test]
+fn a_start_beside_a_damaged_manifest_serves_each_chunk_once() {
+    let p = warm();
+    let answer = |p: &Project| {
+        let mut reply = ask(p);
+        reply["generation"].take();
+        reply
+    };
+    let before = answer(&p);
+    for damaged in ["null", "", "{"] {
+        p.write(".cortex/chunks/manifest.json", damaged);
+        assert_eq!(answer(&p), before, "manifest {damaged:?}");
+    }
+}
