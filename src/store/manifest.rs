@@ -1,12 +1,14 @@
 //! `manifest.json`: which generation the chunk files are, and what each of them must contain.
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
-use std::{fs, io};
 
 use bitcode::{Decode, Encode};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
 use super::Layout;
 use crate::chunk::ChunkType;
@@ -69,6 +71,20 @@ impl FileEntry {
         Self::new(content.len() as u64, xxh3_128(content))
     }
 
+    /// The entry of a file of whatever size.
+    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
+        let (mut file, mut hash, mut bytes) = (fs::File::open(path)?, Xxh3::new(), 0);
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            let n = file.read(&mut buffer)?;
+            if n == 0 {
+                return Ok(Self::new(bytes, hash.digest128()));
+            }
+            hash.update(&buffer[..n]);
+            bytes += n as u64;
+        }
+    }
+
     pub(super) fn new(bytes: u64, hash: u128) -> Self {
         Self { bytes, hash: written(hash) }
     }
@@ -88,13 +104,13 @@ impl Manifest {
 
     /// Whether a file at this path is the chunk file of its type in this generation.
     pub(super) fn states(&self, chunk_type: ChunkType, path: &Path) -> bool {
-        fs::read(path).ok().map(|content| FileEntry::of(&content)).as_ref() == self.entry(chunk_type)
+        FileEntry::of_file(path).ok().as_ref() == self.entry(chunk_type)
     }
 
     /// Whether the chunk files are those of this generation, byte for byte.
     #[must_use]
     pub fn is_intact(&self, layout: &Layout) -> bool {
-        ChunkType::ALL.iter().all(|t| self.states(*t, &layout.chunk_file(*t)))
+        ChunkType::ALL.par_iter().all(|t| self.states(*t, &layout.chunk_file(*t)))
     }
 
     /// Whether no chunk file is missing or cut, by size. (One that another program wrote over is served, with a warning.)

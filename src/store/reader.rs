@@ -363,7 +363,7 @@ impl ChunkFiles {
         }
         // The manifest is written last: a file that is younger may have been changed by somebody else.
         let is_older = metadata.modified().ok()? < written?;
-        if !is_older && FileEntry::of(&fs::read(path).ok()?) != *entry {
+        if !is_older && FileEntry::of_file(path).ok()? != *entry {
             return None;
         }
         let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
