@@ -19,7 +19,7 @@ use crate::search::{Filter, Highlighter, Hit, Query, Results};
 /// Search the project of the current directory. Indexes it first if that is needed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex search \"how are two versions of a chunk set compared\"
+  cortex search \"which chunks changed between two sets\"
   cortex search ChunkManager::reload --context 20
   cortex search --exact '\"write lock\" OR name:acquire' --in src/store
   cortex search retry --lang rust --type definitions --json

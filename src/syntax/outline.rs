@@ -424,13 +424,16 @@ fn cut_depth(tree: &Tree, text: &str) -> Vec<u16> {
     let mut cursor = tree.walk();
     let mut depth = 0u16;
     loop {
-        let row = cursor.node().start_position().row;
+        let node = cursor.node();
+        let row = node.start_position().row;
         if depth > 0
             && let Some(d) = depths.get_mut(row)
         {
             *d = (*d).min(depth);
         }
-        if depth < MAX_TREE_DEPTH && cursor.goto_first_child() {
+        // What lies in a single row starts in no other, and deeper.
+        let is_in_row = depth > 0 && node.end_position().row == row;
+        if !is_in_row && depth < MAX_TREE_DEPTH && cursor.goto_first_child() {
             depth += 1;
             continue;
         }
