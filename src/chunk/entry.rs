@@ -60,9 +60,8 @@ impl Entry {
             None => (None, metadata),
         };
         let language = rest.strip_prefix("\"language\":\"").map(|rest| text(rest).ok_or(())).transpose().ok()?;
-        let shared = |text: Option<&str>, before: Option<&Arc<str>>| {
-            text.map(|text| before.filter(|b| ***b == *text).cloned().unwrap_or_else(|| Arc::from(text)))
-        };
+        let as_before =
+            |text: Option<&str>, before: Option<&Arc<str>>| before.filter(|b| text == Some(&***b)).cloned().or_else(|| shared(text));
         // The type stands before the metadata, and tags between the two. A vector counts under some headers only.
         let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
         let from_type = &before_metadata[memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
@@ -70,9 +69,9 @@ impl Entry {
         (tags.is_empty() || tags.starts_with(",\"tags\":")).then(|| Self {
             id: Arc::from(id),
             id_hash: hash_of_id(id),
-            file_path: shared(file_path, before.and_then(|b| b.file_path.as_ref())),
+            file_path: as_before(file_path, before.and_then(|b| b.file_path.as_ref())),
             chunk_type: file_type,
-            language: shared(language, before.and_then(|b| b.language.as_ref())),
+            language: as_before(language, before.and_then(|b| b.language.as_ref())),
             content: Content::Stored { hash: xxh3_128(line.as_bytes()), lines: lines.clone(), at },
         })
     }
@@ -80,8 +79,7 @@ impl Entry {
     /// The entry of a line that was parsed, into a chunk of its file's type without a vector.
     #[must_use]
     pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn Lines>, at: Range<u32>) -> Self {
-        let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
-        let (path, language) = (shared(&chunk.metadata.file_path), shared(&chunk.metadata.language));
+        let (path, language) = (shared(chunk.metadata.file_path.as_deref()), shared(chunk.metadata.language.as_deref()));
         Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, (xxh3_128(line.as_bytes()), lines.clone(), at))
     }
 
@@ -138,13 +136,12 @@ impl Entry {
 
 impl From<Arc<Chunk>> for Entry {
     fn from(chunk: Arc<Chunk>) -> Self {
-        let shared = |text: &Option<String>| text.as_deref().map(Arc::from);
         Self {
             id: chunk.id.clone(),
             id_hash: hash_of_id(&chunk.id),
-            file_path: shared(&chunk.metadata.file_path),
+            file_path: shared(chunk.metadata.file_path.as_deref()),
             chunk_type: chunk.chunk_type,
-            language: shared(&chunk.metadata.language),
+            language: shared(chunk.metadata.language.as_deref()),
             content: Content::Here(chunk),
         }
     }
@@ -154,6 +151,10 @@ impl From<Chunk> for Entry {
     fn from(chunk: Chunk) -> Self {
         Self::from(Arc::new(chunk))
     }
+}
+
+fn shared(text: Option<&str>) -> Option<Arc<str>> {
+    text.map(Arc::from)
 }
 
 /// Where an id stands in a table.
