@@ -43,7 +43,7 @@ class Plot:
             self.out.append(f'<path class="grid" d="M{LEFT} {at[1]:.0f}H{WIDTH - RIGHT}"/>')
             self.text(LEFT - 6, at[1] + 4, label, "end")
         self.text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, x_title, "middle")
-        self.text(6, 13, y_title, "start")
+        self.text(6, 10, y_title, "start")
 
     def at(self, x, y):
         def share(value, axis):
@@ -99,7 +99,7 @@ def main():
     slowest = max(t for way in ways.values() for t, _ in way)
     x_ticks = [(t, f"{t:g}") for t in range(int(slowest) + 2)]
     y_ticks = [(r / 100, f".{r}" if r < 100 else "1") for r in range(75, 101, 5)]
-    plot = Plot((0, int(slowest) + 1, False), (0.75, 1, False), x_ticks, y_ticks, "ms a query", f"recall, {n:,} vectors".replace(",", " "))
+    plot = Plot((0, int(slowest) + 1, False), (0.75, 1, False), x_ticks, y_ticks, "ms a query", "recall, " + f"{n:,} vectors".replace(",", " "))
     for kind in ways:
         for i, at in enumerate((10, 100)):
             plot.line(f"{kind}, of the {at} nearest", [(t, r[i]) for t, r in ways[kind]])
