@@ -392,9 +392,6 @@ impl TextReader {
         let mut holding = Vec::new();
         for (at, segment) in self.segments.iter().enumerate() {
             let alive = self.searcher.segment_readers()[at].alive_bitset();
-            if counted.len() < segment.slots.len() {
-                counted.resize(segment.slots.len(), Frequencies::default());
-            }
             let mut visit = |doc: tantivy::DocId, frequencies: Frequencies| {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
                     let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
@@ -405,6 +402,10 @@ impl TextReader {
             for (f, field) in Field::ALL.into_iter().enumerate() {
                 for term in terms {
                     let Some(Opened { mut postings, .. }) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
+                    // Most terms are in few segments.
+                    if counted.len() < segment.slots.len() {
+                        counted.resize(segment.slots.len(), Frequencies::default());
+                    }
                     if field == Field::Body {
                         bodies.push(postings);
                         continue;
