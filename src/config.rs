@@ -29,6 +29,12 @@ question. Empty: the bundled model, and nothing leaves this machine. A server on
     ("embed.passage_prefix", "", "What the model wants before a text that is found, such as `search_document: `."),
     ("embed.timeout_ms", "2000", "How long a search waits for the vector of its question before it goes by words alone, in milliseconds."),
     ("live.debounce_ms", "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
+    (
+        "live.memory_mb",
+        "0",
+        "How much memory a server may hold, in megabytes. Above it, it first does without what it keeps of the index in memory, then without vectors, until it is \
+started anew; 0 for no limit.",
+    ),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
     ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
@@ -51,6 +57,8 @@ pub struct Config {
     pub remote_model: Option<RemoteModel>,
     /// How long files must be quiet before a server takes changes in.
     pub debounce: Duration,
+    /// How much memory a server may hold, in bytes.
+    pub memory_bytes: Option<u64>,
     /// Where the HTTP server listens.
     pub address: IpAddr,
     /// The first port that it tries.
@@ -123,6 +131,7 @@ struct RawEmbed {
 #[serde(default)]
 struct RawLive {
     debounce_ms: Option<u64>,
+    memory_mb: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -184,6 +193,7 @@ impl Config {
             context: raw.search.context.unwrap_or(6),
             remote_model: raw.embed.resolve(url_from_env).map_err(|message| ConfigError::new(place(file), message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
+            memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
             address,
             port: raw.serve.port.unwrap_or(7717),
             token: raw.serve.token.filter(|t| !t.is_empty()),

@@ -121,7 +121,7 @@ impl Project {
         if let Err(e) = &created {
             tracing::warn!("nothing is indexed, what is there is served: {e}");
         }
-        let reloader = Reloader::spawn(manager.clone(), self.chunk_watch(changed.clone()))?;
+        let reloader = Reloader::spawn(manager.clone(), self.config.memory_bytes, self.chunk_watch(changed.clone()))?;
         let asking = reloader.asking().clone();
         let told = move |told: Told| {
             if told == Told::Written {

@@ -9,12 +9,16 @@ use arc_swap::ArcSwap;
 use chrono::Utc;
 use rustc_hash::FxHashSet;
 
+use super::memory::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
-use super::vectors::Vectors;
+use super::vectors::{NoVectors, Vectors};
 use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{Corpus, CorpusBuilder, SearchError};
+use crate::search::{Corpus, CorpusBuilder, SearchError, VectorSource};
 use crate::worker::locked;
+
+/// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
+const WORTH_DROPPING: f64 = 0.1;
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
 pub struct ChunkManager {
@@ -35,6 +39,9 @@ struct Source {
     n_local: u64,
     /// Chunks by which the corpus differs from the one in the cache.
     n_unsaved: usize,
+    /// Chunks that were indexed in memory.
+    n_in_memory: usize,
+    given_up: GivenUp,
     /// Chunks that are served without their vectors.
     lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
@@ -83,7 +90,16 @@ impl ChunkManager {
                 n_without_vectors: 0,
                 warnings: Vec::new(),
             }));
-            sources.push(Source { feed, is_restored: false, builder: Some(builder), n_local: 0, n_unsaved: 0, lacking: Vec::new() });
+            sources.push(Source {
+                feed,
+                is_restored: false,
+                builder: Some(builder),
+                n_local: 0,
+                n_unsaved: 0,
+                n_in_memory: 0,
+                given_up: GivenUp::Nothing,
+                lacking: Vec::new(),
+            });
         }
         let empty = Snapshot { corpora, loaded_at: Utc::now() };
         Ok(Self { embedder, current: ArcSwap::from_pointee(empty), state: Mutex::new(sources), metrics: Mutex::default() })
@@ -114,7 +130,7 @@ impl ChunkManager {
         let snapshot = self.current();
         for (source, served) in sources.iter_mut().zip(&snapshot.corpora) {
             let share = source.n_unsaved as f64 / served.corpus.chunks().len().max(1) as f64;
-            if source.n_unsaved > 0 && share >= at_least && source.lacking.is_empty() {
+            if source.n_unsaved > 0 && share >= at_least && source.is_complete() {
                 let start = Instant::now();
                 match source.save(served) {
                     Ok(()) => tracing::debug!(ms = start.elapsed().as_millis(), "saved the {} for the next start", served.name),
@@ -122,6 +138,30 @@ impl ChunkManager {
                 }
             }
         }
+    }
+
+    /// Gives up the next thing that takes memory, and serves on without it. False when there is nothing left, or it cannot be had now.
+    ///
+    /// # Errors
+    /// As [`ChunkManager::reload`].
+    pub fn give_up(&self, cancel: &Cancel) -> Result<bool, ReloadError> {
+        let mut sources = locked(&self.state);
+        let served = self.current().corpora.clone();
+        let is_waiting = sources.iter().any(|s| !s.lacking.is_empty());
+        let n_dropped = sources.iter_mut().zip(&served).map(|(source, served)| usize::from(source.drop_caches(served))).sum::<usize>();
+        if n_dropped == 0 {
+            if is_waiting || sources.iter().all(|s| s.given_up == GivenUp::Vectors) {
+                return Ok(false);
+            }
+            let corpora = sources.iter_mut().zip(&served).map(|(source, served)| Arc::new(source.without_vectors(served))).collect();
+            self.current.store(Arc::new(Snapshot { corpora, loaded_at: self.current().loaded_at }));
+        }
+        locked(&self.metrics).given_up = sources.iter().map(|s| s.given_up).max().unwrap_or_default();
+        drop(sources);
+        if n_dropped > 0 {
+            self.reload(cancel)?;
+        }
+        Ok(true)
     }
 
     /// Asks the feeds and publishes what changed: loaded once, compared once, all indexes updated, one swap.
@@ -189,7 +229,7 @@ impl ChunkManager {
         let Some(graph) = vectors.build_graph(cancel) else { return false };
         let mut sources = locked(&self.state);
         let mut corpora = self.current().corpora.clone();
-        let Some(builder) = &mut sources[at].builder else { return false };
+        let Some(builder) = sources[at].builder.as_mut().filter(|_| self.metrics().given_up == GivenUp::Nothing) else { return false };
         let mut served = Served::clone(&corpora[at]);
         builder.attach(graph, &mut served.corpus);
         corpora[at] = Arc::new(served);
@@ -221,6 +261,8 @@ impl Source {
             return Ok(None);
         }
         let mut vectors = Vectors::new(&*self.feed, embedder);
+        let mut no_vectors = NoVectors;
+        let source: &mut dyn VectorSource = if self.given_up == GivenUp::Vectors { &mut no_vectors } else { &mut vectors };
         // A builder whose update fails is dropped here, and the next reload starts with a new one.
         let (mut builder, restored) = match (restored, self.builder.take()) {
             (Some((builder, corpus)), _) => (builder, Some(corpus)),
@@ -229,9 +271,10 @@ impl Source {
         };
         let corpus = match restored {
             Some(corpus) if delta.is_empty() => corpus,
-            _ => builder.update(set, &delta, &mut vectors)?,
+            _ => builder.update(set, &delta, source)?,
         };
         self.n_unsaved += delta.len();
+        self.n_in_memory += delta.len();
         let lacking = vectors.finish()?;
         self.builder = Some(builder);
         let indexed = delta.updated.iter().filter(|c| !c.metadata_only);
@@ -250,14 +293,40 @@ impl Source {
         self.is_restored = true;
         let saved = self.feed.cache()?.open()?;
         let set = self.feed.restore(&*saved)?;
-        CorpusBuilder::open(&saved, &set, dimensions)
+        CorpusBuilder::open(&saved, &set, dimensions, self.given_up == GivenUp::Nothing)
+    }
+
+    /// Nothing is lacking that the next process would have to make.
+    fn is_complete(&self) -> bool {
+        self.lacking.is_empty() && self.given_up < GivenUp::Vectors
+    }
+
+    /// Has the next reload serve from what is saved, and from as little memory as that takes. False when it would save nothing.
+    fn drop_caches(&mut self, served: &Served) -> bool {
+        let is_grown = self.given_up == GivenUp::Nothing || self.n_in_memory as f64 >= WORTH_DROPPING * served.corpus.chunks().len() as f64;
+        if !is_grown || !self.is_complete() || self.save(served).is_err() {
+            return false;
+        }
+        (self.builder, self.is_restored, self.n_in_memory) = (None, false, 0);
+        self.given_up = GivenUp::Caches;
+        true
+    }
+
+    /// What is served, without vectors.
+    fn without_vectors(&mut self, served: &Served) -> Served {
+        self.given_up = GivenUp::Vectors;
+        let mut served = Served::clone(served);
+        if let Some(builder) = &mut self.builder {
+            builder.forget_vectors(&mut served.corpus);
+        }
+        served
     }
 
     /// Saves the corpus that is served for the next process.
     fn save(&mut self, served: &Served) -> io::Result<()> {
         // Whether it worked or not: it is tried again when there is more to save.
         self.n_unsaved = 0;
-        let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Ok(()) };
+        let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
         cache.save(&mut |saving| self.feed.save(saving).and_then(|()| builder.save(&served.corpus, saving)))
     }
 

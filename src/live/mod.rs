@@ -4,11 +4,13 @@
 //! [`Snapshot`]; the [`Reloader`] decides when. It is told *that* something changed, never what.
 
 mod manager;
+mod memory;
 mod reloader;
 mod snapshot;
 mod vectors;
 
 pub use manager::{ChunkManager, Reload, ReloadError};
+pub use memory::{GivenUp, resident_bytes};
 pub use reloader::Reloader;
 pub use snapshot::{Metrics, Served, Snapshot};
 

@@ -3,9 +3,9 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::ChunkManager;
+use super::{ChunkManager, resident_bytes};
 use crate::chunk::Cancel;
 use crate::search::GRAPH_FROM;
 use crate::worker::{Asking, Backoff, Worker};
@@ -15,6 +15,8 @@ const RETRY: Duration = Duration::from_millis(100);
 /// The share of chunks that must have changed for a server to save its indexes: whoever starts later makes up for the rest.
 const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// How long more memory must be held than may be before something is given up: what was freed is given back to the system with a delay.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Nobody has to look for a graph unasked: only a reload makes one due.
 const NO_GRAPH: Duration = Duration::from_secs(24 * 3600);
@@ -25,6 +27,7 @@ pub struct Reloader {
     worker: Worker,
     _graphs: Worker,
     cancel: Arc<Cancel>,
+    budget: Option<u64>,
 }
 
 impl Reloader {
@@ -32,18 +35,23 @@ impl Reloader {
     pub const RESCAN: Duration = Duration::from_secs(30);
 
     /// Starts the thread and the first reload. `after` is called after each, with the means to ask for another, and says when to
-    /// look next unasked.
+    /// look next unasked. `budget`: bytes of memory that this process may hold.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(manager: Arc<ChunkManager>, after: impl FnMut(&Asking) -> Duration + Send + 'static) -> io::Result<Self> {
-        Self::with_graphs_from(GRAPH_FROM, manager, after)
+    pub fn spawn(
+        manager: Arc<ChunkManager>,
+        budget: Option<u64>,
+        after: impl FnMut(&Asking) -> Duration + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::with_graphs_from(GRAPH_FROM, manager, budget, after)
     }
 
     /// The same; graphs are built from so many vectors on.
     pub(super) fn with_graphs_from(
         n_vectors: usize,
         manager: Arc<ChunkManager>,
+        budget: Option<u64>,
         mut after: impl FnMut(&Asking) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
@@ -54,7 +62,7 @@ impl Reloader {
         })?;
         let graphs_asking = graphs.asking().clone();
         let (cancelled, mut backoff) = (cancel.clone(), Backoff::new(RETRY, LONGEST_RETRY));
-        let mut told: Option<String> = None;
+        let (mut told, mut over_since): (Option<String>, Option<Instant>) = (None, None);
         let job = move |asking: &Asking| {
             let result = manager.reload(&cancelled);
             manager.save(WORTH_SAVING);
@@ -68,7 +76,23 @@ impl Reloader {
             if result.as_ref().is_ok_and(|reload| reload.published) {
                 graphs_asking.now();
             }
-            let rescan = after(asking);
+            let mut rescan = after(asking);
+            match budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget) {
+                None => over_since = None,
+                Some((budget, resident)) if over_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE => {
+                    over_since = None;
+                    match manager.give_up(&cancelled) {
+                        Ok(true) => {
+                            let without = manager.metrics().given_up.names().join(" and ");
+                            tracing::warn!("{} MB are held, and {} may be: going on without {without}", resident >> 20, budget >> 20);
+                            rescan = rescan.min(PATIENCE);
+                        }
+                        Ok(false) => {}
+                        Err(e) => tracing::warn!("{e}"),
+                    }
+                }
+                Some(_) => rescan = rescan.min(PATIENCE),
+            }
             if result.is_err() {
                 return backoff.failed().min(rescan);
             }
@@ -77,7 +101,13 @@ impl Reloader {
         };
         let worker = Worker::spawn("reloader", job)?;
         worker.asking().now();
-        Ok(Self { worker, _graphs: graphs, cancel })
+        Ok(Self { worker, _graphs: graphs, cancel, budget })
+    }
+
+    /// Bytes of memory that this process may hold.
+    #[must_use]
+    pub fn budget(&self) -> Option<u64> {
+        self.budget
     }
 
     /// To say that something changed, and to wait until it is served.

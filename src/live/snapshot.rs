@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
+use super::memory::GivenUp;
 use crate::search::Corpus;
 
 /// Everything that is served at one moment. A query takes one and uses nothing else.
@@ -53,6 +54,8 @@ pub struct Metrics {
     /// Files parsed in all: one for each that changed, however many indexes are fed from it.
     pub n_files_parsed: u64,
     pub last_duration: Duration,
+    /// What is done without, for want of memory.
+    pub given_up: GivenUp,
     /// Of the last reload, if it failed.
     pub last_error: Option<String>,
     pub last_reload_at: Option<DateTime<Utc>>,

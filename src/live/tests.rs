@@ -8,7 +8,7 @@ use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkType, Metadata};
 use crate::embed::{Embedder, StaticModel};
 use crate::search::{Filter, Query};
-use crate::store::{ChunkFiles, Layout};
+use crate::store::{ChunkFiles, ChunkWriter, Header, Layout, Manifest, WriteLock};
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -308,7 +308,7 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let f = Arc::new(fixture());
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
     f.write(&many(60, "first"));
-    let reloader = Reloader::with_graphs_from(50, manager.clone(), |_| Reloader::RESCAN).unwrap();
+    let reloader = Reloader::with_graphs_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
     let has_graph = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_graph(50);
     while !has_graph() {
@@ -320,4 +320,76 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     assert!(reloader.asking().wait(ticket, deadline, &AtomicBool::new(false)));
     drop(reloader);
     assert!(manager.current().code().corpus.vectors().wants_graph(50), "it was cancelled");
+}
+
+/// Files of ours, as an indexer writes them.
+fn publish(layout: &Layout, chunks: &[Chunk]) {
+    let lock = WriteLock::acquire(layout, std::time::Duration::from_secs(10)).unwrap();
+    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours("none", 0)).unwrap();
+    chunks.iter().for_each(|c| writer.put(c.chunk_type, &c.to_json()).unwrap());
+    writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref(), 1).unwrap();
+}
+
+#[test]
+fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
+    let f = fixture();
+    let no = Cancel::new(false);
+    let mut chunks = many(40, "winter");
+    publish(&f.layout, &chunks);
+    f.reload().unwrap();
+    let asked = "winter of the seventh";
+    let scored = || {
+        let vector = f.manager.embedder().embed_query(asked).unwrap();
+        let results = f.manager.current().code().corpus.search(&Query::new(asked), &vector, &Filter::default(), 20).unwrap();
+        results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
+    };
+    let before = scored();
+    assert!(!before.is_empty());
+
+    assert!(f.manager.give_up(&no).unwrap());
+    assert_eq!(f.manager.metrics().given_up, GivenUp::Caches);
+    assert_eq!(scored(), before, "what is found is the same, wherever it is read");
+
+    chunks.push(chunk("late", "a gherkin among the chunks", T2));
+    publish(&f.layout, &chunks);
+    f.reload().unwrap();
+    assert_eq!(f.found("gherkin")[0], "late");
+
+    // Much came since: there is something to drop again.
+    chunks.extend((0..20).map(|i| chunk(&format!("more{i}"), &format!("marmalade number {i}"), T2)));
+    publish(&f.layout, &chunks);
+    f.reload().unwrap();
+    assert!(f.manager.give_up(&no).unwrap());
+    assert_eq!(f.manager.metrics().given_up, GivenUp::Caches);
+    assert_eq!(f.found("marmalade").len(), 10);
+
+    assert!(f.manager.give_up(&no).unwrap());
+    assert_eq!(f.manager.metrics().given_up, GivenUp::Vectors);
+    assert_eq!(f.manager.current().code().corpus.vectors().get(0), None);
+    assert_eq!(f.found("gherkin")[0], "late", "words are searched still");
+
+    chunks.push(chunk("later", "a radish among the chunks", T2));
+    publish(&f.layout, &chunks);
+    f.reload().unwrap();
+    assert_eq!(f.found("radish")[0], "later");
+    f.manager.save(0.0);
+    assert!(!f.manager.give_up(&no).unwrap(), "nothing is left to give up");
+
+    // Whoever starts next has everything.
+    let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+    next.reload(&no).unwrap();
+    let vectors = next.current();
+    assert!((0..60).all(|slot| vectors.code().corpus.vectors().get(slot).is_some()));
+    assert_eq!(search(&next, "radish")[0], "later");
+}
+
+/// What cannot be saved cannot be read again from where it is saved.
+#[test]
+fn files_of_another_program_keep_their_caches_and_lose_their_vectors() {
+    let f = fixture();
+    f.write(&[chunk("a", "about retries", T1)]);
+    f.reload().unwrap();
+    assert!(f.manager.give_up(&Cancel::new(false)).unwrap());
+    assert_eq!(f.manager.metrics().given_up, GivenUp::Vectors);
+    assert_eq!(f.found("retries"), ["a"]);
 }

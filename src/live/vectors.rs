@@ -78,3 +78,12 @@ impl VectorSource for Vectors<'_> {
         vectors
     }
 }
+
+/// Gives no vectors.
+pub(super) struct NoVectors;
+
+impl VectorSource for NoVectors {
+    fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
+        vec![None; chunks.len()]
+    }
+}

@@ -217,6 +217,12 @@ impl CorpusBuilder {
         corpus.vectors = self.vectors.clone();
     }
 
+    /// Takes all vectors away, also in `corpus`, the one that the last update gave.
+    pub fn forget_vectors(&mut self, corpus: &mut Corpus) {
+        self.vectors = VectorTable::new(self.vectors.dimensions());
+        corpus.vectors = self.vectors.clone();
+    }
+
     /// Writes entries to their slots; returns the homes of all that changed, old and new.
     fn place(&mut self, places: &mut Places, delta: &ChunkDelta, plan: &Placement) -> BTreeSet<Arc<str>> {
         let mut homes = BTreeSet::new();

@@ -91,12 +91,13 @@ impl CorpusBuilder {
         self.text.save(saving)
     }
 
-    /// What was saved, with the set that it was saved with; `None` when they do not fit together.
+    /// What was saved, with the set that it was saved with; `None` when they do not fit together. `keep`: what is read often is kept in
+    /// memory.
     #[must_use]
-    pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize) -> Option<(Self, Corpus)> {
+    pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize, keep: bool) -> Option<(Self, Corpus)> {
         let (table, (vectors, text)) = rayon::join(
             || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
-            || (saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)), TextIndex::open(saved.clone())),
+            || (saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)), TextIndex::open(saved.clone(), keep)),
         );
         let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) = table.zip(vectors)?;
         let (text, reader) = text.ok()?;

@@ -177,7 +177,7 @@ proptest! {
                     let place = Place::default();
                     builder.save(&corpus, &mut &place).unwrap();
                     let saved: Arc<dyn Saved> = Arc::new(place);
-                    (builder, corpus) = CorpusBuilder::open(&saved, &served, DIMENSIONS).unwrap();
+                    (builder, corpus) = CorpusBuilder::open(&saved, &served, DIMENSIONS, true).unwrap();
                 }
                 Op::Publish => {
                     let next = set_of(&chunks);

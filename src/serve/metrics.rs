@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::calls::Calls;
+use crate::live::resident_bytes;
 
 /// Upper bounds of the latency histogram, in seconds.
 const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
@@ -108,11 +109,4 @@ impl Page {
         self.family(name, kind, help);
         self.row("", value);
     }
-}
-
-/// Where Linux tells it.
-fn resident_bytes() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let kilobytes: u64 = status.lines().find_map(|l| l.strip_prefix("VmRSS:"))?.split_whitespace().next()?.parse().ok()?;
-    Some(kilobytes * 1024)
 }

@@ -69,7 +69,7 @@ impl Server {
         let manager = Arc::new(ChunkManager::new(vec![Box::new(files)], model).unwrap());
         let changes = Changes::default();
         let changed = changes.callback();
-        let reloader = Reloader::spawn(manager.clone(), move |_| {
+        let reloader = Reloader::spawn(manager.clone(), None, move |_| {
             changed();
             Reloader::RESCAN
         })

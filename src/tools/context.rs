@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Call, ToolError};
 use crate::index::IndexingService;
-use crate::live::{ChunkManager, Reloader, Served, Snapshot};
+use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -149,6 +149,9 @@ impl Context {
         let error = status.last_error.or(status.lock_error);
         troubles.extend(error.map(|e| format!("the index was not brought up to date: {e}")));
         troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
+        if self.manager.metrics().given_up == GivenUp::Vectors {
+            troubles.push("results are found by words alone: the server was over its budget of memory, live.memory_mb".into());
+        }
         let Activity { done, total, .. } = activity;
         if code.corpus.chunks().is_empty() {
             troubles.push(match &self.indexing {

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::{Asked, Question, Reply, State, ToolError, Wait, count};
 use crate::chunk::ChunkType;
 use crate::index::Watching;
+use crate::live::resident_bytes;
 use crate::store::Activity;
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,6 +35,8 @@ pub(super) struct StatusReply {
     embedder: String,
     /// How loading of new generations goes.
     reload: Reloads,
+    /// What this process holds.
+    memory: Memory,
     /// How indexing goes.
     indexing: Indexing,
     #[serde(flatten)]
@@ -54,6 +57,20 @@ struct Reloads {
     /// Of the last one, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_error: Option<String>,
+}
+
+/// What this process holds.
+#[derive(Serialize, JsonSchema)]
+struct Memory {
+    /// Megabytes that it holds; null where the system does not tell.
+    resident_mb: Option<u64>,
+    /// Megabytes that it may hold, if that is limited.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    budget_mb: Option<u64>,
+    /// What it does without to hold no more: caches, vectors.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    #[schemars(extend("default" = []))]
+    given_up: &'static [&'static str],
 }
 
 /// How indexing goes.
@@ -118,6 +135,11 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
                 last_duration_ms: (metrics.last_duration.as_secs_f64() * 10_000.0).round() / 10.0,
                 last_error: metrics.last_error,
             },
+            memory: Memory {
+                resident_mb: resident_bytes().map(|b| b >> 20),
+                budget_mb: asked.context.reloader.budget().map(|b| b >> 20),
+                given_up: metrics.given_up.names(),
+            },
             indexing: Indexing {
                 leads: service.leads,
                 watching,
@@ -145,7 +167,10 @@ impl Reply for StatusReply {
         };
         let types = list(self.chunk_types.iter().map(|(k, n)| (*k, *n)).collect());
         let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect());
-        let (r, i) = (&self.reload, &self.indexing);
+        let (r, i, m) = (&self.reload, &self.indexing, &self.memory);
+        let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
+        let budget = megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
+        let without = if m.given_up.is_empty() { String::new() } else { format!(", without {}", m.given_up.join(" and ")) };
         let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
         let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
@@ -161,6 +186,7 @@ impl Reply for StatusReply {
                 r.last_duration_ms,
                 error(&r.last_error)
             ),
+            format!("memory{}{budget}{without}", megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into())),
             format!(
                 "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
                 i.watching,

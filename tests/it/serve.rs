@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::project::{Project, run};
-use crate::server::{LONG, Server, agent, get, initialize};
+use crate::server::{Client, LONG, Server, agent, get, initialize, warnings};
 
 /// What every request says of itself since the protocol has no sessions.
 fn meta() -> Value {
@@ -129,6 +129,28 @@ fn http_serves_and_says_where() {
     let (code, took) = server.ended();
     assert!(code == Some(0) && took < Duration::from_secs(4), "{code:?} {took:?}");
     assert!(!p.path(".cortex/server.json").exists());
+}
+
+/// It takes a while: memory that was just freed does not count at once.
+#[test]
+fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
+    let p = Project::sample();
+    p.index();
+    let server = Server::start(p.cortex(&["serve", "--port", "0"]).env("CORTEX_LIVE_MEMORY_MB", "1"));
+    let client = Client::new(&server.line());
+    let start = Instant::now();
+    let status = loop {
+        let status = client.status();
+        if status["memory"]["given_up"] == json!(["caches", "vectors"]) {
+            break status;
+        }
+        assert!(start.elapsed() < 2 * LONG, "{status}");
+        thread::sleep(Duration::from_millis(200));
+    };
+    assert_eq!(status["memory"]["budget_mb"], 1);
+    assert!(warnings(&status).contains("live.memory_mb"), "{status}");
+    let found = client.call("search", &json!({ "query": "boil potatoes" }));
+    assert!(!found["results"].as_array().unwrap().is_empty(), "{found}");
 }
 
 #[test]

@@ -17,14 +17,16 @@ use crate::chunk::{Saved, SavedFile};
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     saved: Option<Arc<dyn Saved>>,
+    /// What is read often is kept in memory.
+    keep: bool,
     /// Of what was saved.
     open: Arc<Mutex<HashMap<PathBuf, Arc<Open>>>>,
     new: RamDirectory,
 }
 
 impl Overlay {
-    pub(super) fn over(saved: Arc<dyn Saved>) -> Self {
-        Self { saved: Some(saved), ..Self::default() }
+    pub(super) fn over(saved: Arc<dyn Saved>, keep: bool) -> Self {
+        Self { saved: Some(saved), keep, ..Self::default() }
     }
 
     /// A file as it is, if it is a new one.
@@ -52,7 +54,7 @@ impl Overlay {
             io::ErrorKind::NotFound => missing(),
             _ => OpenReadError::wrap_io_error(e, path.to_path_buf()),
         })?;
-        let open = Arc::new(Open { file, n_read: AtomicU64::new(0), whole: OnceLock::new() });
+        let open = Arc::new(Open { file, keep: self.keep, n_read: AtomicU64::new(0), whole: OnceLock::new() });
         all.insert(path.to_path_buf(), open.clone());
         Ok(open)
     }
@@ -113,6 +115,7 @@ impl Directory for Overlay {
 #[derive(Debug)]
 struct Open {
     file: Arc<dyn SavedFile>,
+    keep: bool,
     /// Bytes that were read, of whatever parts.
     n_read: AtomicU64,
     /// There once as much was read as the file has.
@@ -132,7 +135,7 @@ impl FileHandle for Open {
             return Ok(whole.slice(range));
         }
         let n_bytes = range.len() as u64;
-        if self.n_read.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > self.file.n_bytes() {
+        if self.keep && self.n_read.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > self.file.n_bytes() {
             let whole = OwnedBytes::new(self.file.read(0..self.file.n_bytes())?);
             return Ok(self.whole.get_or_init(|| whole).slice(range));
         }

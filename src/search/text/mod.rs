@@ -173,8 +173,8 @@ impl TextIndex {
     }
 
     /// The index that was saved, and a reader of it. What is changed later is in memory.
-    pub(super) fn open(saved: Arc<dyn Saved>) -> Result<(Self, TextReader), TextError> {
-        let directory = Overlay::over(saved);
+    pub(super) fn open(saved: Arc<dyn Saved>, keep: bool) -> Result<(Self, TextReader), TextError> {
+        let directory = Overlay::over(saved, keep);
         let index = Index::open(directory.clone())?;
         if index.schema() != schema() {
             return Err(TantivyError::SchemaError("it has other fields".into()).into());
