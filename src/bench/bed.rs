@@ -17,7 +17,9 @@ use crate::embed::{EmbedError, Embedder, Passage, StaticModel, passage};
 use crate::index::{Indexer, Mode};
 use crate::live::ChunkManager;
 use crate::source::{self, Scope, WalkOptions};
-use crate::store::{ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, VectorCache, VectorWriter, WriteLock, parse_chunk_file};
+use crate::store::{
+    ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache, VectorWriter, WriteLock, parse_chunk_file,
+};
 
 /// Generated corpora are the same everywhere.
 const SEED: u64 = 1;
@@ -94,7 +96,10 @@ impl Bed {
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let layout = Layout::at(&std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id())));
         let walk = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
-        let bed = Self { indexer: Indexer { layout, walk, embedder, lock_wait: Duration::ZERO, cancel: Arc::default() }, origin };
+        let bed = Self {
+            indexer: Indexer { layout, walk, embedder, packing: Packing::Plain, lock_wait: Duration::ZERO, cancel: Arc::default() },
+            origin,
+        };
         bed.layout().create()?;
         Ok(bed)
     }
@@ -175,17 +180,15 @@ impl Bed {
     }
 
     fn n_chunks(&self) -> Result<usize> {
-        let mut n = 0;
-        for t in ChunkType::ALL {
-            n += ChunkLines::open(self.layout(), t)?.next_lines(usize::MAX)?.1;
-        }
-        Ok(n)
+        let manifest = Manifest::read(&self.layout().manifest())?.context("there is no index")?;
+        let count = |t| Ok(ChunkLines::open(&manifest.chunk_file(self.layout(), t))?.next_lines(usize::MAX)?.1);
+        ChunkType::ALL.into_iter().map(count).sum()
     }
 
     fn write_chunks(&self, given: &Given) -> Result<()> {
         let (layout, id, dimensions) = (self.layout(), self.embedder().id(), self.embedder().dimensions());
         let lock = WriteLock::acquire(layout, Duration::ZERO)?;
-        let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions))?;
+        let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
         let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
         for (t, chunks) in given {
             let passages: Vec<Passage> = chunks.iter().map(|c| passage(c)).collect();
@@ -216,14 +219,14 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
     let (layout, id, dimensions) = (bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
     let total = bed.n_chunks()?;
     let lock = WriteLock::acquire(layout, Duration::ZERO)?;
-    let manifest = Manifest::read(&layout.manifest())?;
-    let generation = manifest.as_ref().map_or(0, |m| m.generation).to_string();
+    let manifest = Manifest::read(&layout.manifest())?.context("there is no index")?;
+    let generation = manifest.generation.to_string();
     let cache = VectorCache::read(layout, id, dimensions);
-    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions))?;
+    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
     let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
     let mut i = 0;
     for t in ChunkType::ALL {
-        let mut lines = ChunkLines::open(layout, t)?;
+        let mut lines = ChunkLines::open(&manifest.chunk_file(layout, t))?;
         while let Some(line) = lines.next_line()? {
             let is_changed = i * n / total != (i + 1) * n / total;
             i += 1;
@@ -242,7 +245,7 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
         }
     }
     vectors.finish()?;
-    writer.publish(manifest.as_ref(), 1)?;
+    writer.publish(Some(&manifest), 1)?;
     Ok(())
 }
 

@@ -12,7 +12,7 @@ use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
-use crate::store::{ChunkFiles, Layout};
+use crate::store::{ChunkFiles, Layout, Packing};
 use crate::tools::Context as Tools;
 use crate::worker::Asking;
 
@@ -59,7 +59,14 @@ impl Project {
 
     /// An indexer that waits so long for another process that indexes.
     pub(super) fn indexer(&self, lock_wait: Duration) -> Indexer {
-        Indexer { lock_wait, layout: self.layout.clone(), walk: self.walk.clone(), embedder: self.embedder.clone(), cancel: Arc::default() }
+        Indexer {
+            lock_wait,
+            layout: self.layout.clone(),
+            walk: self.walk.clone(),
+            embedder: self.embedder.clone(),
+            packing: if self.config.compress { Packing::Zstd } else { Packing::Plain },
+            cancel: Arc::default(),
+        }
     }
 
     /// Whether files changed since they were indexed.

@@ -17,8 +17,8 @@ use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions};
 use crate::store::{
-    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, SourceEntry,
-    SourceTable, VectorCache, VectorWriter, WriteLock,
+    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
+    SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
 use crate::syntax;
 
@@ -70,6 +70,8 @@ pub struct Indexer {
     pub layout: Layout,
     pub walk: WalkOptions,
     pub embedder: Arc<dyn Embedder>,
+    /// How chunk files are written.
+    pub packing: Packing,
     /// How long a run waits for another one.
     pub lock_wait: Duration,
     /// Ends a run early.
@@ -138,11 +140,12 @@ impl Indexer {
     /// Everything beside the files themselves that decides what the index holds.
     fn rules(&self) -> String {
         format!(
-            "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}",
+            "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}, {:?}",
             env!("CARGO_PKG_VERSION"),
             self.walk.max_file_bytes,
             self.walk.exclude_patterns,
-            self.embedder.id()
+            self.embedder.id(),
+            self.packing
         )
     }
 
@@ -199,9 +202,9 @@ impl Indexer {
                 *summary.chunks.entry(t.as_str()).or_default() += n as usize;
             }
         }
+        self.compact_vectors(&lock, &manifest, summary.n_chunks())?;
         table.manifest = Some(manifest);
         table.write(&self.layout)?;
-        self.compact_vectors(&lock, summary.n_chunks())?;
         store::remove_unused_vectors(&self.layout, &lock, self.embedder.id());
         summary.skipped_files.sort();
         summary.ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -219,15 +222,18 @@ impl Indexer {
         match self.valid_table() {
             Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact },
             // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
-            None => Previous { manifest, table: self.table_from_chunks(), reparse: true, intact },
+            None => {
+                let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
+                Previous { manifest, table, reparse: true, intact }
+            }
         }
     }
 
     /// Which file has how many lines in which chunk file, read from the chunk files themselves.
-    fn table_from_chunks(&self) -> SourceTable {
+    fn table_from_chunks(&self, manifest: &Manifest) -> SourceTable {
         let mut table = SourceTable::default();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-            let Ok(mut lines) = ChunkLines::open(&self.layout, t) else { continue };
+            let Ok(mut lines) = ChunkLines::open(&manifest.chunk_file(&self.layout, t)) else { continue };
             while let Ok(Some(line)) = lines.next_line() {
                 let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
                 table.files.entry(path.unwrap_or_default()).or_default().n_chunks[i] += 1;
@@ -246,11 +252,12 @@ impl Indexer {
         progress: &(dyn Fn(Progress) + Sync),
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
-        let open = |t| if previous.intact { ChunkLines::open(&self.layout, t) } else { Ok(ChunkLines::default()) };
+        let intact = previous.manifest.as_ref().filter(|_| previous.intact);
+        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&m.chunk_file(&self.layout, t)));
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; 4],
-            new: ChunkWriter::create(&self.layout, lock, &header)?,
+            new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
         let mut embed = EmbedStep {
@@ -390,7 +397,7 @@ impl Indexer {
     }
 
     /// Rewrites the vector cache when most of it belongs to texts that are gone.
-    fn compact_vectors(&self, lock: &WriteLock, n_chunks: usize) -> io::Result<()> {
+    fn compact_vectors(&self, lock: &WriteLock, manifest: &Manifest, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
         if VectorCache::count_records(&self.layout, id, dimensions) < 2 * n_chunks + SLACK {
@@ -400,7 +407,7 @@ impl Indexer {
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = HashSet::new();
         for t in ChunkType::ALL {
-            let mut lines = ChunkLines::open(&self.layout, t)?;
+            let mut lines = ChunkLines::open(&manifest.chunk_file(&self.layout, t))?;
             while let Some(line) = lines.next_line()? {
                 let Ok(chunk) = Chunk::from_json(line, t) else { continue };
                 let key = passage(&chunk).key();

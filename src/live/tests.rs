@@ -8,7 +8,7 @@ use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkType, Metadata};
 use crate::embed::{Embedder, StaticModel};
 use crate::search::{Filter, Query};
-use crate::store::{ChunkFiles, ChunkWriter, Header, Layout, Manifest, WriteLock};
+use crate::store::{ChunkFiles, ChunkWriter, Header, Layout, Manifest, Packing, WriteLock};
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -325,8 +325,10 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
 /// Files of ours, as an indexer writes them.
 fn publish(layout: &Layout, chunks: &[Chunk]) {
     let lock = WriteLock::acquire(layout, std::time::Duration::from_secs(10)).unwrap();
-    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours("none", 0)).unwrap();
-    chunks.iter().for_each(|c| writer.put(c.chunk_type, &c.to_json()).unwrap());
+    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours("none", 0), Packing::Plain).unwrap();
+    for c in chunks {
+        writer.put(c.chunk_type, &c.to_json()).unwrap();
+    }
     writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref(), 1).unwrap();
 }
 

@@ -22,7 +22,7 @@ use super::{FileEntry, Layout};
 use crate::chunk::{Cache, Saved, SavedFile, Saving};
 
 /// Raised when what is saved, or what is made of the same chunks, changes.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";

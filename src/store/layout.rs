@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, io};
 
+use super::packing::{EXTENSION, Packing};
 use super::writer::at;
 use crate::chunk::ChunkType;
 
@@ -98,6 +99,18 @@ impl Layout {
         self.chunks_dir().join(Self::chunk_file_name(chunk_type))
     }
 
+    /// The same, written in this way.
+    pub(super) fn chunk_file_as(&self, chunk_type: ChunkType, packing: Packing) -> PathBuf {
+        self.chunks_dir().join(Self::chunk_file_name_as(chunk_type, packing))
+    }
+
+    /// The one that is there, when nobody says how it is written.
+    pub(super) fn chunk_file_found(&self, chunk_type: ChunkType) -> PathBuf {
+        let packed = self.chunk_file_as(chunk_type, Packing::Zstd);
+        let plain = self.chunk_file(chunk_type);
+        if !plain.exists() && packed.exists() { packed } else { plain }
+    }
+
     /// File name of a type's chunk file.
     #[must_use]
     pub fn chunk_file_name(chunk_type: ChunkType) -> &'static str {
@@ -107,6 +120,12 @@ impl Layout {
             ChunkType::Data => "code-data.json",
             ChunkType::Documentation => "doc-chunks.json",
         }
+    }
+
+    /// The same, written in this way.
+    pub(super) fn chunk_file_name_as(chunk_type: ChunkType, packing: Packing) -> String {
+        let extension = if packing == Packing::Zstd { EXTENSION } else { "" };
+        Self::chunk_file_name(chunk_type).to_string() + extension
     }
 
     /// `.cortex/chunks/manifest.json`
@@ -197,7 +216,7 @@ impl Layout {
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         let manifest = self.manifest();
-        !manifest.exists() && !next_path(&manifest).exists() && ChunkType::ALL.iter().any(|t| self.chunk_file(*t).exists())
+        !manifest.exists() && !next_path(&manifest).exists() && ChunkType::ALL.iter().any(|t| self.chunk_file_found(*t).exists())
     }
 
     /// Removes what Cortex derived (chunks, caches), and nothing that is the user's or another program's.
@@ -211,7 +230,8 @@ impl Layout {
         };
         if !self.is_foreign() {
             // The manifest last: files without it would look like another program's.
-            let chunk_files = ChunkType::ALL.iter().map(|t| self.chunk_file(*t));
+            let both = |t: &ChunkType| [Packing::Plain, Packing::Zstd].map(|packing| self.chunk_file_as(*t, packing));
+            let chunk_files = ChunkType::ALL.iter().flat_map(both);
             let files: Vec<PathBuf> = chunk_files.chain([self.manifest()]).flat_map(|p| [next_path(&p), p]).collect();
             for path in &files {
                 gone(path, fs::remove_file(path))?;

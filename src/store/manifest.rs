@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
-use super::Layout;
+use super::{Layout, Packing};
 use crate::chunk::ChunkType;
 
 /// Renamed last, so that it makes the renames of four files one.
@@ -38,6 +38,14 @@ pub struct Block {
     pub bytes: u32,
     /// As in [`FileEntry`].
     pub hash: String,
+    /// What it takes in the file, where that is packed; else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub packed: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// What a file contains.
@@ -55,7 +63,12 @@ fn written(hash: u128) -> String {
 impl Block {
     /// The block of these bytes.
     pub(super) fn new(bytes: u32, hash: u128) -> Self {
-        Self { bytes, hash: written(hash) }
+        Self { bytes, hash: written(hash), packed: 0 }
+    }
+
+    /// What it takes in the file.
+    pub(super) fn bytes_in_file(&self) -> u32 {
+        if self.packed > 0 { self.packed } else { self.bytes }
     }
 
     /// Whether these bytes are the block.
@@ -94,12 +107,24 @@ impl Manifest {
     /// What the chunk file of a type must contain; `None`: there must be no such file.
     #[must_use]
     pub fn entry(&self, chunk_type: ChunkType) -> Option<&FileEntry> {
-        self.files.get(Layout::chunk_file_name(chunk_type))
+        self.files.get(&self.file_name(chunk_type))
+    }
+
+    /// Name of a type's chunk file.
+    fn file_name(&self, chunk_type: ChunkType) -> String {
+        let packed = Layout::chunk_file_name_as(chunk_type, Packing::Zstd);
+        if self.files.contains_key(&packed) { packed } else { Layout::chunk_file_name(chunk_type).to_string() }
+    }
+
+    /// Where the chunk file of a type is.
+    #[must_use]
+    pub fn chunk_file(&self, layout: &Layout, chunk_type: ChunkType) -> PathBuf {
+        layout.chunks_dir().join(self.file_name(chunk_type))
     }
 
     /// The blocks of a type's chunk file; none when whoever wrote it does not say.
     pub(super) fn blocks(&self, chunk_type: ChunkType) -> &[Block] {
-        self.blocks.get(Layout::chunk_file_name(chunk_type)).map_or(&[], Vec::as_slice)
+        self.blocks.get(&self.file_name(chunk_type)).map_or(&[], Vec::as_slice)
     }
 
     /// Whether a file at this path is the chunk file of its type in this generation.
@@ -110,14 +135,14 @@ impl Manifest {
     /// Whether the chunk files are those of this generation, byte for byte.
     #[must_use]
     pub fn is_intact(&self, layout: &Layout) -> bool {
-        ChunkType::ALL.par_iter().all(|t| self.states(*t, &layout.chunk_file(*t)))
+        ChunkType::ALL.par_iter().all(|t| self.states(*t, &self.chunk_file(layout, *t)))
     }
 
     /// Whether no chunk file is missing or cut, by size. (One that another program wrote over is served, with a warning.)
     #[must_use]
     pub fn is_whole(&self, layout: &Layout) -> bool {
         ChunkType::ALL.iter().all(|t| {
-            let bytes = fs::metadata(layout.chunk_file(*t)).ok().map(|m| m.len());
+            let bytes = fs::metadata(self.chunk_file(layout, *t)).ok().map(|m| m.len());
             bytes >= self.entry(*t).map(|e| e.bytes)
         })
     }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io, thread};
@@ -16,6 +16,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
 use super::layout::next_path;
+use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, unpack, unpack_frame, with_last_frame};
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
@@ -92,17 +93,26 @@ struct LoadedBlock {
 /// A chunk file that is held open. Once it was replaced, closing it gives its pages back, 30 ms for 130 MB: no reload and no query
 /// that happens to be the last to want it waits for that.
 #[derive(Debug)]
-struct HeldFile(Option<File>);
+struct HeldFile {
+    /// No other file of this process has it.
+    number: u64,
+    file: Option<File>,
+}
 
 impl HeldFile {
+    fn new(file: File) -> Arc<Self> {
+        static NUMBER: AtomicU64 = AtomicU64::new(1);
+        Arc::new(Self { number: NUMBER.fetch_add(1, Ordering::Relaxed), file: Some(file) })
+    }
+
     fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
-        self.0.as_ref()?.read_exact_at(bytes, offset).ok()
+        self.file.as_ref()?.read_exact_at(bytes, offset).ok()
     }
 }
 
 impl Drop for HeldFile {
     fn drop(&mut self) {
-        let file = self.0.take();
+        let file = self.file.take();
         // Where there are no more threads to be had, it is closed here.
         let _ = thread::Builder::new().name("close".into()).spawn(move || drop(file));
     }
@@ -110,26 +120,49 @@ impl Drop for HeldFile {
 
 /// Some lines of a chunk file. The file is held open: what is replaced can be read as long as anybody wants to.
 #[derive(Debug)]
-struct LinesOfFile(RwLock<(Arc<HeldFile>, u64)>);
+struct LinesOfFile(RwLock<Place>);
+
+/// Where a block stands.
+#[derive(Debug, Clone)]
+struct Place {
+    file: Arc<HeldFile>,
+    start: u64,
+    /// Bytes of its lines.
+    bytes: u32,
+    /// Bytes that they take in the file, where that is packed; else 0.
+    packed: u32,
+}
 
 impl LinesOfFile {
-    /// Where they begin.
-    fn start(&self) -> u64 {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).1
+    fn at(file: &Arc<HeldFile>, start: u64, block: &Block) -> Self {
+        Self(RwLock::new(Place { file: file.clone(), start, bytes: block.bytes, packed: block.packed }))
+    }
+
+    fn place(&self) -> Place {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The same lines, in a file that took the place of the one they were in.
-    fn move_to(&self, file: &Arc<HeldFile>, start: u64) {
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = (file.clone(), start);
+    fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
+        let there = Place { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = there;
     }
 }
 
 impl Lines for LinesOfFile {
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
-        let (file, start) = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut bytes = vec![0; at.len()];
-        file.read_exact_at(&mut bytes, start + u64::from(at.start))?;
-        Some(bytes)
+        let Place { file, start, bytes, packed } = self.place();
+        if packed == 0 {
+            let mut line = vec![0; at.len()];
+            file.read_exact_at(&mut line, start + u64::from(at.start))?;
+            return Some(line);
+        }
+        let unpack = || {
+            let mut frame = vec![0; packed as usize];
+            file.read_exact_at(&mut frame, start)?;
+            unpack_frame(&frame, bytes as usize)
+        };
+        with_last_frame((file.number, start), unpack, |lines| Some(lines.get(at.start as usize..at.end as usize)?.to_vec()))?
     }
 }
 
@@ -156,7 +189,7 @@ enum Raw {
 
 #[derive(Debug)]
 enum RawBlock {
-    Known(LoadedBlock),
+    Known(Block, LoadedBlock),
     New(Block, Vec<u8>),
 }
 
@@ -243,7 +276,7 @@ impl ChunkFiles {
                         manifest.entry(*t).is_some() && self.known.contains_key(t) && !files.iter().any(|(there, _)| there == t)
                     };
                     if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
-                        return Err(LoadError::Gone { path: self.layout.chunk_file(gone) });
+                        return Err(LoadError::Gone { path: manifest.chunk_file(&self.layout, gone) });
                     }
                     let warning = format!(
                         "{} does not match the chunk files: they were changed by another program or torn; run `cortex index` to repair",
@@ -307,14 +340,14 @@ impl ChunkFiles {
         };
         let files = match files {
             Some(files) => files,
-            None => self.read_all(cancel, None)?,
+            None => self.read_all(cancel, manifest.as_ref(), false)?,
         };
         if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
             return Ok(Look::Consistent(files, manifest));
         }
         // A writer that died between its renames left a complete set: `.next` files finish what was renamed so far.
         if let Some(next) = read_manifest(next_path(&self.layout.manifest()))? {
-            let rolled = self.read_all(cancel, Some(&next))?;
+            let rolled = self.read_all(cancel, Some(&next), true)?;
             if matches(&next, &rolled) {
                 return Ok(Look::Consistent(rolled, Some(next)));
             }
@@ -336,10 +369,10 @@ impl ChunkFiles {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let path = self.layout.chunk_file(t);
+            let path = manifest.chunk_file(&self.layout, t);
             Ok(match manifest.entry(t) {
                 Some(entry) => self.read_blocks_of(&path, t, entry, manifest.blocks(t), written).map(|raw| Some((t, raw))),
-                None => (!path.exists()).then_some(None),
+                None => (!self.layout.chunk_file_found(t).exists()).then_some(None),
             })
         };
         let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
@@ -370,33 +403,46 @@ impl ChunkFiles {
             Some(Content::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
             _ => FxHashMap::default(),
         };
-        let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
-        let mut start = entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?;
+        let mut start = match Packing::of(path) {
+            Packing::Plain => {
+                let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
+                entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
+            }
+            Packing::Zstd => {
+                let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(entry.bytes).unwrap_or(MAX_HEADER_BYTES))];
+                file.read_exact_at(&mut header, 0).ok()?;
+                frame_length(&header)? as u64
+            }
+        };
         let mut starts = Vec::with_capacity(blocks.len());
         for block in blocks {
             starts.push((start, block));
-            start += u64::from(block.bytes);
+            start += u64::from(block.bytes_in_file());
         }
         let read = |(start, block): (u64, &Block)| {
             if let Some(known) = known.get(&*block.hash) {
-                return Some((start, RawBlock::Known((*known).clone())));
+                return Some((start, RawBlock::Known(block.clone(), (*known).clone())));
             }
-            let mut bytes = vec![0; block.bytes as usize];
+            let mut bytes = vec![0; block.bytes_in_file() as usize];
             file.read_exact_at(&mut bytes, start).ok()?;
+            if block.packed > 0 {
+                bytes = unpack_frame(&bytes, block.bytes as usize)?;
+            }
             block.is(&bytes).then(|| (start, RawBlock::New(block.clone(), bytes)))
         };
         let blocks = starts.into_par_iter().map(read).collect::<Option<Vec<_>>>()?;
-        Some(Raw::Blocks { stamp, entry: entry.clone(), file: Arc::new(HeldFile(Some(file))), blocks })
+        Some(Raw::Blocks { stamp, entry: entry.clone(), file: HeldFile::new(file), blocks })
     }
 
-    fn read_all(&self, cancel: &Cancel, next: Option<&Manifest>) -> Result<RawFiles, LoadError> {
+    /// Reads whole files. Where the manifest `is_next`, those count that it states, renamed or not.
+    fn read_all(&self, cancel: &Cancel, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
         let read = |t: ChunkType| -> Result<Option<(ChunkType, Raw)>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let path = self.layout.chunk_file(t);
+            let path = manifest.map_or_else(|| self.layout.chunk_file_found(t), |m| m.chunk_file(&self.layout, t));
             let file = self.read_file(&path, t);
-            let wanted = next.and_then(|m| m.entry(t));
+            let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
                 && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
@@ -438,7 +484,7 @@ impl ChunkFiles {
             Raw::Blocks { stamp, entry, file, blocks } => {
                 let load = |(start, raw)| load_block(raw, file_type, &file, start);
                 let malformed = || ChunkFileError::Malformed {
-                    path: self.layout.chunk_file(file_type),
+                    path: self.layout.chunk_file_found(file_type),
                     line: 1,
                     column: 1,
                     message: "its manifest states it, but it holds something else than chunks".into(),
@@ -457,6 +503,15 @@ impl ChunkFiles {
         let reusable = match self.known.get(&file_type).filter(|k| k.warning.is_none()).map(|k| &k.content) {
             Some(Content::Parsed(parsed)) => Some(&**parsed),
             _ => None,
+        };
+        let bytes = match Packing::of(&path) {
+            Packing::Plain => bytes,
+            Packing::Zstd => unpack(&bytes).map_err(|e| ChunkFileError::Malformed {
+                path: path.clone(),
+                line: 1,
+                column: 1,
+                message: format!("it cannot be unpacked: {e}"),
+            })?,
         };
         let mut content = parse_chunk_file(&path, &bytes, file_type, reusable)?;
         drop(bytes);
@@ -562,7 +617,8 @@ impl ChunkFiles {
                     Some(SavedLine { id: e.id.clone(), path, language, hash, start: at.start, end: at.end })
                 });
                 let lines = lines.collect::<Option<_>>()?;
-                Some(SavedBlock { start: b.lines.start(), block: b.block.clone(), lines })
+                let Place { start, packed, .. } = b.lines.place();
+                Some(SavedBlock { start, block: Block { packed, ..b.block.clone() }, lines })
             });
             files.push(SavedFile { chunk_type, entry: file.entry.clone(), blocks: blocks.collect::<Option<_>>()? });
         }
@@ -570,9 +626,14 @@ impl ChunkFiles {
     }
 
     fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
-        let file = Arc::new(HeldFile(Some(File::open(self.layout.chunk_file(saved.chunk_type)).ok()?)));
+        let path = match saved.blocks.first() {
+            Some(first) if first.block.packed > 0 => self.layout.chunk_file_as(saved.chunk_type, Packing::Zstd),
+            Some(_) => self.layout.chunk_file(saved.chunk_type),
+            None => self.layout.chunk_file_found(saved.chunk_type),
+        };
+        let file = HeldFile::new(File::open(path).ok()?);
         let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
-            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), start))));
+            let lines = Arc::new(LinesOfFile::at(&file, start, &block));
             let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
             let entry = |line: SavedLine| {
                 let lines: Arc<dyn Lines> = lines.clone();
@@ -626,12 +687,12 @@ impl Feed for ChunkFiles {
 /// A block in the file that it stands in now.
 fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: u64) -> Option<LoadedBlock> {
     match raw {
-        RawBlock::Known(known) => {
-            known.lines.move_to(file, start);
+        RawBlock::Known(block, known) => {
+            known.lines.move_to(file, start, &block);
             Some(known)
         }
         RawBlock::New(block, bytes) => {
-            let lines = Arc::new(LinesOfFile(RwLock::new((file.clone(), start))));
+            let lines = Arc::new(LinesOfFile::at(file, start, &block));
             let as_lines: Arc<dyn Lines> = lines.clone();
             let entries = parse_block(&bytes, file_type, &as_lines)?;
             Some(LoadedBlock { block, lines, entries })

@@ -6,19 +6,21 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::chunk_file::{CLOSE, Header, opening};
 use super::layout::next_path;
+use super::packing::{Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
 
 /// Writes the four files of one new generation, chunk by chunk.
 pub struct ChunkWriter<'a> {
     layout: &'a Layout,
+    packing: Packing,
     files: Vec<Output>,
 }
 
@@ -27,14 +29,18 @@ impl Drop for ChunkWriter<'_> {
     fn drop(&mut self) {
         for file in &self.files {
             // Nothing can be done about a file that stays; the next writer overwrites it.
-            let _ = fs::remove_file(next_path(&self.layout.chunk_file(file.chunk_type)));
+            let _ = fs::remove_file(next_path(&file.path));
         }
     }
 }
 
 struct Output {
     chunk_type: ChunkType,
+    /// Where it will be.
+    path: PathBuf,
     out: BufWriter<File>,
+    /// What the next frame will hold, in a packed file.
+    frame: Option<Vec<u8>>,
     hash: Xxh3,
     bytes: u64,
     n_chunks: usize,
@@ -54,9 +60,28 @@ const DECIDING: usize = 256;
 
 impl Output {
     fn put(&mut self, text: &[u8]) -> io::Result<()> {
-        self.hash.update(text);
-        self.bytes += text.len() as u64;
-        self.out.write_all(text)
+        match &mut self.frame {
+            Some(frame) => {
+                frame.extend_from_slice(text);
+                Ok(())
+            }
+            None => self.write(text),
+        }
+    }
+
+    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.hash.update(bytes);
+        self.bytes += bytes.len() as u64;
+        self.out.write_all(bytes)
+    }
+
+    /// Ends a frame; returns how long it is, 0 in a plain file.
+    fn end_frame(&mut self) -> io::Result<u32> {
+        let Some(frame) = &mut self.frame else { return Ok(0) };
+        let packed = pack(frame)?;
+        frame.clear();
+        self.write(&packed)?;
+        u32::try_from(packed.len()).map_err(io::Error::other)
     }
 
     /// Adds text that belongs to a block.
@@ -81,15 +106,18 @@ impl Output {
     fn end_line(&mut self, with: &[u8]) -> io::Result<()> {
         self.put_in_block(with)?;
         if self.block_ends {
-            self.end_block();
+            self.end_block()?;
         }
         Ok(())
     }
 
-    fn end_block(&mut self) {
-        self.blocks.push(Block::new(std::mem::take(&mut self.block_bytes), self.block_hash.digest128()));
+    fn end_block(&mut self) -> io::Result<()> {
+        let block = Block::new(std::mem::take(&mut self.block_bytes), self.block_hash.digest128());
+        let packed = self.end_frame()?;
+        self.blocks.push(Block { packed, ..block });
         self.block_hash = Xxh3::new();
         self.block_ends = false;
+        Ok(())
     }
 
     fn complete(&mut self) -> io::Result<()> {
@@ -97,9 +125,10 @@ impl Output {
             self.end_line(b"\n")?;
         }
         if self.block_bytes > 0 {
-            self.end_block();
+            self.end_block()?;
         }
         self.put(CLOSE.as_bytes())?;
+        self.end_frame()?;
         self.out.flush()?;
         self.out.get_ref().sync_all()
     }
@@ -110,13 +139,16 @@ impl<'a> ChunkWriter<'a> {
     ///
     /// # Errors
     /// When a file cannot be created.
-    pub fn create(layout: &'a Layout, _lock: &WriteLock, header: &Header) -> io::Result<Self> {
+    pub fn create(layout: &'a Layout, _lock: &WriteLock, header: &Header, packing: Packing) -> io::Result<Self> {
         let open = |chunk_type| {
-            let path = next_path(&layout.chunk_file(chunk_type));
-            let out = BufWriter::with_capacity(1 << 16, File::create(&path).map_err(|e| at(&path, &e))?);
+            let path = layout.chunk_file_as(chunk_type, packing);
+            let next = next_path(&path);
+            let out = BufWriter::with_capacity(1 << 16, File::create(&next).map_err(|e| at(&next, &e))?);
             let mut file = Output {
                 chunk_type,
+                path,
                 out,
+                frame: (packing == Packing::Zstd).then(Vec::new),
                 hash: Xxh3::new(),
                 bytes: 0,
                 n_chunks: 0,
@@ -126,9 +158,10 @@ impl<'a> ChunkWriter<'a> {
                 block_ends: false,
             };
             file.put(opening(header).as_bytes())?;
+            file.end_frame()?;
             Ok(file)
         };
-        Ok(Self { layout, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()? })
+        Ok(Self { layout, packing, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()? })
     }
 
     /// Adds one chunk, given as one line of JSON.
@@ -152,7 +185,7 @@ impl<'a> ChunkWriter<'a> {
             start = end + 1;
             if !line.is_empty() {
                 let put = file.put_line(line.strip_suffix(b",").unwrap_or(line));
-                put.map_err(|e| at(&next_path(&self.layout.chunk_file(chunk_type)), &e))?;
+                put.map_err(|e| at(&next_path(&file.path), &e))?;
             }
         }
         Ok(())
@@ -172,13 +205,13 @@ impl<'a> ChunkWriter<'a> {
             blocks: std::collections::BTreeMap::new(),
         };
         // Beside one another: the disk takes as long for four files as for one.
-        let complete = |f: &mut Output| f.complete().map_err(|e| at(&next_path(&self.layout.chunk_file(f.chunk_type)), &e));
+        let complete = |f: &mut Output| f.complete().map_err(|e| at(&next_path(&f.path), &e));
         self.files.par_iter_mut().try_for_each(complete)?;
         for file in &self.files {
             let entry = FileEntry::new(file.bytes, file.hash.digest128());
-            let name = Layout::chunk_file_name(file.chunk_type);
-            manifest.files.insert(name.to_string(), entry);
-            manifest.blocks.insert(name.to_string(), file.blocks.clone());
+            let name = Layout::chunk_file_name_as(file.chunk_type, self.packing);
+            manifest.files.insert(name.clone(), entry);
+            manifest.blocks.insert(name, file.blocks.clone());
         }
         if let Some(current) = current.filter(|c| (&c.files, &c.blocks) == (&manifest.files, &manifest.blocks)) {
             return Ok(current.clone());
@@ -187,7 +220,7 @@ impl<'a> ChunkWriter<'a> {
         sync_dir(&self.layout.chunks_dir())?;
         // The new generation is complete: from here on its files are not taken away.
         self.files.clear();
-        rename_all(self.layout)?;
+        rename_all(self.layout, &manifest)?;
         Ok(manifest)
     }
 }
@@ -200,15 +233,24 @@ impl<'a> ChunkWriter<'a> {
 pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
     let Some(next) = Manifest::read(&next_path(&layout.manifest()))? else { return Ok(()) };
     let complete = ChunkType::ALL.iter().all(|t| {
-        let path = layout.chunk_file(*t);
+        let path = next.chunk_file(layout, *t);
         next.entry(*t).is_some() && (next.states(*t, &path) || next.states(*t, &next_path(&path)))
     });
-    if complete { rename_all(layout) } else { fs::remove_file(next_path(&layout.manifest())) }
+    if complete { rename_all(layout, &next) } else { fs::remove_file(next_path(&layout.manifest())) }
 }
 
-fn rename_all(layout: &Layout) -> io::Result<()> {
-    for path in ChunkType::ALL.iter().map(|t| layout.chunk_file(*t)).chain([layout.manifest()]) {
+fn rename_all(layout: &Layout, manifest: &Manifest) -> io::Result<()> {
+    for path in ChunkType::ALL.iter().map(|t| manifest.chunk_file(layout, *t)).chain([layout.manifest()]) {
         match fs::rename(next_path(&path), &path) {
+            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
+            _ => {}
+        }
+    }
+    // Those that were written otherwise are of no use any more.
+    let of_type = |t: &ChunkType| [Packing::Plain, Packing::Zstd].map(|packing| layout.chunk_file_as(*t, packing));
+    let ours: Vec<PathBuf> = ChunkType::ALL.iter().map(|t| manifest.chunk_file(layout, *t)).collect();
+    for path in ChunkType::ALL.iter().flat_map(of_type).filter(|path| !ours.contains(path)) {
+        match fs::remove_file(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
             _ => {}
         }
@@ -217,27 +259,29 @@ fn rename_all(layout: &Layout) -> io::Result<()> {
 }
 
 /// The chunk lines of a file of ours, one after the other, without reading it whole.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct ChunkLines {
-    lines: Option<BufReader<File>>,
+    lines: Option<Box<dyn BufRead + Send>>,
     buffer: Vec<u8>,
 }
 
 impl ChunkLines {
-    /// Opens the chunk file of a type; a missing file has no lines.
+    /// Opens a chunk file of ours; a missing one has no lines.
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn open(layout: &Layout, chunk_type: ChunkType) -> io::Result<Self> {
-        let path = layout.chunk_file(chunk_type);
+    pub fn open(path: &Path) -> io::Result<Self> {
         let mut this = Self::default();
-        match File::open(&path) {
+        match File::open(path) {
             Ok(file) => {
-                this.lines = Some(BufReader::with_capacity(1 << 16, file));
+                this.lines = Some(match Packing::of(path) {
+                    Packing::Plain => Box::new(BufReader::with_capacity(1 << 16, file)),
+                    Packing::Zstd => Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?)),
+                });
                 this.next_lines(1)?; // the header
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(at(&path, &e)),
+            Err(e) => return Err(at(path, &e)),
         }
         Ok(this)
     }

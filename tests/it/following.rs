@@ -11,7 +11,7 @@ use cortex::index::{Indexer, IndexingService, Watching};
 use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query};
 use cortex::source::WalkOptions;
-use cortex::store::{Activity, ChunkFiles, Layout};
+use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::incremental::Tree;
 use crate::project::Project;
@@ -28,6 +28,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         layout: Layout::at(&p.root()),
         walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
         embedder,
+        packing: Packing::Plain,
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
     }

@@ -220,7 +220,8 @@ pub fn run(command: &mut Command) -> Output {
     Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
 }
 
-fn without_stamps(line: &str) -> &str {
+/// The line of a chunk up to its time stamps.
+pub fn without_stamps(line: &str) -> &str {
     // Within a string the quotes would be escaped: this is the field, which stands at the end.
     line.find(",\"created_at\":\"").map_or(line, |i| &line[..i])
 }

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use cortex::chunk::ChunkType;
-use cortex::store::{ChunkWriter, Header, Layout, Manifest, WriteLock};
+use cortex::store::{ChunkWriter, Header, Layout, Manifest, Packing, WriteLock};
 use serde_json::{Value, json};
 
 use crate::following::wait_until;
@@ -39,6 +39,8 @@ struct Publisher<'p> {
     p: &'p Project,
     /// As our own program writes; else as another one, which knows nothing of manifests.
     with_manifest: bool,
+    /// Every third era of our own program is packed.
+    packs: bool,
     era: usize,
     /// Eras whose files came so slowly one after the other that nobody can tell that they belong together.
     slow: BTreeSet<usize>,
@@ -48,7 +50,7 @@ impl<'p> Publisher<'p> {
     /// Begins with era 1.
     fn new(p: &'p Project, with_manifest: bool) -> Self {
         Layout::at(&p.root()).create().unwrap();
-        let mut this = Self { p, with_manifest, era: 0, slow: BTreeSet::new() };
+        let mut this = Self { p, with_manifest, packs: false, era: 0, slow: BTreeSet::new() };
         this.publish();
         this
     }
@@ -88,7 +90,8 @@ impl<'p> Publisher<'p> {
         }
         let layout = Layout::at(&self.p.root());
         let lock = WriteLock::acquire(&layout, LONG).unwrap();
-        let mut writer = ChunkWriter::create(&layout, &lock, &Header::ours("none", 0)).unwrap();
+        let packing = if self.packs && self.era.is_multiple_of(3) { Packing::Zstd } else { Packing::Plain };
+        let mut writer = ChunkWriter::create(&layout, &lock, &Header::ours("none", 0), packing).unwrap();
         for chunk_type in ChunkType::ALL {
             self.chunks(chunk_type).iter().for_each(|c| writer.put(chunk_type, &c.to_string()).unwrap());
         }
@@ -188,6 +191,7 @@ const RHYTHM: Duration = Duration::from_millis(200);
 fn replace_under_load(with_manifest: bool, n_clients: usize) {
     let p = Project::new();
     let mut publisher = Publisher::new(&p, with_manifest);
+    publisher.packs = true;
     let (server, client) = serve_only(&p);
     let n_reloads = || usize::try_from(client.status()["reload"]["published"].as_u64().unwrap()).unwrap();
     wait_until("the first era", || n_reloads() == 1);

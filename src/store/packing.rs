@@ -1,0 +1,72 @@
+//! Chunk files that are compressed: the same bytes, as one zstd frame for the header, one for each block, one for the end.
+//!
+//! So `zstd -d` gives the plain file, and a reader unpacks only the block that it wants.
+
+use std::cell::RefCell;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How chunk files are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Packing {
+    /// `.json`
+    #[default]
+    Plain,
+    /// `.json.zst`
+    Zstd,
+}
+
+/// What the names of packed files end with.
+pub(super) const EXTENSION: &str = ".zst";
+/// zstd's own default: higher ones take long for little.
+const LEVEL: i32 = 3;
+/// Chunks take a fifth to a tenth of their space; a small file that claims to hold so many times as much is no chunk file.
+const MAX_RATIO: u64 = 200;
+const ALWAYS_ALLOWED_BYTES: u64 = 16 << 20;
+/// A frame of the header is never larger.
+pub(super) const MAX_HEADER_BYTES: usize = 1 << 12;
+
+impl Packing {
+    pub(super) fn of(path: &Path) -> Self {
+        let is_packed = path.to_string_lossy().trim_end_matches(".next").ends_with(EXTENSION);
+        if is_packed { Self::Zstd } else { Self::Plain }
+    }
+}
+
+/// One frame.
+pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    zstd::bulk::compress(bytes, LEVEL)
+}
+
+/// All frames of a file.
+pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
+    let (mut all, most) = (Vec::new(), ALWAYS_ALLOWED_BYTES + bytes.len() as u64 * MAX_RATIO);
+    zstd::Decoder::with_buffer(bytes)?.take(most + 1).read_to_end(&mut all)?;
+    if all.len() as u64 > most {
+        return Err(io::Error::other(format!("{} bytes would become more than {most}", bytes.len())));
+    }
+    Ok(all)
+}
+
+/// One frame of at most so many bytes.
+pub(super) fn unpack_frame(packed: &[u8], n_bytes: usize) -> Option<Vec<u8>> {
+    zstd::bulk::decompress(packed, n_bytes).ok()
+}
+
+/// Length of the frame at the start.
+pub(super) fn frame_length(bytes: &[u8]) -> Option<usize> {
+    zstd::zstd_safe::find_frame_compressed_size(bytes).ok()
+}
+
+/// Calls `read` with a frame that `unpack` gives, and keeps it for whoever asks next on this thread: lines are mostly read in order.
+pub(super) fn with_last_frame<T>(key: (u64, u64), unpack: impl FnOnce() -> Option<Vec<u8>>, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    thread_local! {
+        static LAST: RefCell<((u64, u64), Vec<u8>)> = const { RefCell::new(((0, 0), Vec::new())) };
+    }
+    LAST.with_borrow_mut(|last| {
+        if last.0 != key || last.1.is_empty() {
+            *last = (key, unpack()?);
+        }
+        Some(read(&last.1))
+    })
+}
