@@ -393,6 +393,7 @@ mod tests {
     #[test]
     fn environment_beats_file_beats_default() {
         assert_eq!(load("", &[]).unwrap().limit, 10);
+        assert!(load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress);
         assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
         assert_eq!(load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")]).unwrap().limit, 7);
         assert_eq!(load("", &[("CORTEX_INDEX_EXCLUDE", "gen")]).unwrap().exclude_patterns, ["gen"]);
@@ -458,8 +459,8 @@ mod tests {
     fn every_key_has_a_section_and_is_read() {
         for (key, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
-            let value =
-                if default.parse::<u64>().is_ok() || default.starts_with('[') { (*default).to_string() } else { format!("'{default}'") };
+            let is_bare = default.parse::<u64>().is_ok() || default.parse::<bool>().is_ok() || default.starts_with('[');
+            let value = if is_bare { (*default).to_string() } else { format!("'{default}'") };
             load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
         }
     }

@@ -46,7 +46,7 @@ fn a_packed_index_is_the_plain_one_in_less_space() {
     let found = ["kettle with seven cups", "boil potatoes", "retry_with_backoff"].map(|q| (q, ask(&p, false, q)));
     cortex(&p, true, &["index"]);
     for (name, plain) in CHUNK_FILES.into_iter().zip(&plain) {
-        assert!(!p.path(&format!(".cortex/chunks/{name}")).exists(), "{name} is packed");
+        assert!(!p.path(format!(".cortex/chunks/{name}")).exists(), "{name} is packed");
         assert!(unpacked(&p, name) == *plain, "{name} holds the same");
     }
     let size = |name: &str| fs::metadata(p.path(packed(name))).unwrap().len();
