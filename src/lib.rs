@@ -16,6 +16,7 @@ pub mod embed;
 pub mod eval;
 pub mod index;
 pub mod live;
+pub mod memory;
 pub mod search;
 pub mod serve;
 pub mod source;

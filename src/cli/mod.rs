@@ -6,8 +6,10 @@ mod bench;
 mod clean;
 mod completions;
 mod eval;
+mod hook;
 mod index;
 mod mcp;
+mod memory;
 mod render;
 mod search;
 mod serve;
@@ -33,6 +35,8 @@ enum Command {
     Search(search::Args),
     Index(index::Args),
     Status(status::Args),
+    Memory(memory::Args),
+    Hook(hook::Args),
     Mcp(mcp::Args),
     Serve(serve::Args),
     Clean(clean::Args),
@@ -69,6 +73,8 @@ pub fn run() -> ExitCode {
         Command::Search(args) => search::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
+        Command::Memory(args) => memory::run(&args),
+        Command::Hook(args) => hook::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Serve(args) => serve::run(&args),
         Command::Clean(args) => clean::run(&args),

@@ -96,6 +96,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
     let filter = Filter {
+        condition: None,
         types: args.types.iter().map(|t| (*t).into()).collect(),
         languages: args.languages.iter().map(|l| l.to_lowercase()).collect(),
         paths: globs(&args.paths).map_err(|e| anyhow::anyhow!("--in: {e}"))?,

@@ -11,8 +11,9 @@ use crate::config::{self, Config};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
+use crate::memory::{self, Facts, MemoryCaptureService, MemoryFeed, MemoryStore, SessionManager};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
-use crate::store::{ChunkFiles, Layout, Packing};
+use crate::store::{ChunkFiles, IndexCache, Layout, Packing};
 use crate::tools::Context as Tools;
 use crate::worker::Asking;
 
@@ -174,12 +175,46 @@ impl Project {
         Ok(ChunkManager::new(vec![Box::new(self.chunk_files())], self.embedder.clone())?)
     }
 
+    /// What is remembered; the database is made if there is none.
+    pub(super) fn memories(&self) -> Result<Memories> {
+        self.memories_within(LONG_WAIT)
+    }
+
+    /// The same for one who waits so long at most while others write.
+    pub(super) fn memories_within(&self, busy: Duration) -> Result<Memories> {
+        self.layout.create()?;
+        let store = Arc::new(MemoryStore::open_within(&self.layout.memory(), busy)?);
+        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone());
+        memory::store_what_was_kept(&self.layout.memory_spool(), &capture)?;
+        let sessions = SessionManager::new(store.clone(), self.layout.current_session());
+        Ok(Memories { store, capture, sessions })
+    }
+
+    fn memory_feed(&self) -> MemoryFeed {
+        let cache = IndexCache::of_memories(&self.layout, self.embedder.id());
+        MemoryFeed::new(self.layout.memory(), self.embedder.id(), Box::new(cache))
+    }
+
+    /// What serves memories alone; nothing is loaded yet.
+    pub(super) fn memory_manager(&self) -> Result<(ChunkManager, Facts)> {
+        let feed = self.memory_feed();
+        let facts = feed.facts();
+        Ok((ChunkManager::new(vec![Box::new(feed)], self.embedder.clone())?, facts))
+    }
+
     /// Loads the index of the project as it is on disk, to be searched.
     pub(super) fn load(&self) -> Result<ChunkManager> {
         let manager = self.manager()?;
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
     }
+}
+
+/// What is remembered of a project, and who remembers it.
+pub(super) struct Memories {
+    pub(super) store: Arc<MemoryStore>,
+    pub(super) capture: MemoryCaptureService,
+    pub(super) sessions: SessionManager,
 }
 
 /// A progress bar, on a terminal.

@@ -11,11 +11,11 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::chunker::{chunk_file, chunk_lines};
-use super::plan::{Action, Plan, sha256, trusted_before};
+use super::plan::{Action, Plan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
-use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions};
+use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
     SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,

@@ -4,9 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use rayon::prelude::*;
-use sha2::{Digest, Sha256};
 
-use crate::source::{Scope, SourceFile};
+use crate::source::{Scope, SourceFile, sha256};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What becomes of one file of the old or the new tree.
@@ -77,14 +76,4 @@ pub(super) fn trusted_before(walked_at_ns: u64) -> u64 {
 /// Whether the content is the indexed one; for a file that could not be read, whether that is still so.
 fn unchanged(root: &Path, file: &SourceFile, known: &SourceEntry) -> bool {
     std::fs::read(root.join(&file.path)).map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)
-}
-
-/// SHA-256 in hexadecimal.
-pub(super) fn sha256(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut s, b| {
-        // Writing to a string cannot fail.
-        let _ = write!(s, "{b:02x}");
-        s
-    })
 }

@@ -1,6 +1,8 @@
 //! What may be found: applied before anything is counted or cut off.
 
 use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
 
 use globset::GlobSet;
 
@@ -16,13 +18,32 @@ pub struct Filter {
     pub paths: GlobSet,
     /// The chunk has all of these tags.
     pub tags: Vec<String>,
+    /// What else must hold.
+    pub condition: Option<Condition>,
+}
+
+/// Something that must hold of every chunk that is found; asked of many chunks.
+#[derive(Clone)]
+pub struct Condition(Arc<dyn Fn(&Entry) -> bool + Send + Sync>);
+
+impl Condition {
+    /// `holds` may be asked on any thread.
+    pub fn new(holds: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
+        Self(Arc::new(holds))
+    }
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Condition")
+    }
 }
 
 impl Filter {
     /// Whether everything may be found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.types.is_empty() && self.languages.is_empty() && self.paths.is_empty() && self.tags.is_empty()
+        self.types.is_empty() && self.languages.is_empty() && self.paths.is_empty() && self.tags.is_empty() && self.condition.is_none()
     }
 
     /// Languages asked for in which nothing of `chunks` is written, and those in which something is; `None` when all are there.
@@ -40,7 +61,8 @@ impl Filter {
     /// Whether this chunk may be found.
     #[must_use]
     pub fn allows(&self, entry: &Entry) -> bool {
-        (self.types.is_empty() || self.types.contains(&entry.chunk_type))
+        self.condition.as_ref().is_none_or(|c| (c.0)(entry))
+            && (self.types.is_empty() || self.types.contains(&entry.chunk_type))
             && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(entry, l)))
             && (self.paths.is_empty() || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(&**p)))
             && (self.tags.is_empty() || entry.chunk().is_some_and(|chunk| self.tags.iter().all(|t| chunk.tags.contains(t))))

@@ -27,7 +27,7 @@ mod tokens;
 mod vector;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
-pub use filter::Filter;
+pub use filter::{Condition, Filter};
 pub use form::Form;
 pub use query::Query;
 pub use rank::{FEATURES, Feature, Hit, Results, Term};

@@ -4,11 +4,13 @@
 //! Knows nothing of chunks or `.cortex`.
 
 mod git;
+mod hash;
 mod skip;
 mod walk;
 mod watch;
 
 pub use git::{Commit, commits, head};
+pub use hash::sha256;
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};

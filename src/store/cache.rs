@@ -5,10 +5,10 @@
 //! void, as does another version of the program.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -56,6 +56,13 @@ impl IndexCache {
     pub fn new(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {}, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
         Self { directory: layout.cache_dir(), version }
+    }
+
+    /// The same of what is remembered.
+    #[must_use]
+    pub fn of_memories(layout: &Layout, embedder: &str) -> Self {
+        let version = format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
+        Self { directory: layout.memory_cache(), version }
     }
 
     fn all(&self, prefix: &str) -> Vec<PathBuf> {
@@ -118,7 +125,8 @@ impl Cache for IndexCache {
         static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let path = self.directory.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
-        fs::create_dir_all(&path)?;
+        // What is saved was said to the user alone, perhaps.
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
         let mut saving = Unfinished { cache: self, path, files: BTreeMap::new() };
         write(&mut saving)?;
         let contents = serde_json::to_vec(&Contents { version: self.version.clone(), files: saving.finish()? })?;

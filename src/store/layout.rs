@@ -14,8 +14,11 @@ const DOT_CORTEX: &str = ".cortex";
 /// How the names of vector files begin.
 const VECTORS: &str = "vectors-";
 
-/// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history.
-const GITIGNORE: &str = "# Derived by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/*.lock\n/server.json\n/.gitignore\n";
+/// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
+const GITIGNORE: &str =
+    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
+/// How those begin that are ours to bring up to date.
+const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
 /// The paths of one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,6 +198,36 @@ impl Layout {
         self.dot_cortex().join("server.json")
     }
 
+    /// What is remembered; the user's, and no clean-up touches it.
+    #[must_use]
+    pub fn memory(&self) -> PathBuf {
+        self.dot_cortex().join("memory.db")
+    }
+
+    /// The id of the session that is under way.
+    #[must_use]
+    pub fn current_session(&self) -> PathBuf {
+        self.dot_cortex().join("memory.session")
+    }
+
+    /// What is to be remembered and could not be stored in time.
+    #[must_use]
+    pub fn memory_spool(&self) -> PathBuf {
+        self.dot_cortex().join("memory.spool")
+    }
+
+    /// What went wrong in hooks, which must not tell anybody else.
+    #[must_use]
+    pub fn memory_log(&self) -> PathBuf {
+        self.dot_cortex().join("memory.log")
+    }
+
+    /// What was made of the memories, for the next process.
+    #[must_use]
+    pub(super) fn memory_cache(&self) -> PathBuf {
+        self.cache_dir().join("memory")
+    }
+
     /// Makes `.cortex` and what must be in it before anything is written there.
     ///
     /// # Errors
@@ -204,7 +237,8 @@ impl Layout {
             fs::create_dir_all(&dir).map_err(|e| at(&dir, &e))?;
         }
         let gitignore = self.dot_cortex().join(".gitignore");
-        if gitignore.exists() {
+        let is_the_users = |text: &String| *text == GITIGNORE || !OURS.iter().any(|first| text.starts_with(first));
+        if fs::read_to_string(&gitignore).as_ref().is_ok_and(is_the_users) {
             return Ok(());
         }
         // Many processes may start at once: each renames its own.

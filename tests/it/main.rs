@@ -14,6 +14,7 @@ mod following;
 mod foreign;
 mod incremental;
 mod index;
+mod memory;
 mod packed;
 mod project;
 mod regressions;

@@ -1,0 +1,272 @@
+//! `cortex hook`: what an agent calls when something happens in its session.
+//!
+//! A hook never stands in anybody's way: whatever goes wrong, it ends with exit code 0 and says nothing; what went wrong stands in
+//! `.cortex/memory.log`.
+
+mod install;
+
+use std::fs::{self, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use chrono::Utc;
+use serde_json::json;
+
+use super::Outcome;
+use super::wire::{Memories, Project};
+use crate::chunk::Cancel;
+use crate::memory::{self, CaptureError, HookInput, Memory, Recall, StorageError};
+
+/// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
+#[derive(clap::Args)]
+#[command(after_help = "Example: cortex hook install")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Sub,
+}
+
+#[derive(clap::Subcommand)]
+enum Sub {
+    /// Have Claude Code call cortex in this project
+    Install(install::Args),
+    /// Have it do so no longer
+    Uninstall(install::Args),
+    /// A session begins: tells what is remembered
+    SessionStart,
+    /// The user asked something: tells what may help
+    PromptSubmit,
+    /// A tool is about to run: tells what is known of the file that it changes
+    PreTool,
+    /// A tool has run: remembers what it changed
+    PostTool,
+    /// The agent has answered: remembers what
+    Stop,
+    /// A session ends: remembers what it was about
+    SessionEnd,
+    /// The agent is about to forget the beginning of its session: remembers what it was about
+    PreCompact,
+}
+
+/// How long a hook takes at most, in all.
+const DEADLINE: Duration = Duration::from_millis(280);
+/// How long it waits for another process's write.
+const BUSY: Duration = Duration::from_millis(60);
+/// Larger input is no hook's.
+const MAX_INPUT: u64 = 64 << 20;
+/// How much of the end of a transcript is looked at.
+const TRANSCRIPT_END: u64 = 1 << 18;
+/// The log is begun anew when it is larger.
+const MAX_LOG: u64 = 1 << 20;
+/// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
+const WORTH_SAVING: f64 = 0.002;
+
+/// An answer for the agent, if there is one.
+type Told = Option<String>;
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    match &args.command {
+        Sub::Install(args) => install::install(args),
+        Sub::Uninstall(args) => install::uninstall(args),
+        event => {
+            let (event, name) = (Event::of(event), Event::of(event).map(Event::name));
+            answer(event.context("no event")?, name.unwrap_or_default());
+            Ok(Outcome::Done)
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Event {
+    SessionStart,
+    PromptSubmit,
+    PreTool,
+    PostTool,
+    Stop,
+    SessionEnd,
+    PreCompact,
+}
+
+impl Event {
+    fn of(command: &Sub) -> Option<Self> {
+        Some(match command {
+            Sub::SessionStart => Self::SessionStart,
+            Sub::PromptSubmit => Self::PromptSubmit,
+            Sub::PreTool => Self::PreTool,
+            Sub::PostTool => Self::PostTool,
+            Sub::Stop => Self::Stop,
+            Sub::SessionEnd => Self::SessionEnd,
+            Sub::PreCompact => Self::PreCompact,
+            Sub::Install(_) | Sub::Uninstall(_) => return None,
+        })
+    }
+
+    /// What the agent calls it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::SessionStart => "SessionStart",
+            Self::PromptSubmit => "UserPromptSubmit",
+            Self::PreTool => "PreToolUse",
+            Self::PostTool => "PostToolUse",
+            Self::Stop => "Stop",
+            Self::SessionEnd => "SessionEnd",
+            Self::PreCompact => "PreCompact",
+        }
+    }
+}
+
+/// Does what is to be done within the time there is, and prints what the agent is told.
+fn answer(event: Event, name: &str) {
+    let deadline = Instant::now() + DEADLINE;
+    let (sender, told) = channel();
+    // On a thread: whatever holds it up, the agent goes on. The process ends under it.
+    let work = move || {
+        let result = read_input().and_then(|input| Hook::new(event, input)?.run(&sender));
+        if let Err(e) = result {
+            log(None, event, &format!("{e:#}"));
+        }
+    };
+    if thread::Builder::new().name("hook".into()).spawn(work).is_err() {
+        return;
+    }
+    // Whoever is done hangs up; a panic does, too.
+    if let Ok(Some(context)) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        let reply = json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } });
+        let _ = writeln!(std::io::stdout(), "{reply}");
+    }
+    // What is done after the answer (an index is saved) may take what is left of the time.
+    let _ = told.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+}
+
+fn read_input() -> Result<HookInput> {
+    let mut bytes = Vec::new();
+    std::io::stdin().take(MAX_INPUT).read_to_end(&mut bytes).context("standard input")?;
+    serde_json::from_slice(&bytes).context("what the agent tells is no JSON of a hook")
+}
+
+struct Hook {
+    event: Event,
+    input: HookInput,
+    project: Project,
+}
+
+impl Hook {
+    fn new(event: Event, input: HookInput) -> Result<Self> {
+        let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
+        Ok(Self { event, input, project })
+    }
+
+    fn run(&self, told: &Sender<Told>) -> Result<()> {
+        let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
+        if let Err(e) = &result {
+            if let Some(memory) = self.to_remember().filter(|_| !is_bad_content(e)) {
+                memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
+            }
+            log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
+        }
+        Ok(())
+    }
+
+    /// What is remembered of this event.
+    fn to_remember(&self) -> Option<Memory> {
+        match self.event {
+            Event::PromptSubmit => self.input.prompt_memory(),
+            Event::PostTool => self.input.tool_memory(),
+            Event::Stop => self.input.answer_memory(self.input.transcript_path.as_deref().and_then(end_of).as_deref()),
+            _ => None,
+        }
+    }
+
+    fn with(&self, memories: &Memories, told: &Sender<Told>) -> Result<()> {
+        let Memories { store, capture, sessions } = memories;
+        let session = &self.input.session_id;
+        if !session.is_empty() {
+            sessions.resume(session)?;
+        }
+        // First what must not be lost.
+        let own = self.to_remember();
+        let own_id = own.as_ref().map(|m| m.id);
+        if let Some(memory) = own {
+            capture.capture(memory)?;
+        }
+        match self.event {
+            Event::SessionStart => {
+                // What it was told it has forgotten.
+                if matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup")) {
+                    store.take_back(session)?;
+                }
+                let (text, ids) = memory::briefing(store, &store.given(session)?, memory::BRIEFING_TOKENS)?;
+                store.give(session, &ids)?;
+                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+            }
+            Event::PromptSubmit => {
+                let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
+                let (manager, facts) = self.project.memory_manager()?;
+                manager.reload(&Cancel::new(false))?;
+                let snapshot = manager.current();
+                let recall = Recall { corpus: &snapshot.code().corpus, facts: &facts, store, embedder: manager.embedder() };
+                let mut given = store.given(session)?;
+                given.extend(own_id);
+                let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
+                store.give(session, &ids)?;
+                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+                // The process ends: the system frees all of it at once.
+                std::mem::forget((snapshot, manager));
+            }
+            Event::PreTool => {
+                let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
+                let (text, ids) = memory::for_file(store, &path, &store.given(session)?)?;
+                store.give(session, &ids)?;
+                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+            }
+            Event::PostTool => {}
+            Event::Stop => {
+                // The user reads: now is the time to make the next question quick.
+                let (manager, _) = self.project.memory_manager()?;
+                manager.reload(&Cancel::new(false))?;
+                manager.save(WORTH_SAVING);
+                std::mem::forget(manager);
+            }
+            Event::SessionEnd | Event::PreCompact => {
+                if let Some(summary) = memory::summary(store, session)? {
+                    capture.capture(summary)?;
+                }
+                if self.event == Event::SessionEnd {
+                    sessions.end_session(session)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Later it would be no better.
+fn is_bad_content(e: &anyhow::Error) -> bool {
+    matches!(e.downcast_ref(), Some(CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. })))
+}
+
+/// The end of a transcript.
+fn end_of(transcript: &Path) -> Option<String> {
+    use std::io::{Seek, SeekFrom};
+    let mut file = fs::File::open(transcript).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TRANSCRIPT_END))).ok()?;
+    let mut bytes = Vec::new();
+    file.take(TRANSCRIPT_END).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Notes what went wrong, where that can be noted.
+fn log(file: Option<&Path>, event: Event, what: &str) {
+    let fallback = || Project::open(None).ok().map(|p| p.layout.memory_log());
+    let Some(path) = file.map(PathBuf::from).or_else(fallback) else { return };
+    if fs::metadata(&path).is_ok_and(|m| m.len() > MAX_LOG) {
+        let _ = fs::remove_file(&path);
+    }
+    let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
+    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).and_then(|mut f| f.write_all(line.as_bytes()));
+}

@@ -1,0 +1,184 @@
+//! Writes Claude Code's settings, and leaves everything else in them as it is.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use jsonc_parser::ParseOptions;
+use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
+use serde_json::Value;
+
+use super::super::Outcome;
+use super::super::render::line;
+use super::super::wire::Project;
+
+/// Where Claude Code's settings are.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cortex hook install --dry-run")]
+pub(in crate::cli) struct Args {
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR")]
+    path: Option<PathBuf>,
+    /// For everybody who works on this project (.claude/settings.json), not for you alone (.claude/settings.local.json)
+    #[arg(long)]
+    shared: bool,
+    /// Show what would be written, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// Event, the tools that it is for, our command, and after how many seconds it is given up.
+const HOOKS: &[(&str, Option<&str>, &str)] = &[
+    ("SessionStart", None, "session-start"),
+    ("UserPromptSubmit", None, "prompt-submit"),
+    ("PreToolUse", Some("Edit|MultiEdit|Write|NotebookEdit"), "pre-tool"),
+    ("PostToolUse", Some("Edit|MultiEdit|Write|NotebookEdit|Bash"), "post-tool"),
+    ("Stop", None, "stop"),
+    ("SessionEnd", None, "session-end"),
+    ("PreCompact", None, "pre-compact"),
+];
+const TIMEOUT_S: u32 = 5;
+
+pub(super) fn install(args: &Args) -> Result<Outcome> {
+    change(args, "installed", |hooks| {
+        let program = program();
+        for (event, matcher, command) in HOOKS {
+            let command = format!("{program} hook {command}");
+            let of_event = hooks.array_value_or_set(event);
+            if of_event.elements().iter().any(|group| is_group_of(group.to_serde_value(), &command)) {
+                continue;
+            }
+            remove_ours(&of_event);
+            let hook = object(&[("type", "command".into()), ("command", command.into()), ("timeout", TIMEOUT_S.into())]);
+            let mut group: Vec<(&str, CstInputValue)> = matcher.iter().map(|m| ("matcher", (*m).into())).collect();
+            group.push(("hooks", CstInputValue::Array(vec![hook])));
+            of_event.append(object(&group));
+        }
+    })
+}
+
+pub(super) fn uninstall(args: &Args) -> Result<Outcome> {
+    change(args, "uninstalled", |hooks| {
+        for property in hooks.properties() {
+            let Some(of_event) = property.array_value() else { continue };
+            if remove_ours(&of_event) && of_event.elements().is_empty() {
+                property.remove();
+            }
+        }
+    })
+}
+
+fn object(properties: &[(&str, CstInputValue)]) -> CstInputValue {
+    CstInputValue::Object(properties.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect())
+}
+
+/// A group of hooks that holds nothing but this command.
+fn is_group_of(group: Option<Value>, command: &str) -> bool {
+    group.is_some_and(|g| g["hooks"].as_array().is_some_and(|h| h.len() == 1 && h[0]["command"] == command))
+}
+
+/// Whether a command is one that we wrote, from wherever the program was then.
+fn is_ours(hook: &Value) -> bool {
+    let command = hook["command"].as_str().unwrap_or_default();
+    HOOKS.iter().any(|(_, _, name)| {
+        command.strip_suffix(&format!(" hook {name}")).is_some_and(|program| program.trim_end_matches(['"', '\'']).ends_with("cortex"))
+    })
+}
+
+/// Takes our hooks out of those of an event; whether there were any.
+fn remove_ours(of_event: &CstArray) -> bool {
+    let mut any = false;
+    for group in of_event.elements() {
+        let Some(hooks) = group.as_object().and_then(|g| g.array_value("hooks")) else { continue };
+        let ours: Vec<_> = hooks.elements().into_iter().filter(|h| h.to_serde_value().is_some_and(|h| is_ours(&h))).collect();
+        any |= !ours.is_empty();
+        let had = !ours.is_empty();
+        ours.into_iter().for_each(jsonc_parser::cst::CstNode::remove);
+        if had && hooks.elements().is_empty() {
+            group.remove();
+        }
+    }
+    any
+}
+
+/// How the agent finds this program: by its name if that leads here.
+fn program() -> String {
+    let own = std::env::current_exe().ok();
+    let by_name = std::env::var_os("PATH").is_some_and(|path| {
+        let first = std::env::split_paths(&path).map(|d| d.join("cortex")).find(|p| p.is_file());
+        first
+            .and_then(|p| fs::canonicalize(p).ok())
+            .is_some_and(|p| own.as_ref().and_then(|o| fs::canonicalize(o).ok()).as_ref() == Some(&p))
+    });
+    match own {
+        Some(own) if !by_name => {
+            let own = own.display().to_string();
+            if own.contains(char::is_whitespace) { format!("\"{own}\"") } else { own }
+        }
+        _ => "cortex".into(),
+    }
+}
+
+fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let name = if args.shared { "settings.json" } else { "settings.local.json" };
+    let path = project.layout.root().join(".claude").join(name);
+    let before = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(e).with_context(|| path.display().to_string()),
+    };
+    let root = CstRootNode::parse(&before, &ParseOptions::default())
+        .map_err(|e| anyhow::anyhow!("{}: {e}; repair it first, nothing was changed", path.display()))?;
+    if root.value().is_some_and(|v| v.as_object().is_none()) {
+        bail!("{}: it holds no settings (an object); nothing was changed", path.display());
+    }
+    let settings = root.object_value_or_set();
+    let had_hooks = settings.get("hooks").is_some();
+    let hooks = settings.object_value_or_set("hooks");
+    change(&hooks);
+    if hooks.properties().is_empty()
+        && let Some(empty) = settings.get("hooks")
+    {
+        empty.remove();
+    }
+    let mut after = root.to_string();
+    if !after.ends_with('\n') {
+        after.push('\n');
+    }
+    if after.trim() == before.trim() || (before.trim().is_empty() && !had_hooks && settings.properties().is_empty()) {
+        line(&format!("nothing to do: {} is as it should be", path.display()))?;
+        return Ok(Outcome::Done);
+    }
+    show(&before, &after)?;
+    if args.dry_run {
+        line(&format!("this would be written to {}", path.display()))?;
+        return Ok(Outcome::Done);
+    }
+    write(&path, &after)?;
+    line(&format!("{what}: {}", path.display()))?;
+    Ok(Outcome::Done)
+}
+
+/// The lines that come and go.
+fn show(before: &str, after: &str) -> Result<()> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
+    let same_end = old[same_start..].iter().rev().zip(new[same_start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    for l in &old[same_start..old.len() - same_end] {
+        line(&console::style(format!("- {l}")).red().to_string())?;
+    }
+    for l in &new[same_start..new.len() - same_end] {
+        line(&console::style(format!("+ {l}")).green().to_string())?;
+    }
+    Ok(())
+}
+
+fn write(path: &Path, text: &str) -> Result<()> {
+    let directory = path.parent().context("no directory")?;
+    fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
+    // Aside and renamed: the agent may be reading it.
+    let next = path.with_extension("json.next");
+    fs::write(&next, text).and_then(|()| fs::rename(&next, path)).with_context(|| path.display().to_string())
+}

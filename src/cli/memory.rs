@@ -1,0 +1,385 @@
+//! `cortex memory`: what is remembered of this project.
+
+mod timeline;
+mod transfer;
+
+use std::io::{IsTerminal, Read, Write};
+use std::path::PathBuf;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use console::style;
+use uuid::Uuid;
+
+use super::Outcome;
+use super::render::{count, json, line, printable, width};
+use super::wire::{Memories, Project};
+use crate::chunk::Cancel;
+use crate::memory::{Episode, EpisodeSource, Found, Memory, MemoryFilter, MemorySource, Recall, Select, now};
+
+/// Remember decisions and events, and find them again.
+#[derive(clap::Args)]
+#[command(after_help = "Example: cortex memory add \"We keep the cache in one file: rename is atomic\"")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    command: Sub,
+    /// A directory of the project [default: the current one]
+    #[arg(long, value_name = "DIR", global = true)]
+    path: Option<PathBuf>,
+    /// Print JSON (specs/cli-json.md)
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(clap::Subcommand)]
+enum Sub {
+    /// Remember a text
+    #[command(after_help = "Example: cortex memory add --pin \"Releases are cut from main, never from a branch\"")]
+    Add(Add),
+    /// Find memories by words and meaning
+    #[command(after_help = "Example: cortex memory search \"why is the cache one file\"")]
+    Search(Search),
+    /// List memories, newest first
+    #[command(after_help = "Example: cortex memory list --source text -n 5")]
+    List(List),
+    /// Show one memory
+    #[command(after_help = "Example: cortex memory show 0199f1c2")]
+    Show { id: String },
+    /// Change the text of a memory, in your editor if none is given
+    #[command(after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\"")]
+    Edit { id: String, text: Vec<String> },
+    /// Delete memories
+    #[command(after_help = "Example: cortex memory forget 0199f1c2")]
+    Forget {
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+    /// Have every session begin with a memory
+    #[command(after_help = "Example: cortex memory pin 0199f1c2")]
+    Pin {
+        id: String,
+        /// No longer
+        #[arg(long)]
+        off: bool,
+    },
+    /// Write all memories as JSON, one a line
+    #[command(after_help = "Example: cortex memory export > memories.jsonl")]
+    Export,
+    /// Read memories that were exported; those that are here already are replaced
+    #[command(after_help = "Example: cortex memory import memories.jsonl")]
+    Import {
+        /// `-` for standard input
+        file: PathBuf,
+    },
+    /// What there is
+    #[command(after_help = "Example: cortex memory stats")]
+    Stats,
+    /// What happened in this project, by session
+    #[command(after_help = "Example: cortex memory timeline -n 3")]
+    Timeline {
+        /// How many sessions
+        #[arg(short = 'n', default_value_t = 5, value_name = "N")]
+        limit: usize,
+    },
+}
+
+#[derive(clap::Args)]
+struct Add {
+    /// What to remember; standard input when it is missing or `-`
+    text: Vec<String>,
+    /// What it is called
+    #[arg(long, default_value = "")]
+    name: String,
+    /// Every session begins with it
+    #[arg(long)]
+    pin: bool,
+    /// What kind of text it is
+    #[arg(long, default_value = "text", value_parser = ["text", "json", "message"])]
+    source: String,
+}
+
+#[derive(clap::Args)]
+struct Search {
+    /// A question, some words
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// How many
+    #[arg(short = 'n', default_value_t = 10, value_name = "N")]
+    limit: usize,
+    #[command(flatten)]
+    of: Of,
+}
+
+#[derive(clap::Args)]
+struct List {
+    /// How many
+    #[arg(short = 'n', default_value_t = 20, value_name = "N")]
+    limit: usize,
+    #[command(flatten)]
+    of: Of,
+    /// Only those that every session begins with
+    #[arg(long)]
+    pinned: bool,
+    /// Only those of a session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// Only those about a file
+    #[arg(long, value_name = "PATH")]
+    file: Option<String>,
+}
+
+/// Which memories.
+#[derive(clap::Args)]
+struct Of {
+    /// Only from this source: text, json, message, filesystem_watch, git_bulk_update, git_metadata, git_context, hook_description,
+    /// claude_response, md_file_chunk; may be repeated
+    #[arg(long = "source", value_name = "SOURCE")]
+    sources: Vec<String>,
+    /// Not from this source; may be repeated
+    #[arg(long = "not-source", value_name = "SOURCE")]
+    exclude_sources: Vec<String>,
+    /// Not of this operation: create, update, delete, move, rename; may be repeated
+    #[arg(long = "not-operation", value_name = "OPERATION")]
+    exclude_operations: Vec<String>,
+}
+
+impl Of {
+    fn filter(&self) -> Result<MemoryFilter> {
+        let filter = MemoryFilter {
+            sources: self.sources.clone(),
+            exclude_sources: self.exclude_sources.clone(),
+            exclude_operations: self.exclude_operations.clone(),
+            group_ids: Vec::new(),
+        };
+        let unknown = filter.unknown();
+        ensure!(unknown.is_empty(), "unknown: {} (--help lists sources and operations)", unknown.join(", "));
+        Ok(filter)
+    }
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let project = Project::open(args.path.as_deref())?;
+    let memories = project.memories()?;
+    match &args.command {
+        Sub::Add(add) => args.add(&memories, add),
+        Sub::Search(search) => args.search(&project, &memories, search),
+        Sub::List(list) => args.list(&memories, list),
+        Sub::Show { id } => args.show(&find(&memories, id)?),
+        Sub::Edit { id, text } => args.edit(&memories, id, text),
+        Sub::Forget { ids } => args.forget(&memories, ids),
+        Sub::Pin { id, off } => {
+            let memory = Memory { pinned: !off, ..find(&memories, id)? };
+            memories.capture.capture(memory.clone())?;
+            args.told(&memory, if *off { "unpinned" } else { "pinned" })
+        }
+        Sub::Export => transfer::export(&memories),
+        Sub::Import { file } => transfer::import(&memories, file),
+        Sub::Stats => args.stats(&memories),
+        Sub::Timeline { limit } => timeline::print(&memories, *limit, args.json),
+    }
+}
+
+/// The memory whose id begins so.
+fn find(memories: &Memories, id: &str) -> Result<Memory> {
+    let mut found = memories.store.starting_with(&id.to_lowercase())?;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => bail!("there is no memory {id}: `cortex memory list` shows the ids"),
+        n => bail!("{n} memories or more begin with {id}: give more of the id"),
+    }
+}
+
+impl Args {
+    fn add(&self, memories: &Memories, add: &Add) -> Result<Outcome> {
+        let given = add.text.join(" ");
+        let text = if given.is_empty() || given == "-" {
+            ensure!(!std::io::stdin().is_terminal() || given == "-", "give a text to remember, or pipe one in");
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).context("standard input is no text")?;
+            text
+        } else {
+            given
+        };
+        let source = EpisodeSource::parse(&add.source).unwrap_or(EpisodeSource::Text);
+        if source == EpisodeSource::Json {
+            serde_json::from_str::<serde_json::Value>(&text).context("--source json, but the text is no JSON")?;
+        }
+        let source = MemorySource::Episode(Episode { source, operation: None, origin_path: None, git_batch_id: None });
+        let session = memories.sessions.current_session()?.unwrap_or_default();
+        let memory = Memory { name: add.name.clone(), pinned: add.pin, ..Memory::new(text.trim(), source, &session) };
+        let id = memories.capture.capture(memory)?;
+        let stored = memories.store.get(id)?.context("it was stored, and is gone")?;
+        self.told(&stored, "remembered")
+    }
+
+    fn told(&self, memory: &Memory, what: &str) -> Result<Outcome> {
+        if self.json {
+            json(memory)?;
+        } else {
+            line(&format!("{what} {}", short(memory.id)))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn search(&self, project: &Project, memories: &Memories, search: &Search) -> Result<Outcome> {
+        let (manager, facts) = project.memory_manager()?;
+        manager.reload(&Cancel::new(false))?;
+        let snapshot = manager.current();
+        let corpus = &snapshot.code().corpus;
+        let recall = Recall { corpus, facts: &facts, store: &memories.store, embedder: manager.embedder() };
+        let found = recall.search(&search.query.join(" "), &search.of.filter()?, search.limit, now())?;
+        if self.json {
+            json(&found)?;
+        } else {
+            found.iter().try_for_each(print_found)?;
+            if found.is_empty() {
+                eprintln!("nothing found in {}", memories_in_words(corpus.chunks().len()));
+            }
+        }
+        manager.save(SAVED_FROM);
+        Ok(if found.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    }
+
+    fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = list.of.filter()?;
+        let select = Select {
+            sources,
+            exclude_sources,
+            exclude_operations,
+            group_ids,
+            session_id: list.session.clone(),
+            file_path: list.file.clone(),
+            pinned: list.pinned.then_some(true),
+            limit: list.limit,
+            ..Select::default()
+        };
+        let all = memories.store.select(&select)?;
+        if self.json {
+            json(&all)?;
+        } else {
+            all.iter().try_for_each(|m| line(&row(m)))?;
+            let n = memories.store.count(&Select { limit: 0, ..select })?;
+            if n > all.len() {
+                line(&style(format!("{} more: -n {n}", n - all.len())).dim().to_string())?;
+            }
+        }
+        Ok(if all.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    }
+
+    fn show(&self, memory: &Memory) -> Result<Outcome> {
+        if self.json {
+            json(memory)?;
+            return Ok(Outcome::Done);
+        }
+        line(&head(memory))?;
+        let of = if memory.session_id.is_empty() { String::new() } else { format!(", session {}", printable(&memory.session_id)) };
+        line(&style(format!("{}{of}", memory.id)).dim().to_string())?;
+        for code in &memory.code {
+            let symbol = code.symbol.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
+            let commit = code.commit.as_ref().map(|c| format!(" at {}", c.get(..12).unwrap_or(c))).unwrap_or_default();
+            line(&style(printable(&format!("about {}{symbol}{commit}", code.path))).dim().to_string())?;
+        }
+        memory.content.lines().try_for_each(|l| line(&printable(l)))?;
+        Ok(Outcome::Done)
+    }
+
+    fn edit(&self, memories: &Memories, id: &str, text: &[String]) -> Result<Outcome> {
+        let memory = find(memories, id)?;
+        let content = if text.is_empty() { in_editor(&memory.content)? } else { text.join(" ") };
+        let content = content.trim();
+        ensure!(!content.is_empty(), "a memory without text is none: `cortex memory forget` deletes it");
+        if content == memory.content {
+            return self.told(&memory, "unchanged");
+        }
+        let new = Memory::new(content, memory.source.clone(), &memory.session_id);
+        let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, ..memory };
+        memories.capture.capture(memory.clone())?;
+        self.told(&memory, "changed")
+    }
+
+    fn forget(&self, memories: &Memories, ids: &[String]) -> Result<Outcome> {
+        // All of them, or none because one is unknown.
+        let all = ids.iter().map(|id| find(memories, id)).collect::<Result<Vec<_>>>()?;
+        for memory in &all {
+            memories.store.delete(memory.id)?;
+        }
+        if self.json {
+            json(&all.iter().map(|m| m.id).collect::<Vec<_>>())?;
+        } else {
+            all.iter().try_for_each(|m| line(&format!("forgot {}", short(m.id))))?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn stats(&self, memories: &Memories) -> Result<Outcome> {
+        let stats = memories.store.stats()?;
+        if self.json {
+            json(&stats)?;
+            return Ok(Outcome::Done);
+        }
+        line(&format!("{} in {}, {} pinned", memories_in_words(stats.memories), count(stats.sessions, "session"), stats.pinned))?;
+        for (source, n) in &stats.sources {
+            line(&format!("{n:>8} {source}"))?;
+        }
+        line(&format!("{} taken out before storing", count(stats.redacted, "secret")))?;
+        line(&format!("{} KB in {}", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// The share of new memories from which on the index over them is saved: sooner, each question would pay for it.
+const SAVED_FROM: f64 = 0.02;
+
+fn memories_in_words(n: usize) -> String {
+    if n == 1 { "1 memory".into() } else { format!("{n} memories") }
+}
+
+/// The end of an id tells memories of one moment apart, its start memories of different times; both fit.
+fn short(id: Uuid) -> String {
+    id.to_string()[..18].to_string()
+}
+
+/// `0199f1c2-…  2026-01-31 12:00  text  name or first words`
+fn row(memory: &Memory) -> String {
+    let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
+    let pin = if memory.pinned { "📌 " } else { "" };
+    let what = if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name };
+    let text = format!("{}  {at}  {}  {pin}{}", short(memory.id), memory.source.name(), printable(what));
+    console::truncate_str(&text, width(), "…").into_owned()
+}
+
+fn head(memory: &Memory) -> String {
+    let name = if memory.name.is_empty() { String::new() } else { format!("  {}", printable(&memory.name)) };
+    let file = memory.source.file_path().map(|p| format!(" {}", printable(p))).unwrap_or_default();
+    let operation = memory.source.operation().map(|o| format!(" {}", o.as_str())).unwrap_or_default();
+    let pinned = if memory.pinned { " pinned" } else { "" };
+    let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
+    format!("{}  {}{operation}{file}  {at}{pinned}{}", style(short(memory.id)).cyan().bold(), memory.source.name(), style(name).green())
+}
+
+/// Lines of a memory that a search shows.
+const SHOWN: usize = 3;
+
+fn print_found(found: &Found) -> Result<()> {
+    line(&head(&found.memory))?;
+    for text in found.memory.content.lines().filter(|l| !l.trim().is_empty()).take(SHOWN) {
+        line(&format!("   {}", console::truncate_str(&printable(text), width().saturating_sub(3), "…")))?;
+    }
+    line(&style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant)).dim().to_string())
+}
+
+/// What the user makes of a text in the editor.
+fn in_editor(text: &str) -> Result<String> {
+    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok()).filter(|e| !e.trim().is_empty());
+    let editor = editor.context("give the new text, or set EDITOR")?;
+    let path = std::env::temp_dir().join(format!("cortex-memory-{}.md", Uuid::new_v4()));
+    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
+    file.write_all(text.as_bytes())?;
+    drop(file);
+    // With its arguments, as git takes it.
+    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status();
+    let changed = std::fs::read_to_string(&path);
+    let _ = std::fs::remove_file(&path);
+    ensure!(status.with_context(|| format!("{editor} cannot be started"))?.success(), "{editor} failed: nothing was changed");
+    Ok(changed?)
+}

@@ -1,0 +1,86 @@
+//! What happened, by session.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+use chrono::{DateTime, Local, Utc};
+use console::style;
+use serde::Serialize;
+
+use super::super::Outcome;
+use super::super::render::{count, json, line, printable, width};
+use super::super::wire::Memories;
+use crate::memory::{Memory, Select, Session};
+
+#[derive(Serialize)]
+struct Told {
+    /// `None`: what happened while no session was under way.
+    session: Option<Session>,
+    /// Oldest first; what one git operation did to many files is told once.
+    events: Vec<Event>,
+}
+
+#[derive(Serialize)]
+struct Event {
+    at: DateTime<Utc>,
+    source: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<uuid::Uuid>,
+    text: String,
+}
+
+pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<Outcome> {
+    let sessions = memories.store.sessions(limit)?;
+    let mut told = Vec::new();
+    for session in sessions {
+        let events = events(memories.store.get_by_session(&session.id)?);
+        told.push(Told { session: Some(session), events });
+    }
+    let since = told.iter().filter_map(|t| t.session.as_ref()).map(|s| s.started_at).min().filter(|_| told.len() == limit);
+    let outside = Select { session_id: Some(String::new()), since, ..Select::default() };
+    let outside = events(memories.store.select(&outside)?);
+    if !outside.is_empty() {
+        told.push(Told { session: None, events: outside });
+    }
+    if as_json {
+        json(&told)?;
+    } else {
+        told.iter().try_for_each(print_one)?;
+        if told.is_empty() {
+            eprintln!("nothing happened yet: `cortex hook install` has sessions remembered");
+        }
+    }
+    Ok(if told.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+}
+
+fn events(newest_first: Vec<Memory>) -> Vec<Event> {
+    let mut batches: BTreeMap<String, usize> = BTreeMap::new();
+    let mut events: Vec<Event> = Vec::new();
+    for memory in newest_first.into_iter().rev() {
+        let batch = match &memory.source {
+            crate::memory::MemorySource::Episode(e) if e.source == crate::memory::EpisodeSource::GitBulkUpdate => e.git_batch_id.clone(),
+            _ => None,
+        };
+        if let Some(batch) = batch {
+            *batches.entry(batch).or_default() += 1;
+            continue;
+        }
+        let text = if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name };
+        events.push(Event { at: memory.created_at, source: memory.source.name(), id: Some(memory.id), text: text.to_string() });
+    }
+    events
+}
+
+fn print_one(told: &Told) -> Result<()> {
+    let local = |at: &DateTime<Utc>| at.with_timezone(&Local);
+    let head = match &told.session {
+        Some(s) => format!("{}  {}  {}", local(&s.started_at).format("%Y-%m-%d %H:%M"), s.status.as_str(), printable(&s.id)),
+        None => "outside of sessions".into(),
+    };
+    line(&format!("{}  {}", style(head).cyan().bold(), style(count(told.events.len(), "event")).dim()))?;
+    for event in &told.events {
+        let text = format!("  {}  {}  {}", local(&event.at).format("%H:%M"), event.source, printable(&event.text));
+        line(&console::truncate_str(&text, width(), "…"))?;
+    }
+    Ok(())
+}

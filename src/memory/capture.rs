@@ -1,0 +1,160 @@
+//! From something that was said or done to a memory: redacted, embedded, stored; all of it or nothing.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::feed::chunk_of;
+use super::redact::redact;
+use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
+use crate::chunk::Quantized;
+use crate::embed::{EmbedError, Embedder, passage};
+use crate::source::sha256;
+
+/// Stores memories.
+#[derive(Clone)]
+pub struct MemoryCaptureService {
+    store: Arc<MemoryStore>,
+    embedder: Arc<dyn Embedder>,
+    chunker: TextChunker,
+}
+
+/// Why something is not remembered. Nothing of it is stored then.
+#[derive(Debug, thiserror::Error)]
+pub enum CaptureError {
+    #[error("there is nothing to remember: the content is empty")]
+    EmptyContent,
+    #[error("it has no vector: {0}")]
+    EmbeddingFailed(#[from] EmbedError),
+    #[error(transparent)]
+    StorageFailed(#[from] StorageError),
+    #[error("there is no session {session_id}")]
+    SessionNotFound { session_id: String },
+    #[error(transparent)]
+    Chunker(#[from] ChunkerError),
+}
+
+impl MemoryCaptureService {
+    #[must_use]
+    pub fn new(store: Arc<MemoryStore>, embedder: Arc<dyn Embedder>) -> Self {
+        Self { store, embedder, chunker: TextChunker::default() }
+    }
+
+    /// Where it stores.
+    #[must_use]
+    pub fn store(&self) -> &Arc<MemoryStore> {
+        &self.store
+    }
+
+    /// Remembers what a hook tells.
+    ///
+    /// # Errors
+    /// When it is empty or too long, the session is unknown, or it cannot be embedded or stored.
+    pub fn capture_hook_description(
+        &self,
+        content: &str,
+        hook_type: HookType,
+        session_id: &str,
+        tool_name: Option<String>,
+    ) -> Result<Uuid, CaptureError> {
+        self.capture_in(Memory::new(content, MemorySource::HookDescription { hook_type, tool_name }, session_id))
+    }
+
+    /// Remembers what an agent answered.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture_hook_description`].
+    pub fn capture_claude_response(&self, content: &str, response_type: ResponseType, session_id: &str) -> Result<Uuid, CaptureError> {
+        self.capture_in(Memory::new(content, MemorySource::ClaudeResponse { response_type }, session_id))
+    }
+
+    /// Remembers a piece of a file.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture_hook_description`].
+    pub fn capture_md_chunk(&self, chunk: TextChunk, session_id: &str) -> Result<Uuid, CaptureError> {
+        self.capture_in(of_piece(chunk, session_id))
+    }
+
+    fn capture_in(&self, memory: Memory) -> Result<Uuid, CaptureError> {
+        if self.store.session(&memory.session_id)?.is_none() {
+            return Err(CaptureError::SessionNotFound { session_id: memory.session_id });
+        }
+        self.capture(memory)
+    }
+
+    /// Remembers it as it is, but for secrets.
+    ///
+    /// # Errors
+    /// When it is empty or too long, or cannot be embedded or stored.
+    pub fn capture(&self, memory: Memory) -> Result<Uuid, CaptureError> {
+        if memory.content.trim().is_empty() {
+            return Err(CaptureError::EmptyContent);
+        }
+        let (memory, n_secrets) = without_secrets(memory);
+        let vectors = self.vectors(std::slice::from_ref(&memory))?.pop().unwrap_or_default();
+        self.store.store(&memory, &vectors)?;
+        self.store.count_redacted(n_secrets)?;
+        Ok(memory.id)
+    }
+
+    /// Puts the pieces of a file in the place of those that were made of it before, if its content is another. Returns the new ones;
+    /// `None` when it is the same.
+    ///
+    /// # Errors
+    /// When it is no text, or as [`MemoryCaptureService::capture`]: then what was there stays.
+    pub fn capture_file(&self, path: &str, bytes: &[u8], session_id: &str) -> Result<Option<Vec<Uuid>>, CaptureError> {
+        let hash = sha256(bytes);
+        if self.store.file_hashes()?.get(path) == Some(&hash) {
+            return Ok(None);
+        }
+        let pieces = match self.chunker.chunk_bytes(bytes, path) {
+            Err(ChunkerError::EmptyContent) => Vec::new(),
+            pieces => pieces?,
+        };
+        // Masses of blanks are pieces, too.
+        let pieces = pieces.into_iter().filter(|piece| piece.word_count > 0);
+        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = pieces.map(|piece| without_secrets(of_piece(piece, session_id))).unzip();
+        let vectors = self.vectors(&memories)?;
+        let ids = memories.iter().map(|m| m.id).collect();
+        let new: Vec<(Memory, Vec<Vector>)> = memories.into_iter().zip(vectors).collect();
+        self.store.replace_file(path, Some(&hash), &new)?;
+        self.store.count_redacted(n_secrets.iter().sum())?;
+        Ok(Some(ids))
+    }
+
+    /// Forgets the pieces of a file. Returns how many there were.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
+        Ok(self.store.delete_by_file_path(path)?)
+    }
+
+    /// The vectors of each. An embedder that takes its time is not waited for.
+    fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
+        if !self.embedder.is_immediate() {
+            return Ok(vec![Vec::new(); memories.len()]);
+        }
+        let chunks: Vec<_> = memories.iter().map(chunk_of).collect();
+        let passages: Vec<_> = chunks.iter().map(passage).collect();
+        let made = self.embedder.embed_passages(&passages)?;
+        let vector = |(made, passage): (Vec<f32>, &crate::embed::Passage)| {
+            vec![Vector { embedder: self.embedder.id().into(), passage: passage.key(), vector: Quantized::new(&made) }]
+        };
+        Ok(made.into_iter().zip(&passages).map(vector).collect())
+    }
+}
+
+fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
+    let TextChunk { content, metadata, .. } = chunk;
+    let (file_path, chunk_index, total_chunks) = (metadata.file_path.clone(), metadata.chunk_index, metadata.total_chunks);
+    let source = MemorySource::MDFileChunk { file_path, chunk_index, total_chunks };
+    Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
+}
+
+/// The memory without its secrets, and how many there were.
+pub(super) fn without_secrets(memory: Memory) -> (Memory, usize) {
+    let (content, name) = (redact(&memory.content), redact(&memory.name));
+    (Memory { content: content.text, name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+}

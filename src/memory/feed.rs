@@ -1,0 +1,337 @@
+//! Memories as a corpus: the database as a [`Feed`].
+//!
+//! An entry is a row of the database; its text is read when somebody wants it. What changed is found by the numbers of changes, so
+//! that a process which starts from a saved index reads only what is new.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use bitcode::{Decode, Encode};
+use rustc_hash::{FxHashMap, FxHashSet};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::{Memory, MemorySource, MemoryStore, Operation, StorageError};
+use crate::chunk::{
+    Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
+    Saving, StoredVectors,
+};
+
+/// Longest title that is made of a first line, in characters.
+const MAX_TITLE: usize = 80;
+/// More vectors than these are not asked for one by one.
+const FEW: usize = 64;
+
+/// A memory as it is searched.
+pub(super) fn chunk_of(memory: &Memory) -> Chunk {
+    let piece = memory.chunk_metadata.as_ref();
+    let first_line = || memory.content.trim_start().lines().next().unwrap_or_default().chars().take(MAX_TITLE).collect();
+    let title = match (&memory.name, piece) {
+        (name, _) if !name.is_empty() => name.clone(),
+        (_, Some(piece)) => piece.file_path.clone(),
+        _ => first_line(),
+    };
+    let operation = memory.source.operation().map(Operation::as_str);
+    Chunk {
+        id: memory.id.to_string().into(),
+        title,
+        text: memory.content.clone(),
+        chunk_type: ChunkType::Documentation,
+        embedding: None,
+        tags: [Some(memory.source.name()), operation].into_iter().flatten().map(String::from).collect(),
+        metadata: Metadata {
+            file_path: piece.map(|p| p.file_path.clone()),
+            start_line: piece.map(|p| p.start_line),
+            end_line: piece.map(|p| p.end_line),
+            ..Metadata::default()
+        },
+        created_at: memory.created_at,
+        updated_at: memory.updated_at,
+    }
+}
+
+/// What filters ask of a memory.
+#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+pub struct Fact {
+    /// [`MemorySource::name`]
+    source: String,
+    operation: Option<String>,
+    group_id: String,
+    /// Unix time in milliseconds.
+    pub created_at: i64,
+}
+
+/// What filters ask of every memory that is served, by id.
+#[derive(Debug, Clone, Default)]
+pub struct Facts(Arc<RwLock<FxHashMap<ChunkId, Fact>>>);
+
+impl Facts {
+    /// Those of a memory.
+    #[must_use]
+    pub fn of(&self, id: &str) -> Option<Fact> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    }
+}
+
+/// The memories of a project as a feed.
+pub struct MemoryFeed {
+    path: PathBuf,
+    embedder: String,
+    cache: Box<dyn Cache>,
+    /// There once the database is.
+    store: Option<Opened>,
+    position: Position,
+    /// By number.
+    entries: BTreeMap<u32, Arc<Entry>>,
+    set: Arc<ChunkSet>,
+    facts: Facts,
+}
+
+struct Opened {
+    store: Arc<MemoryStore>,
+    inode: u64,
+}
+
+/// Which database it is, and how far it was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
+struct Position {
+    identity: i64,
+    change: i64,
+    deleted: i64,
+}
+
+/// The texts of memories, which stand in the database. A range begins with the number of a memory.
+#[derive(Debug)]
+struct Rows(Arc<MemoryStore>);
+
+impl Lines for Rows {
+    fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
+        let memory = self.0.numbered(at.start).ok()??;
+        Some(chunk_of(&memory).to_json().into_bytes())
+    }
+}
+
+const SAVED: &str = "memories.bin";
+
+#[derive(Encode, Decode)]
+struct SavedMemories {
+    position: Position,
+    rows: Vec<SavedRow>,
+}
+
+#[derive(Encode, Decode)]
+struct SavedRow {
+    number: u32,
+    id: ChunkId,
+    path: Option<Arc<str>>,
+    hash: Fingerprint,
+    fact: Fact,
+}
+
+impl MemoryFeed {
+    /// The memories of a database, which need not be there yet. What is made of them is kept in `cache`.
+    #[must_use]
+    pub fn new(path: PathBuf, embedder: &str, cache: Box<dyn Cache>) -> Self {
+        Self {
+            path,
+            embedder: embedder.into(),
+            cache,
+            store: None,
+            position: Position::default(),
+            entries: BTreeMap::new(),
+            set: Arc::default(),
+            facts: Facts::default(),
+        }
+    }
+
+    /// What filters ask; goes on knowing what the feed does.
+    #[must_use]
+    pub fn facts(&self) -> Facts {
+        self.facts.clone()
+    }
+
+    /// The database that is there now.
+    fn store(&mut self) -> Result<Option<Arc<MemoryStore>>, StorageError> {
+        let Ok(metadata) = std::fs::metadata(&self.path) else {
+            self.store = None;
+            return Ok(None);
+        };
+        if let Some(opened) = self.store.as_ref().filter(|o| o.inode == metadata.ino()) {
+            return Ok(Some(opened.store.clone()));
+        }
+        let store = Arc::new(MemoryStore::open(&self.path)?);
+        self.store = Some(Opened { store: store.clone(), inode: metadata.ino() });
+        Ok(Some(store))
+    }
+
+    fn forget(&mut self) {
+        self.entries.clear();
+        self.set = Arc::default();
+        self.position = Position::default();
+        self.facts.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    fn read(&mut self, store: &Arc<MemoryStore>) -> Result<(), StorageError> {
+        let (identity, change, deleted) = store.position()?;
+        let now = Position { identity, change, deleted };
+        if now == self.position {
+            return Ok(());
+        }
+        if now.identity != self.position.identity || now.change < self.position.change {
+            self.forget();
+        }
+        let lines: Arc<dyn Lines> = Arc::new(Rows(store.clone()));
+        let mut facts = self.facts.0.write().unwrap_or_else(PoisonError::into_inner);
+        for (number, memory) in store.changed_since(self.position.change)? {
+            let chunk = chunk_of(&memory);
+            let line = chunk.to_json();
+            let path = chunk.metadata.file_path.as_deref().map(Arc::from);
+            let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
+            let entry = Entry::of_known_line(chunk.id.clone(), path, chunk.chunk_type, None, at);
+            facts.insert(chunk.id, fact(&memory));
+            self.entries.insert(number, Arc::new(entry));
+        }
+        if now.deleted != self.position.deleted {
+            let left: FxHashSet<u32> = store.numbers()?.into_iter().collect();
+            self.entries.retain(|number, entry| {
+                let stays = left.contains(number);
+                if !stays {
+                    facts.remove(&entry.id);
+                }
+                stays
+            });
+        }
+        drop(facts);
+        self.set = Arc::new(ChunkSet::of_unique(self.entries.values().cloned().collect()));
+        self.position = now;
+        Ok(())
+    }
+}
+
+fn fact(memory: &Memory) -> Fact {
+    Fact {
+        source: memory.source.name().into(),
+        operation: memory.source.operation().map(|o| o.as_str().into()),
+        group_id: memory.group_id.clone(),
+        created_at: memory.created_at.timestamp_millis(),
+    }
+}
+
+impl Feed for MemoryFeed {
+    fn name(&self) -> &'static str {
+        "memory"
+    }
+
+    fn load(&mut self, _cancel: &Cancel) -> Result<Loaded, FeedError> {
+        let error = |e: StorageError| FeedError(Box::new(e));
+        match self.store().map_err(error)? {
+            Some(store) => self.read(&store).map_err(error)?,
+            None => self.forget(),
+        }
+        let generation = u64::try_from(self.position.change + self.position.deleted).ok();
+        Ok(Loaded { set: self.set.clone(), generation, ..Loaded::default() })
+    }
+
+    fn cache(&self) -> Option<&dyn Cache> {
+        Some(&*self.cache)
+    }
+
+    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+        let facts = self.facts.0.read().unwrap_or_else(PoisonError::into_inner);
+        let row = |(number, entry): (&u32, &Arc<Entry>)| {
+            let (hash, _) = entry.line()?;
+            Some(SavedRow {
+                number: *number,
+                id: entry.id.clone(),
+                path: entry.file_path.clone(),
+                hash,
+                fact: facts.get(&entry.id)?.clone(),
+            })
+        };
+        let rows = self.entries.iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| io::Error::other("an entry is unknown"))?;
+        saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
+    }
+
+    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
+        let store = self.store().ok()??;
+        let SavedMemories { position, rows } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
+        if store.position().ok()?.0 != position.identity {
+            return None;
+        }
+        let lines: Arc<dyn Lines> = Arc::new(Rows(store));
+        let mut facts = self.facts.0.write().unwrap_or_else(PoisonError::into_inner);
+        let entry = |SavedRow { number, id, path, hash, fact }| {
+            facts.insert(ChunkId::clone(&id), fact);
+            let at = (hash, lines.clone(), number..number);
+            (number, Arc::new(Entry::of_known_line(id, path, ChunkType::Documentation, None, at)))
+        };
+        self.entries = rows.into_iter().map(entry).collect();
+        drop(facts);
+        self.position = position;
+        self.set = Arc::new(ChunkSet::of_unique(self.entries.values().cloned().collect()));
+        Some(self.set.clone())
+    }
+
+    fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors> {
+        let found = self.store.as_ref().map(|opened| {
+            if wanted.len() > FEW {
+                return opened.store.vectors(&self.embedder).unwrap_or_default();
+            }
+            wanted.iter().filter_map(|key| Some((*key, opened.store.vector(&self.embedder, *key).ok()??))).collect()
+        });
+        Box::new(Vectors(found.unwrap_or_default().into_iter().collect()))
+    }
+}
+
+struct Vectors(FxHashMap<Fingerprint, Quantized>);
+
+impl StoredVectors for Vectors {
+    fn contains(&self, passage: Fingerprint) -> bool {
+        self.0.contains_key(&passage)
+    }
+
+    fn get(&self, passage: Fingerprint) -> Option<Quantized> {
+        self.0.get(&passage).cloned()
+    }
+}
+
+/// Which memories may be found.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryFilter {
+    /// By [`MemorySource::name`]; all when empty.
+    pub sources: Vec<String>,
+    pub exclude_sources: Vec<String>,
+    pub exclude_operations: Vec<String>,
+    /// All when empty.
+    pub group_ids: Vec<String>,
+}
+
+impl MemoryFilter {
+    /// Whether everything may be found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids].iter().all(|list| list.is_empty())
+    }
+
+    /// Whether this memory may be.
+    #[must_use]
+    pub fn allows(&self, fact: &Fact) -> bool {
+        let among = |list: &[String], text: &str| list.iter().any(|one| one == text);
+        (self.sources.is_empty() || among(&self.sources, &fact.source))
+            && !among(&self.exclude_sources, &fact.source)
+            && !fact.operation.as_deref().is_some_and(|o| among(&self.exclude_operations, o))
+            && (self.group_ids.is_empty() || among(&self.group_ids, &fact.group_id))
+    }
+
+    /// Names that no source or operation has.
+    #[must_use]
+    pub fn unknown(&self) -> Vec<&str> {
+        let sources = MemorySource::names();
+        let unknown_sources = self.sources.iter().chain(&self.exclude_sources).filter(|s| !sources.contains(&s.as_str()));
+        let unknown_operations = self.exclude_operations.iter().filter(|o| Operation::parse(o).is_none());
+        unknown_sources.chain(unknown_operations).map(String::as_str).collect()
+    }
+}

@@ -1,0 +1,248 @@
+//! What was said, decided and done in this project, kept across sessions.
+//!
+//! One table of memories in SQLite, whatever they came from; the search engine serves them as one more corpus behind
+//! [`crate::chunk::Feed`]. Everything is redacted before it is stored.
+
+/// An enum whose variants have names that are written.
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        pub enum $name {
+            $(#[serde(rename = $text)] $variant),*
+        }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),*];
+
+            /// As it is written.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $text),*
+                }
+            }
+
+            /// The one that is written so.
+            #[must_use]
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|one| one.as_str() == text)
+            }
+        }
+    };
+}
+
+mod briefing;
+mod capture;
+mod chunker;
+mod feed;
+mod hook;
+mod recall;
+mod redact;
+mod session;
+mod spool;
+mod sql;
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+pub use briefing::briefing;
+pub use capture::{CaptureError, MemoryCaptureService};
+pub use chunker::{
+    CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS, SENTENCE_TERMINATORS, TextChunk, TextChunker,
+};
+pub use feed::{Fact, Facts, MemoryFeed, MemoryFilter};
+pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub use recall::{Found, Recall, RecallError, context, tokens};
+pub use redact::{Redacted, redact};
+pub use session::{Session, SessionError, SessionManager, SessionStatus};
+pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
+
+/// What could not be stored in time.
+pub use spool::{append as keep_for_later, drain as store_what_was_kept};
+
+/// Longest content of a memory, in characters.
+pub const MAX_CONTENT_CHARS: usize = 10_000;
+
+/// One thing to remember.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Memory {
+    pub id: Uuid,
+    /// What it is called, for people; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// At most [`MAX_CONTENT_CHARS`].
+    pub content: String,
+    pub source: MemorySource,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+    pub session_id: String,
+    /// What it belongs to, where one project holds several things.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub group_id: String,
+    /// Of a piece of a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chunk_metadata: Option<ChunkMetadata>,
+    pub word_count: u32,
+    /// Every session begins with it.
+    #[serde(default)]
+    pub pinned: bool,
+    /// Files and symbols that it speaks of, as they were then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub code: Vec<CodeReference>,
+}
+
+/// Where a memory comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum MemorySource {
+    HookDescription {
+        hook_type: HookType,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tool_name: Option<String>,
+    },
+    ClaudeResponse {
+        response_type: ResponseType,
+    },
+    MDFileChunk {
+        file_path: String,
+        chunk_index: u32,
+        total_chunks: u32,
+    },
+    /// An event, or something that somebody said.
+    Episode(Episode),
+}
+
+/// An event, or something that somebody said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Episode {
+    pub source: EpisodeSource,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operation: Option<Operation>,
+    /// The file that it is about, relative to the project root.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin_path: Option<String>,
+    /// Events of one git operation have one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_batch_id: Option<String>,
+}
+
+/// A code location that a memory was true for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeReference {
+    /// Relative to the project root.
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// The commit that was checked out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commit: Option<String>,
+    /// Of the code that was named: `xxh3:` and 32 hexadecimal digits.
+    pub hash: String,
+}
+
+names!(
+    /// Where an episode comes from.
+    EpisodeSource {
+        FilesystemWatch = "filesystem_watch",
+        GitBulkUpdate = "git_bulk_update",
+        GitMetadata = "git_metadata",
+        GitContext = "git_context",
+        Text = "text",
+        Json = "json",
+        Message = "message",
+    }
+);
+
+names!(
+    /// What happened to a file.
+    Operation { Create = "create", Update = "update", Delete = "delete", Move = "move", Rename = "rename" }
+);
+
+names!(
+    /// When an agent calls us.
+    HookType {
+        SessionStart = "SessionStart",
+        UserPromptSubmit = "UserPromptSubmit",
+        PreToolUse = "PreToolUse",
+        PostToolUse = "PostToolUse",
+        Stop = "Stop",
+        SessionEnd = "SessionEnd",
+    }
+);
+
+names!(
+    /// What an agent answered.
+    ResponseType { SessionSummary = "SessionSummary", StopResponse = "StopResponse", SignificantResponse = "SignificantResponse" }
+);
+
+impl MemorySource {
+    /// What filters call it: the source of an episode, or what else it is.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::HookDescription { .. } => "hook_description",
+            Self::ClaudeResponse { .. } => "claude_response",
+            Self::MDFileChunk { .. } => "md_file_chunk",
+            Self::Episode(episode) => episode.source.as_str(),
+        }
+    }
+
+    /// Every name that [`MemorySource::name`] gives.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        let episodes = EpisodeSource::ALL.iter().map(|s| s.as_str());
+        episodes.chain(["hook_description", "claude_response", "md_file_chunk"]).collect()
+    }
+
+    /// The file that it is about.
+    #[must_use]
+    pub fn file_path(&self) -> Option<&str> {
+        match self {
+            Self::MDFileChunk { file_path, .. } => Some(file_path),
+            Self::Episode(episode) => episode.origin_path.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// What happened to that file.
+    #[must_use]
+    pub fn operation(&self) -> Option<Operation> {
+        match self {
+            Self::Episode(episode) => episode.operation,
+            _ => None,
+        }
+    }
+}
+
+impl Memory {
+    /// A new one, made now.
+    #[must_use]
+    pub fn new(content: impl Into<String>, source: MemorySource, session_id: &str) -> Self {
+        let (content, now) = (content.into(), now());
+        Self {
+            id: Uuid::now_v7(),
+            name: String::new(),
+            word_count: u32::try_from(content.split_whitespace().count()).unwrap_or(u32::MAX),
+            content,
+            source,
+            created_at: now,
+            updated_at: now,
+            session_id: session_id.into(),
+            group_id: String::new(),
+            chunk_metadata: None,
+            pinned: false,
+            code: Vec::new(),
+        }
+    }
+}
+
+/// To the millisecond, as it is stored.
+#[must_use]
+pub fn now() -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

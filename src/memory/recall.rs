@@ -1,0 +1,159 @@
+//! Which memories answer a question, and what of them is told an agent.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use chrono::{DateTime, Utc};
+use serde::Serialize;
+
+use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, StorageError};
+use crate::embed::{EmbedError, Embedder};
+use crate::search::{Condition, Corpus, Filter, Hit, SearchError};
+
+/// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
+const RECENCY: f64 = 1.0;
+const HALF_LIFE_DAYS: f64 = 14.0;
+/// Which retriever a feature of the ranking belongs to; what is not listed tells files apart, not memories.
+const RETRIEVERS: &[(&str, &[&str])] = &[
+    ("semantic", &["meaning", "outline_meaning"]),
+    ("keyword", &["file_words", "plain_words", "near_words", "best_chunk"]),
+    ("symbol", &["path", "definition", "symbol_definition", "type_name", "name_precision"]),
+];
+
+/// A memory that answers a question.
+#[derive(Debug, Clone, Serialize)]
+pub struct Found {
+    pub memory: Memory,
+    /// Higher is better; comparable within one search.
+    pub score: f64,
+    /// The cosine of question and memory, 0–1; 0 where one of them has no vector.
+    pub similarity: f32,
+    /// The share of the question's words that it holds, by weight, 0–1.
+    pub words: f64,
+    /// What each retriever adds to the score.
+    pub retrievers: BTreeMap<&'static str, f64>,
+    /// The one that adds most.
+    pub dominant: &'static str,
+}
+
+/// Why nothing can be told.
+#[derive(Debug, thiserror::Error)]
+pub enum RecallError {
+    #[error(transparent)]
+    Search(#[from] SearchError),
+    #[error(transparent)]
+    Storage(#[from] StorageError),
+}
+
+/// Memories as they are served, and where they are.
+#[derive(Clone, Copy)]
+pub struct Recall<'a> {
+    pub corpus: &'a Corpus,
+    pub facts: &'a Facts,
+    pub store: &'a MemoryStore,
+    pub embedder: &'a dyn Embedder,
+}
+
+impl Recall<'_> {
+    /// The memories that answer best, and how many answer at all. Words alone count where the embedder fails.
+    ///
+    /// # Errors
+    /// When the index or the database cannot be read.
+    pub fn search(&self, question: &str, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<Found>, RecallError> {
+        let query = self.corpus.query(question)?;
+        let vector = self.embedder.embed_query(&query.text).unwrap_or_else(|e: EmbedError| {
+            tracing::debug!("memories are found by words alone: {e}");
+            Vec::new()
+        });
+        let condition = (!filter.is_empty()).then(|| {
+            let (facts, filter) = (self.facts.clone(), filter.clone());
+            Condition::new(move |entry| facts.of(&entry.id).is_some_and(|fact| filter.allows(&fact)))
+        });
+        // Recency may bring up what stands a little below.
+        let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, 2 * limit + 10)?;
+        let found = results.hits.iter().map(|hit| self.found(hit, &vector, now));
+        let mut found: Vec<Found> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
+        found.truncate(limit);
+        Ok(found)
+    }
+
+    /// `None` when it was deleted since it was indexed.
+    fn found(&self, hit: &Hit, vector: &[f32], now: DateTime<Utc>) -> Result<Option<Found>, StorageError> {
+        let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
+        let Some(memory) = self.store.get(id)? else { return Ok(None) };
+        let mut retrievers: BTreeMap<&'static str, f64> = BTreeMap::new();
+        for (retriever, features) in RETRIEVERS {
+            let adds: f64 = hit.terms.iter().filter(|t| features.contains(&t.feature)).map(|t| t.contribution()).sum();
+            if adds > 0.0 {
+                retrievers.insert(retriever, adds);
+            }
+        }
+        let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
+        let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
+        retrievers.insert("recency", recency);
+        let dominant = retrievers.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("recency", |(name, _)| name);
+        let stored = self.store.vectors_of(id)?.into_iter().find(|v| v.embedder == self.embedder.id());
+        let cosine = |v: &crate::chunk::Quantized| v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>();
+        let similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
+        let words = hit.terms.iter().find(|t| t.feature == "file_words").map_or(0.0, |t| t.value);
+        Ok(Some(Found { memory, words, score: hit.score + recency, similarity, retrievers, dominant }))
+    }
+}
+
+/// About how many tokens a text is: four bytes each.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    text.len().div_ceil(4)
+}
+
+/// The start of a text, at most so many bytes of it, cut between characters, at a word where one ends near.
+pub(super) fn cut(text: &str, n_bytes: usize) -> String {
+    if text.len() <= n_bytes {
+        return text.to_string();
+    }
+    let head = &text[..text.floor_char_boundary(n_bytes.saturating_sub("…".len()))];
+    let word = head.rfind(char::is_whitespace).filter(|at| *at * 5 > head.len() * 4).unwrap_or(head.len());
+    format!("{}…", head[..word].trim_end())
+}
+
+/// Least that a memory is cut to, in tokens.
+const LEAST: usize = 24;
+
+/// Memories for an agent to read before it answers, in at most so many tokens. Returns what is told, and how many of them that is.
+#[must_use]
+pub fn context(found: &[Found], max_tokens: usize) -> (String, usize) {
+    let (mut text, mut n) = (String::new(), 0);
+    for (i, one) in found.iter().enumerate() {
+        let mut head = format!("### Memory {} (similarity: {:.2}, via {})\n", i + 1, one.similarity, one.dominant);
+        let _ = match &one.memory.source {
+            MemorySource::MDFileChunk { file_path, chunk_index, total_chunks } => {
+                writeln!(head, "**Source**: `{file_path}` (chunk {}/{total_chunks})", chunk_index + 1)
+            }
+            source => writeln!(head, "**Source**: {}, {}", source_of(source), one.memory.created_at.format("%Y-%m-%d")),
+        };
+        let left = max_tokens.saturating_sub(tokens(&text) + tokens(&head) + 1);
+        if left < LEAST.min(tokens(&one.memory.content)) {
+            break;
+        }
+        // What follows needs room, too.
+        let share = (left / (found.len() - i)).max(left / 2).max(LEAST);
+        let _ = writeln!(text, "{head}{}\n", cut(one.memory.content.trim(), share * 4));
+        n += 1;
+    }
+    (text, n)
+}
+
+/// A source in words.
+pub(super) fn source_of(source: &MemorySource) -> String {
+    match source {
+        MemorySource::HookDescription { tool_name: Some(tool), hook_type } => format!("{} {tool}", hook_type.as_str()),
+        MemorySource::HookDescription { hook_type, .. } => hook_type.as_str().to_string(),
+        MemorySource::ClaudeResponse { response_type } => response_type.as_str().to_string(),
+        MemorySource::MDFileChunk { file_path, .. } => format!("`{file_path}`"),
+        MemorySource::Episode(episode) => {
+            let parts = [Some(episode.source.as_str()), episode.operation.map(super::Operation::as_str), episode.origin_path.as_deref()];
+            parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+        }
+    }
+}

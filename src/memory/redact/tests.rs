@@ -1,0 +1,283 @@
+use super::*;
+
+/// A made-up run of letters and digits, so that no secret stands in this file.
+fn noise(alphabet: &str, len: usize) -> String {
+    let alphabet = alphabet.as_bytes();
+    let mut state = 0x9e37_79b9_u32;
+    (0..len)
+        .map(|_| {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            char::from(alphabet[(state >> 8) as usize % alphabet.len()])
+        })
+        .collect()
+}
+
+fn alnum(len: usize) -> String {
+    noise("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", len)
+}
+
+fn hex(len: usize) -> String {
+    noise("0123456789abcdef", len)
+}
+
+/// Texts with a secret in each, and the secret.
+fn positive() -> Vec<(String, String)> {
+    let aws_id = format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16));
+    let aws_secret = noise("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/+", 40);
+    let slack = format!("{}{}-{}-{}", "xoxb-", noise("123456789", 12), noise("987654321", 12), alnum(24));
+    let openai_old = format!("{}{}{}{}", "sk-", alnum(20), "T3Blbk", format_args!("FJ{}", alnum(20)));
+    let jwt = format!("{}{}.{}{}.{}", "eyJ", alnum(30), "eyJ", alnum(60), alnum(43));
+    let pem_body = (0..6).map(|_| alnum(64) + "\n").collect::<String>();
+    let pem = format!("-----BEGIN {}-----\n{pem_body}{}==\n-----END {}-----", "RSA PRIVATE KEY", alnum(10), "RSA PRIVATE KEY");
+    let pem_line = pem.replace('\n', "\\n");
+    let cut = format!("-----BEGIN {}-----\n{pem_body}", "OPENSSH PRIVATE KEY");
+    let plain = |text: &str, secret: &str| (text.replace('%', secret), secret.to_owned());
+    let mut all = vec![
+        plain("aws_access_key_id = %", &aws_id),
+        plain("the key % was leaked", &aws_id),
+        plain("(%)", concat!("AKIA", "IOSFODNN7", "EXAMPLE")),
+        plain("aws_secret_access_key = %", &aws_secret),
+        plain("AWS_SECRET_ACCESS_KEY=%", &aws_secret),
+        plain("\"secretAccessKey\": \"%\"", &aws_secret),
+        plain("remote uses %.", &format!("{}{}", "ghp_", alnum(36))),
+        plain("GITHUB_TOKEN=%", &format!("{}{}", "gho_", alnum(36))),
+        plain("(%)", &format!("{}{}_{}", "github_pat_", alnum(22), alnum(59))),
+        plain("PRIVATE-TOKEN: %", &format!("{}{}", "glpat-", alnum(20))),
+        plain("slack `%` bot", &slack),
+        plain("stripe.api_key = '%'", &format!("{}{}", "sk_live_", alnum(24))),
+        plain("use %, please", &format!("{}{}", "rk_test_", alnum(24))),
+        plain("OPENAI_API_KEY=%", &openai_old),
+        plain("key: %", &format!("{}{}", "sk-proj-", alnum(48))),
+        plain("it is %.", &format!("{}{}", "sk-", alnum(48))),
+        plain("ANTHROPIC_API_KEY=\"%\"", &format!("{}{}-{}AA", "sk-ant-api03-", alnum(60), alnum(32))),
+        plain("claude with % works", &format!("{}{}", "sk-ant-api03-", alnum(30))),
+        plain("https://maps.example.com/?key=%&v=3", &format!("{}{}", "AIza", alnum(35))),
+        plain("//registry.npmjs.org/:_authToken=%", &format!("{}{}", "npm_", alnum(36))),
+        plain("password = % # pypi", &format!("{}{}", "pypi-AgEIcHlwaS5vcmc", alnum(80))),
+        plain("cookie: session=%; Path=/", &jwt),
+        plain("hf: %", &format!("{}{}", "hf_", noise("abcdefghijklmnopqrstuvwxyz", 34))),
+        plain("password = \"%\"", concat!("hunter2", "-very-secret")),
+        plain("let password: &str = \"%\";", concat!("hunter2", "-very-secret")),
+        plain("{\"password\":\"%\"}", concat!("sword", "fish")),
+        plain("{\\\"db_password\\\": \\\"%\\\"}", concat!("s3cr3t", "!pw")),
+        plain("PASSWORD=%", concat!("sword", "fish")),
+        plain("A=1\nexport DB_PASSWORD=%\nB=2", concat!("p@ss/", "w0rd,x")),
+        plain("- POSTGRES_PASSWORD=%", concat!("sword", "fish")),
+        plain("MYSQL_ROOT_PASSWORD='%'", concat!("sword", "fish9")),
+        plain("  password: %\n  user: bob", concat!("hunter", "22")),
+        plain("Server=db;User Id=sa;Password=%;Encrypt=yes", concat!("Pa55", "w0rd!")),
+        plain("mysql --password=% -u root", concat!("hun", "ter2!")),
+        plain("os.environ['API_KEY'] = '%'", &hex(32)),
+        plain("client_secret: %", &alnum(32)),
+        plain("postgres://bob:%@db.internal:5432/app", concat!("hun", "ter2")),
+        plain("DATABASE_URL=mysql://root:%@localhost/x?y=1", concat!("p@ss#", "w0rd")),
+        plain("password: '%'", concat!("a\"b`c", "\\'d1")),
+        plain("spring.datasource.password=%", concat!("Tr0ub4", "dor&3")),
+        plain("The password is %.", concat!("hunter2", "secret")),
+        plain("sshpass -p '%' ssh root@host", concat!("Tr0ub4", "dor&3")),
+        plain("and the secret % of it", &aws_secret),
+        plain("bot %", &format!("{}:{}{}", noise("123456789", 9), "AA", alnum(33))),
+        plain("TOKEN=%", &alnum(3000)),
+        plain("PASSWORD=%", &alnum(3000)),
+        plain("secret = \"%\"", &alnum(3000)),
+        plain("env('API_KEY', '%')", &hex(32)),
+        plain("VALUES ('db_password', '%')", concat!("s3cret!", "passw0rd")),
+        plain("redis://:%@cache:6379", concat!("swor", "dfish")),
+        plain("https://%@github.com/a/b.git", &alnum(40)),
+        plain("Authorization: Bearer %", &alnum(24)),
+        plain("headers={'Authorization': 'Bearer %'}", &hex(40)),
+        plain("Authorization: Basic %", concat!("dXNlcjpw", "YXNzd29yZA==")),
+        plain("curl -H \"Authorization: token %\" https://x.y", &hex(40)),
+        plain("https://hooks.slack.com/services/%", &format!("T{}/B{}/{}", alnum(10), alnum(10), alnum(24))),
+        plain("passphrase = \"%\"", concat!("correct horse ", "battery staple")),
+        plain("ünïcode → password = \"%\" ←", concat!("pässwörd", "-ß9")),
+    ];
+    for text in [pem, pem_line, cut] {
+        all.push((format!("before\n{text}\nafter"), text.trim_end().to_owned()));
+    }
+    all
+}
+
+/// Texts with nothing in them to redact.
+fn negative() -> Vec<String> {
+    let texts = [
+        "pub password: String,",
+        "password: string;",
+        "    password: Utf8PathBuf,",
+        "token = get_token()",
+        "let token = self.next_token();",
+        "let secret = load_secret(&path)?;",
+        "password = input('Password: ')",
+        "connect(user=user, password=password)",
+        "connect(password=self.config.password2)",
+        "fn check(password: &str, token: Option<&str>) -> bool {",
+        "password=os.environ[\"PGPASSWORD\"]",
+        "PASSWORD=${DB_PASSWORD}",
+        "PASSWORD=$1",
+        "password = \"${DB_PASSWORD}\"",
+        "password: \"<your password>\"",
+        "password = \"********\"",
+        "password = \"changeme\"",
+        "{\"password\": {\"type\": \"string\"}}",
+        "<input type=\"password\" name=\"password\">",
+        "\"password\": \"string\"",
+        "error: \"password\", \"Passwords do not match\"",
+        "Never store a password in plain text; the password should be hashed with argon2id.",
+        "The password must have 8 characters, the token 16.",
+        "An API key is a secret: keep it in the secret store, e.g. secret-name: my-app-credentials.",
+        "max_tokens: 4096, token_count=1234567890123456",
+        "tokens: 12345, tokenizer = \"cl100k_base\"",
+        "secretKeyRef:\n  name: db-credentials\n  key: password",
+        "token: ${{ secrets.GITHUB_TOKEN }}",
+        "Authorization: Bearer <token>",
+        "send Authorization: Bearer ${TOKEN} with it",
+        "Bearer authentication is described in RFC 6750.",
+        "git show 9fceb02d0ae598e95dc970b74767f19372d61af8",
+        "commit 9fceb02d0ae598e95dc970b74767f19372d61af8\nAuthor: A <a@b.c>",
+        "id = \"550e8400-e29b-41d4-a716-446655440000\"",
+        "hash: 0x9E3779B185EBCA87, content_hash = \"ef46db3751d8e999\"",
+        "xxh3_128 99aa06d3014798d86001c324468d497f",
+        "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+        "primary_key = \"550e8400e29b41d4a716446655440000\"",
+        "checksum = \"8c3d1b5d8f9f3d3e9d5d3c4a1b2c3d4e5f60718293a4b5c6d7e8f9a0b1c2d3e4\"",
+        "see https://example.com:8080/a@b and git@github.com:a/b.git and ssh://git@host/x",
+        "https://user@example.com/x, mailto:a@b.c",
+        "The file starts with -----BEGIN RSA PRIVATE KEY----- and ends with -----END RSA PRIVATE KEY-----.",
+        "const HEADER: &str = \"-----BEGIN PRIVATE KEY-----\";",
+        "if text.starts_with(\"ghp_\") || text.starts_with(\"sk-\") {",
+        "class=\"sk-folding-cube-1 sk-circle12-animation-delay-longer-than-this\"",
+        "PWD=/home/bob/src/project1",
+        "PWD: '/home/bob/src'",
+        "The password is hashed with sha256 and is at least 12 characters; the password is sha512-crypted.",
+        "password = hash_password(&input2)",
+        "password = cfg.password1",
+        "The secret 9fceb02d0ae598e95dc970b74767f19372d61af8 is the hash of a commit.",
+        "secret_file = \"/run/secrets/db_password1\"",
+        "token = Token::Ident(name1)",
+        "private_key_path: ~/.ssh/id_ed25519",
+        "API_KEY_NAME=production-key-2",
+        "token=$(cat token2.txt)",
+        "password: *const c_void",
+        "DialogToken: DOT11_DIALOG_TOKEN,",
+        "for field in [\"username\", \"password\", \"client_secret\"] {",
+        "OID_USER_PASSWORD = \"2.5.4.35\"",
+        "Rule::new(\"demo.secret\", \"Demo\", \"(acme_[a-z0-9]{16})\")",
+        "postgres://$USER:$PASS@db/x, postgres://user:${DB_PASS}@db/x, postgres://<user>:<password>@db/x",
+        "let api_key = std::env::var(\"API_KEY_2\")?;",
+    ];
+    texts.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn every_rule_compiles() {
+    assert!(RULES.all.len() > 300);
+    for rule in &RULES.all {
+        assert!(rule.compiled().is_some(), "{}", rule.id);
+        assert!(rule.keywords.iter().all(|k| !k.is_empty() && *k == k.to_ascii_lowercase()), "{}", rule.id);
+    }
+    let n_lines = DATA.lines().filter(|line| !line.starts_with('#')).count();
+    assert_eq!(n_lines + OWN.len(), RULES.all.len(), "a line of the data was not read");
+}
+
+#[test]
+fn secrets_are_taken_out() {
+    let mut missed = Vec::new();
+    for (text, secret) in positive() {
+        let done = redact(&text);
+        if done.text.contains(&secret) || done.n_secrets == 0 || !done.text.contains(MARK) {
+            missed.push((text, done.text));
+        }
+    }
+    assert!(missed.is_empty(), "{} missed: {missed:#?}", missed.len());
+}
+
+#[test]
+fn what_is_no_secret_stays() {
+    let mut changed = Vec::new();
+    for text in negative() {
+        let done = redact(&text);
+        if done.text != text || done.n_secrets != 0 {
+            changed.push((text, done.text));
+        }
+    }
+    assert!(changed.is_empty(), "{} changed: {changed:#?}", changed.len());
+}
+
+#[test]
+fn only_the_secret_goes() {
+    let token = format!("{}{}", "ghp_", alnum(36));
+    assert_eq!(redact(&format!("push with {token}, then stop")).text, "push with [REDACTED:github-pat], then stop");
+    for password in ["pass", "password", "x1"] {
+        let done = redact(&format!("postgres://user:{password}@host/db")).text;
+        assert_eq!(done, "postgres://user:[REDACTED:url-password]@host/db");
+    }
+    let url = format!("postgres://bob:{}@db:5432/app", concat!("hun", "ter2"));
+    assert_eq!(redact(&url), Redacted { text: "postgres://bob:[REDACTED:url-password]@db:5432/app".to_owned(), n_secrets: 1 });
+}
+
+#[test]
+fn redacting_twice_changes_nothing() {
+    let mut texts: Vec<String> = positive().into_iter().map(|(text, _)| text).collect();
+    texts.push(texts.join("\n"));
+    texts.push(texts.join(" "));
+    texts.push(texts.join(","));
+    texts.push("password = \"[REDACTED:password]\" PASSWORD=[REDACTED:env-password]".to_owned());
+    for text in texts {
+        let once = redact(&text);
+        let twice = redact(&once.text);
+        assert_eq!(twice, Redacted { text: once.text, n_secrets: 0 });
+    }
+}
+
+#[test]
+fn every_rule_id_makes_a_stable_mark() {
+    for rule in &RULES.all {
+        for text in [format!("{MARK}{}]", rule.id), format!("password = \"{MARK}{}]\"", rule.id), format!("TOKEN={MARK}{}]", rule.id)] {
+            assert_eq!(marks(&text).len(), 1, "{text}");
+            assert_eq!(redact(&text), Redacted { text: text.clone(), n_secrets: 0 });
+        }
+    }
+}
+
+#[test]
+fn a_private_key_goes_as_one() {
+    let body = (0..20).map(|_| alnum(64) + "\n").collect::<String>();
+    let kind = "EC PRIVATE KEY";
+    let text = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----\nb\n");
+    assert_eq!(redact(&text), Redacted { text: "a\n[REDACTED:private-key]\nb\n".to_owned(), n_secrets: 1 });
+}
+
+#[test]
+fn a_mark_within_a_key_does_not_save_the_rest() {
+    let kind = "PRIVATE KEY";
+    let (head, tail) = (alnum(64), hex(64));
+    let text = format!("-----BEGIN {kind}-----\n{head}\n[REDACTED:jwt]\n{tail}\n-----END {kind}-----\n");
+    let done = redact(&text).text;
+    assert!(!done.contains(&head) && !done.contains(&tail), "{done}");
+    assert_eq!(redact(&done).text, done);
+}
+
+#[test]
+fn a_megabyte_is_no_trouble() {
+    let mut text = String::new();
+    let (some, mut n) = (negative(), 0);
+    while text.len() < 1 << 20 {
+        text.push_str(&some[n % some.len()]);
+        text.push('\n');
+        n += 1;
+    }
+    assert_eq!(redact(&text), Redacted { text: text.clone(), n_secrets: 0 });
+    let token = format!("{}{}", "ghp_", alnum(36));
+    let middle = text.floor_char_boundary(text.len() / 2);
+    text.insert_str(middle, &format!("\n{token}\n"));
+    let done = redact(&text);
+    assert_eq!(done.n_secrets, 1);
+    assert!(!done.text.contains(&token));
+}
+
+#[test]
+fn odd_text_is_no_trouble() {
+    for text in ["", "\u{0}", "🦀", "password = \"🦀🦀🦀🦀🦀🦀", "://:@", "[REDACTED:", "[REDACTED:]", "[REDACTED:ü]"] {
+        assert_eq!(redact(text).text, text);
+    }
+}

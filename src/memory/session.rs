@@ -1,0 +1,215 @@
+//! Sessions: when an agent worked here, and which of them is under way.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use chrono::{DateTime, TimeDelta, Utc};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::now;
+use super::sql::{MemoryStore, Select, StorageError};
+
+/// A session that nobody has ended, of an agent whose process is not known, is given up after so long without a memory.
+const SILENCE: TimeDelta = TimeDelta::hours(24);
+
+names!(
+    /// What became of a session.
+    SessionStatus { Active = "Active", Completed = "Completed", Abandoned = "Abandoned" }
+);
+
+/// One session of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub id: String,
+    pub started_at: DateTime<Utc>,
+    pub ended_at: Option<DateTime<Utc>>,
+    pub status: SessionStatus,
+    pub memory_count: u32,
+    /// The process that it ends with, as [`process`] names it.
+    #[serde(skip)]
+    pub process: Option<String>,
+}
+
+/// Why a session was not begun or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("there is no session {session_id}")]
+    NotFound { session_id: String },
+    #[error("the session {session_id} is under way: end it first")]
+    AlreadyActive { session_id: String },
+    #[error(transparent)]
+    StorageFailed(#[from] StorageError),
+    #[error("{}: {source}", path.display())]
+    FileFailed { path: PathBuf, source: std::io::Error },
+}
+
+/// Begins and ends sessions. The id of the one under way stands in a file.
+#[derive(Debug, Clone)]
+pub struct SessionManager {
+    store: Arc<MemoryStore>,
+    current_session: PathBuf,
+}
+
+impl SessionManager {
+    #[must_use]
+    pub fn new(store: Arc<MemoryStore>, current_session: PathBuf) -> Self {
+        Self { store, current_session }
+    }
+
+    /// Begins a session that ends with this process, and returns its id.
+    ///
+    /// # Errors
+    /// When one is under way, or it cannot be written.
+    pub fn start_session(&self) -> Result<String, SessionError> {
+        self.give_up_abandoned()?;
+        if let Some(session_id) = self.current_session()?
+            && self.store.session(&session_id)?.is_some_and(|s| s.status == SessionStatus::Active)
+        {
+            return Err(SessionError::AlreadyActive { session_id });
+        }
+        let id = Uuid::new_v4().to_string();
+        self.begin(&id, process(std::process::id()))?;
+        Ok(id)
+    }
+
+    /// Sees to it that the session of an agent, which names its sessions itself, is under way.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn resume(&self, id: &str) -> Result<(), SessionError> {
+        self.give_up_abandoned()?;
+        if self.store.session(id)?.is_some_and(|s| s.status == SessionStatus::Active) {
+            return self.write_current(id);
+        }
+        self.begin(id, None)
+    }
+
+    fn begin(&self, id: &str, process: Option<String>) -> Result<(), SessionError> {
+        let started_at = self.store.session(id)?.map_or_else(now, |s| s.started_at);
+        let session = Session { id: id.into(), started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0, process };
+        self.store.put_session(&session)?;
+        self.write_current(id)
+    }
+
+    fn write_current(&self, id: &str) -> Result<(), SessionError> {
+        fs::write(&self.current_session, id).map_err(|source| SessionError::FileFailed { path: self.current_session.clone(), source })
+    }
+
+    /// Ends a session; one that is unknown, or has ended, is left as it is.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
+        if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active) {
+            self.store.put_session(&Session { ended_at: Some(now()), status: SessionStatus::Completed, process: None, ..session })?;
+        }
+        if self.current_session()?.as_deref() == Some(id) {
+            self.write_current("")?;
+        }
+        Ok(())
+    }
+
+    /// The session under way.
+    ///
+    /// # Errors
+    /// When the file that names it is there and cannot be read.
+    pub fn current_session(&self) -> Result<Option<String>, SessionError> {
+        match fs::read_to_string(&self.current_session) {
+            Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(SessionError::FileFailed { path: self.current_session.clone(), source }),
+        }
+    }
+
+    /// Sessions whose process is dead, or of which nothing was heard for long, end here.
+    fn give_up_abandoned(&self) -> Result<(), SessionError> {
+        for session in self.store.active_sessions()? {
+            let is_over = match &session.process {
+                Some(known) => known.split(' ').next().and_then(|pid| process(pid.parse().ok()?)).as_ref() != Some(known),
+                None => {
+                    let newest = Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
+                    let last = self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
+                    Utc::now() - last > SILENCE
+                }
+            };
+            if is_over {
+                let ended_at = Some(now());
+                self.store.put_session(&Session { ended_at, status: SessionStatus::Abandoned, process: None, ..session })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Names a process so that no later one is taken for it: its number and when it was started. `None` where there is none, or the
+/// system does not tell.
+fn process(pid: u32) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name of its program, in parentheses, may hold anything.
+    let started = stat.rsplit_once(')')?.1.split_whitespace().nth(19)?.to_string();
+    Some(format!("{pid} {started}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn manager(dir: &tempfile::TempDir) -> SessionManager {
+        let store = Arc::new(MemoryStore::open(&dir.path().join("memory.db")).unwrap());
+        SessionManager::new(store, dir.path().join("current_session"))
+    }
+
+    #[test]
+    fn a_session_begins_once_and_ends_as_often_as_one_likes() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        assert_eq!(sessions.current_session().unwrap(), None);
+        let id = sessions.start_session().unwrap();
+        assert!(Uuid::parse_str(&id).is_ok());
+        assert_eq!(sessions.current_session().unwrap().as_ref(), Some(&id));
+        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { session_id }) if session_id == id));
+        for _ in 0..2 {
+            sessions.end_session(&id).unwrap();
+            sessions.end_session("unknown").unwrap();
+        }
+        let ended = sessions.store.session(&id).unwrap().unwrap();
+        assert!(ended.status == SessionStatus::Completed && ended.ended_at.is_some());
+        assert_eq!(fs::read_to_string(&sessions.current_session).unwrap(), "");
+        assert_ne!(sessions.start_session().unwrap(), id);
+    }
+
+    #[test]
+    fn the_session_of_a_dead_process_is_abandoned() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        sessions.begin("other", process(child.id())).unwrap();
+        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { .. })), "it lives");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        sessions.start_session().unwrap();
+        assert_eq!(sessions.store.session("other").unwrap().unwrap().status, SessionStatus::Abandoned);
+    }
+
+    #[test]
+    fn an_agent_names_its_sessions_and_comes_back_to_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        sessions.resume("a").unwrap();
+        let started_at = sessions.store.session("a").unwrap().unwrap().started_at;
+        sessions.resume("b").unwrap();
+        assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"));
+        sessions.end_session("a").unwrap();
+        assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"), "another one is under way");
+        sessions.resume("a").unwrap();
+        let again = sessions.store.session("a").unwrap().unwrap();
+        assert_eq!((again.started_at, again.status), (started_at, SessionStatus::Active));
+        // Of this one nothing was heard for days.
+        sessions.store.put_session(&Session { started_at: Utc::now() - SILENCE * 2, ..again }).unwrap();
+    }
+}

@@ -1,0 +1,718 @@
+//! The database of memories. The only module that names rusqlite.
+//!
+//! Every operation is one transaction; several processes may have it open. Whatever changes a memory gives it the next number
+//! of change, so that a reader finds what is new to it.
+
+use std::collections::BTreeMap;
+use std::fs::{self, OpenOptions, Permissions};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params, params_from_iter};
+use uuid::Uuid;
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::session::{Session, SessionStatus};
+use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
+use crate::chunk::{Fingerprint, Quantized};
+
+/// How long an operation waits for another process's.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// What each version of the schema adds to the one before; `user_version` says how many are there.
+const MIGRATIONS: &[&str] = &["
+    CREATE TABLE counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
+    INSERT INTO counters VALUES('identity', random());
+    CREATE TABLE bodies(number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
+    CREATE TABLE memories(
+        number INTEGER PRIMARY KEY,
+        id TEXT NOT NULL UNIQUE,
+        name TEXT NOT NULL,
+        body INTEGER NOT NULL REFERENCES bodies(number),
+        source_name TEXT NOT NULL,
+        source TEXT NOT NULL,
+        operation TEXT,
+        file_path TEXT,
+        session_id TEXT NOT NULL,
+        group_id TEXT NOT NULL,
+        created_at INTEGER NOT NULL,
+        updated_at INTEGER NOT NULL,
+        chunk_metadata TEXT,
+        word_count INTEGER NOT NULL,
+        pinned INTEGER NOT NULL,
+        code TEXT NOT NULL,
+        change INTEGER NOT NULL
+    );
+    CREATE INDEX memories_by_session ON memories(session_id, created_at);
+    CREATE INDEX memories_by_source ON memories(source_name, created_at);
+    CREATE INDEX memories_by_time ON memories(created_at);
+    CREATE INDEX memories_by_file ON memories(file_path, created_at) WHERE file_path IS NOT NULL;
+    CREATE INDEX memories_by_change ON memories(change);
+    CREATE INDEX memories_by_body ON memories(body);
+    CREATE INDEX memories_pinned ON memories(pinned) WHERE pinned;
+    CREATE TABLE vectors(
+        memory INTEGER NOT NULL REFERENCES memories(number) ON DELETE CASCADE,
+        embedder TEXT NOT NULL,
+        passage BLOB NOT NULL,
+        scale REAL NOT NULL,
+        components BLOB NOT NULL,
+        PRIMARY KEY(memory, embedder)
+    ) WITHOUT ROWID;
+    CREATE INDEX vectors_by_passage ON vectors(embedder, passage);
+    CREATE TABLE sessions(
+        id TEXT PRIMARY KEY,
+        started_at INTEGER NOT NULL,
+        ended_at INTEGER,
+        status TEXT NOT NULL,
+        process TEXT
+    ) WITHOUT ROWID;
+    CREATE TABLE file_hashes(path TEXT PRIMARY KEY, hash TEXT NOT NULL, processed_at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE given(session_id TEXT NOT NULL, memory TEXT NOT NULL, PRIMARY KEY(session_id, memory)) WITHOUT ROWID;
+"];
+
+/// The memories of a project.
+#[derive(Debug)]
+pub struct MemoryStore {
+    connection: Mutex<Connection>,
+    path: PathBuf,
+}
+
+/// Why the database did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub enum StorageError {
+    #[error("{}: cannot be opened: {source}", path.display())]
+    OpenFailed { path: PathBuf, source: rusqlite::Error },
+    #[error("{}: {source}", path.display())]
+    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error("{}: it was written by a newer cortex (version {version} of the database, {known} is known here): install that one", path.display())]
+    TooNew { path: PathBuf, version: usize, known: usize },
+    #[error("{}: it is no database of memories, or is damaged ({source}); move it away, and a new one is made", path.display())]
+    Damaged { path: PathBuf, source: rusqlite::Error },
+    #[error("{}: another process kept it busy", path.display())]
+    Busy { path: PathBuf },
+    #[error("{}: cannot be written: {source}", path.display())]
+    WriteFailed { path: PathBuf, source: rusqlite::Error },
+    #[error("a memory holds at most {MAX_CONTENT_CHARS} characters, and this one has {n_chars}")]
+    ContentTooLong { n_chars: usize },
+    #[error("memory {id}: what is stored of it cannot be understood: {message}")]
+    SerializationFailed { id: String, message: String },
+}
+
+/// A vector of a memory.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    pub embedder: String,
+    /// Of what was embedded.
+    pub passage: Fingerprint,
+    pub vector: Quantized,
+}
+
+/// Which memories; all conditions that are given must hold.
+#[derive(Debug, Clone, Default)]
+pub struct Select {
+    /// By [`MemorySource::name`].
+    pub sources: Vec<String>,
+    pub exclude_sources: Vec<String>,
+    pub exclude_operations: Vec<String>,
+    pub group_ids: Vec<String>,
+    pub session_id: Option<String>,
+    pub file_path: Option<String>,
+    pub pinned: Option<bool>,
+    /// Speaks of this file.
+    pub about: Option<String>,
+    /// Made at this time or later.
+    pub since: Option<DateTime<Utc>>,
+    /// Made before this time.
+    pub until: Option<DateTime<Utc>>,
+    /// 0 for all.
+    pub limit: usize,
+    pub offset: usize,
+}
+
+/// What there is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Stats {
+    pub memories: usize,
+    pub sessions: usize,
+    /// Memories by [`MemorySource::name`].
+    pub sources: BTreeMap<String, usize>,
+    pub pinned: usize,
+    /// Secrets that were taken out before storing.
+    pub redacted: usize,
+    /// Vectors by embedder.
+    pub vectors: BTreeMap<String, usize>,
+    /// Size of the database.
+    pub bytes: u64,
+}
+
+const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number";
+const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
+
+impl MemoryStore {
+    /// Opens the database, or makes it.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is none of ours, or was written by a newer version.
+    pub fn open(path: &Path) -> Result<Self, StorageError> {
+        Self::open_within(path, BUSY)
+    }
+
+    /// The same, for operations that wait so long at most for another process's.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::open`].
+    pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
+        let unreadable = |source| StorageError::Unreadable { path: path.to_path_buf(), source };
+        if !path.exists() {
+            // Nobody else reads what was said here. SQLite gives its other files the same permissions.
+            OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(unreadable)?;
+        }
+        let connection = Connection::open(path).map_err(|source| StorageError::OpenFailed { path: path.to_path_buf(), source })?;
+        let this = Self { connection: Mutex::new(connection), path: path.to_path_buf() };
+        this.set_up(busy)?;
+        if fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
+            // Of another owner it stays as it is.
+            let _ = fs::set_permissions(path, Permissions::from_mode(0o600));
+        }
+        Ok(this)
+    }
+
+    fn set_up(&self, busy: Duration) -> Result<(), StorageError> {
+        let mut connection = self.connection();
+        connection.busy_timeout(busy).map_err(|e| self.error(e))?;
+        let pragmas = "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;";
+        connection.execute_batch(pragmas).map_err(|e| self.error(e))?;
+        let version = |c: &Connection| c.query_row("PRAGMA user_version", [], |r| r.get::<_, usize>(0));
+        let there = version(&connection).map_err(|e| self.error(e))?;
+        let known = MIGRATIONS.len();
+        if there > known {
+            return Err(StorageError::TooNew { path: self.path.clone(), version: there, known });
+        }
+        if there == known {
+            return Ok(());
+        }
+        let migrate = |connection: &mut Connection| {
+            connection.execute_batch("PRAGMA journal_mode = WAL")?;
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            // Another process may have done it meanwhile.
+            for migration in &MIGRATIONS[version(&transaction)?..] {
+                transaction.execute_batch(migration)?;
+            }
+            transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
+            transaction.commit()
+        };
+        migrate(&mut connection).map_err(|e| self.error(e))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // What a panic left of a transaction was rolled back when that was dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, source: rusqlite::Error) -> StorageError {
+        let path = self.path.clone();
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::Busy { path },
+            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StorageError::Damaged { path, source },
+            _ => StorageError::WriteFailed { path, source },
+        }
+    }
+
+    fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
+        let mut connection = self.connection();
+        let run = || {
+            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let result = work(&transaction)?;
+            transaction.commit()?;
+            Ok(result)
+        };
+        run().map_err(|e| self.error(e))
+    }
+
+    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StorageError> {
+        work(&self.connection()).map_err(|e| self.error(e))
+    }
+
+    /// Stores a memory with its vectors; one that is there already is replaced.
+    ///
+    /// # Errors
+    /// When it is too long, or cannot be written: then nothing of it is stored.
+    pub fn store(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
+        check(memory)?;
+        self.write(|t| put(t, memory, vectors))
+    }
+
+    /// Puts the memories of a file in the place of those that were made of it before, and notes its hash. Without `hash` the file is
+    /// gone. Returns how many were replaced.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::store`].
+    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[(Memory, Vec<Vector>)]) -> Result<usize, StorageError> {
+        new.iter().try_for_each(|(memory, _)| check(memory))?;
+        self.write(|t| {
+            let replaced = delete_pieces(t, path)?;
+            for (memory, vectors) in new {
+                put(t, memory, vectors)?;
+            }
+            match hash {
+                Some(hash) => t.execute(
+                    "INSERT INTO file_hashes VALUES(?1, ?2, ?3) ON CONFLICT DO UPDATE SET hash = ?2, processed_at = ?3",
+                    params![path, hash, Utc::now().timestamp_millis()],
+                )?,
+                None => t.execute("DELETE FROM file_hashes WHERE path = ?1", [path])?,
+            };
+            Ok(replaced)
+        })
+    }
+
+    /// The memory with this id.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn get(&self, id: Uuid) -> Result<Option<Memory>, StorageError> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.id = ?1");
+        let row = self.read(|c| c.prepare_cached(&sql)?.query_row([id.to_string()], |r| Ok(memory(r))).optional())?;
+        row.transpose()
+    }
+
+    /// The memory with this number.
+    pub(super) fn numbered(&self, number: u32) -> Result<Option<Memory>, StorageError> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.number = ?1");
+        self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?.transpose()
+    }
+
+    /// The memories whose ids begin so.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn starting_with(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE substr(m.id, 1, ?2) = ?1 ORDER BY m.number LIMIT 10");
+        self.all(&sql, vec![id.to_string().into(), i64::try_from(id.chars().count()).unwrap_or(i64::MAX).into()])
+    }
+
+    fn all(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Memory>, StorageError> {
+        self.read(|c| c.prepare_cached(sql)?.query_map(params_from_iter(values), |r| Ok(memory(r)))?.collect::<rusqlite::Result<Vec<_>>>())?
+            .into_iter()
+            .collect()
+    }
+
+    /// Memories, newest first.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn select(&self, select: &Select) -> Result<Vec<Memory>, StorageError> {
+        let (condition, mut values) = select.condition();
+        let limit = if select.limit == 0 { -1 } else { i64::try_from(select.limit).unwrap_or(i64::MAX) };
+        values.extend([limit.into(), i64::try_from(select.offset).unwrap_or(i64::MAX).into()]);
+        self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {condition} ORDER BY m.created_at DESC, m.number DESC LIMIT ? OFFSET ?"), values)
+    }
+
+    /// How many there are.
+    ///
+    /// # Errors
+    /// When they cannot be counted.
+    pub fn count(&self, select: &Select) -> Result<usize, StorageError> {
+        let (condition, values) = select.condition();
+        self.read(|c| c.query_row(&format!("SELECT count(*) FROM memories m WHERE {condition}"), params_from_iter(values), |r| r.get(0)))
+    }
+
+    /// The memories of a session, newest first.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::select`].
+    pub fn get_by_session(&self, session_id: &str) -> Result<Vec<Memory>, StorageError> {
+        self.select(&Select { session_id: Some(session_id.into()), ..Select::default() })
+    }
+
+    /// The memories that are about a file, newest first.
+    ///
+    /// # Errors
+    /// As [`MemoryStore::select`].
+    pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
+        self.select(&Select { file_path: Some(path.into()), ..Select::default() })
+    }
+
+    /// Deletes a memory. False when there is none.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
+        self.write(|t| Ok(delete(t, "id = ?1", &id.to_string())? > 0))
+    }
+
+    /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
+        self.replace_file(path, None, &[])
+    }
+
+    /// The hashes of the files whose pieces are here.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
+        self.read(|c| c.prepare_cached("SELECT path, hash FROM file_hashes")?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect())
+    }
+
+    /// The vectors of a memory.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
+        let sql =
+            "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
+        let vector = |r: &Row| Ok(Vector { embedder: r.get(0)?, passage: fingerprint(&r.get::<_, Vec<u8>>(1)?), vector: quantized(r, 2)? });
+        self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
+    }
+
+    /// The vectors of passages by one embedder.
+    pub(super) fn vectors(&self, embedder: &str) -> Result<Vec<(Fingerprint, Quantized)>, StorageError> {
+        let sql = "SELECT passage, scale, components FROM vectors WHERE embedder = ?1";
+        let vector = |r: &Row| Ok((fingerprint(&r.get::<_, Vec<u8>>(0)?), quantized(r, 1)?));
+        self.read(|c| c.prepare_cached(sql)?.query_map([embedder], vector)?.collect())
+    }
+
+    /// The same of one passage.
+    pub(super) fn vector(&self, embedder: &str, passage: Fingerprint) -> Result<Option<Quantized>, StorageError> {
+        let sql = "SELECT scale, components FROM vectors WHERE embedder = ?1 AND passage = ?2 LIMIT 1";
+        self.read(|c| c.prepare_cached(sql)?.query_row(params![embedder, passage.to_le_bytes()], |r| quantized(r, 0)).optional())
+    }
+
+    /// Changes when another process, or another connection, has written.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn data_version(&self) -> Result<i64, StorageError> {
+        self.read(|c| c.prepare_cached("PRAGMA data_version")?.query_row([], |r| r.get(0)))
+    }
+
+    /// Which database this is, the number of the last change, and how many memories were ever deleted.
+    pub(super) fn position(&self) -> Result<(i64, i64, i64), StorageError> {
+        self.read(|c| Ok((counter(c, "identity")?, counter(c, "change")?, counter(c, "deleted")?)))
+    }
+
+    /// Memories that changed after that change, with their numbers, in order; and their last change.
+    pub(super) fn changed_since(&self, change: i64) -> Result<Vec<(u32, Memory)>, StorageError> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.change > ?1 ORDER BY m.number");
+        let numbered = |r: &Row| Ok((r.get::<_, u32>(12)?, memory(r)));
+        let rows = self.read(|c| c.prepare_cached(&sql)?.query_map([change], numbered)?.collect::<rusqlite::Result<Vec<_>>>())?;
+        rows.into_iter().map(|(number, memory)| Ok((number, memory?))).collect()
+    }
+
+    /// The numbers of all memories, in order.
+    pub(super) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
+        self.read(|c| c.prepare_cached("SELECT number FROM memories ORDER BY number")?.query_map([], |r| r.get(0))?.collect())
+    }
+
+    /// Notes a session, or its new state.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
+        let Session { id, started_at, ended_at, status, process, .. } = session;
+        self.write(|t| {
+            t.execute(
+                "INSERT INTO sessions VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET ended_at = ?3, status = ?4, process = ?5",
+                params![id, started_at.timestamp_millis(), ended_at.map(|at| at.timestamp_millis()), status.as_str(), process],
+            )
+        })?;
+        Ok(())
+    }
+
+    /// The session with this id.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn session(&self, id: &str) -> Result<Option<Session>, StorageError> {
+        Ok(self.sessions_where("id = ?1", vec![id.to_string().into()])?.pop())
+    }
+
+    /// Sessions, newest first; 0 for all.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn sessions(&self, limit: usize) -> Result<Vec<Session>, StorageError> {
+        let limit = if limit == 0 { i64::MAX } else { i64::try_from(limit).unwrap_or(i64::MAX) };
+        self.sessions_where("TRUE ORDER BY started_at DESC, id DESC LIMIT ?1", vec![limit.into()])
+    }
+
+    /// Those that nobody has ended.
+    pub(super) fn active_sessions(&self) -> Result<Vec<Session>, StorageError> {
+        self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
+    }
+
+    fn sessions_where(&self, condition: &str, values: Vec<Value>) -> Result<Vec<Session>, StorageError> {
+        let sql = format!(
+            "SELECT id, started_at, ended_at, status, process, (SELECT count(*) FROM memories m WHERE m.session_id = s.id) FROM sessions s WHERE {condition}"
+        );
+        let session = |r: &Row| {
+            Ok(Session {
+                id: r.get(0)?,
+                started_at: time(r.get(1)?),
+                ended_at: r.get::<_, Option<i64>>(2)?.map(time),
+                status: SessionStatus::parse(&r.get::<_, String>(3)?).unwrap_or(SessionStatus::Abandoned),
+                process: r.get(4)?,
+                memory_count: r.get(5)?,
+            })
+        };
+        self.read(|c| c.prepare_cached(&sql)?.query_map(params_from_iter(values), session)?.collect())
+    }
+
+    /// Notes what a session was given, and returns which of it is new to it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn give(&self, session_id: &str, ids: &[Uuid]) -> Result<Vec<Uuid>, StorageError> {
+        self.write(|t| {
+            let mut statement = t.prepare_cached("INSERT OR IGNORE INTO given VALUES(?1, ?2)")?;
+            let mut new = Vec::new();
+            for id in ids {
+                if statement.execute(params![session_id, id.to_string()])? > 0 {
+                    new.push(*id);
+                }
+            }
+            Ok(new)
+        })
+    }
+
+    /// The session has forgotten what it was given.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn take_back(&self, session_id: &str) -> Result<(), StorageError> {
+        self.write(|t| t.execute("DELETE FROM given WHERE session_id = ?1", [session_id]))?;
+        Ok(())
+    }
+
+    /// What a session was given.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn given(&self, session_id: &str) -> Result<Vec<Uuid>, StorageError> {
+        let id = |r: &Row| Ok(Uuid::parse_str(&r.get::<_, String>(0)?).unwrap_or_default());
+        self.read(|c| c.prepare_cached("SELECT memory FROM given WHERE session_id = ?1")?.query_map([session_id], id)?.collect())
+    }
+
+    /// Counts secrets that were taken out.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
+        if n == 0 {
+            return Ok(());
+        }
+        self.write(|t| add(t, "redacted", i64::try_from(n).unwrap_or(i64::MAX)).map(drop))
+    }
+
+    /// What there is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn stats(&self) -> Result<Stats, StorageError> {
+        let by_name = |c: &Connection, sql: &str| {
+            c.prepare(sql)?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<BTreeMap<String, usize>>>()
+        };
+        let mut stats = self.read(|c| {
+            Ok(Stats {
+                memories: c.query_row("SELECT count(*) FROM memories", [], |r| r.get(0))?,
+                sessions: c.query_row("SELECT count(*) FROM sessions", [], |r| r.get(0))?,
+                sources: by_name(c, "SELECT source_name, count(*) FROM memories GROUP BY 1")?,
+                pinned: c.query_row("SELECT count(*) FROM memories WHERE pinned", [], |r| r.get(0))?,
+                redacted: usize::try_from(counter(c, "redacted")?).unwrap_or_default(),
+                vectors: by_name(c, "SELECT embedder, count(*) FROM vectors GROUP BY 1")?,
+                bytes: 0,
+            })
+        })?;
+        stats.bytes = fs::metadata(&self.path).map(|m| m.len()).unwrap_or_default();
+        Ok(stats)
+    }
+
+    /// What SQLite finds wrong with the database; `ok` when nothing is.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn integrity(&self) -> Result<String, StorageError> {
+        self.read(|c| c.query_row("PRAGMA integrity_check", [], |r| r.get(0)))
+    }
+}
+
+impl Select {
+    /// Conditions, and what stands in the place of their question marks.
+    fn condition(&self) -> (String, Vec<Value>) {
+        let (mut parts, mut values): (Vec<String>, Vec<Value>) = (vec!["TRUE".into()], Vec::new());
+        let lists = [
+            ("m.source_name IN", &self.sources),
+            ("m.source_name NOT IN", &self.exclude_sources),
+            ("coalesce(m.operation, '') NOT IN", &self.exclude_operations),
+            ("m.group_id IN", &self.group_ids),
+        ];
+        for (column, list) in lists.into_iter().filter(|(_, list)| !list.is_empty()) {
+            parts.push(format!("{column} ({})", vec!["?"; list.len()].join(", ")));
+            values.extend(list.iter().map(|text| text.clone().into()));
+        }
+        let singles: [(&str, Option<Value>); 6] = [
+            // The path as it stands in JSON.
+            ("instr(m.code, ?) > 0", self.about.as_ref().map(|path| format!("\"path\":{}", serde_json::json!(path)).into())),
+            ("m.session_id = ?", self.session_id.clone().map(Into::into)),
+            ("m.file_path = ?", self.file_path.clone().map(Into::into)),
+            ("m.pinned = ?", self.pinned.map(Into::into)),
+            ("m.created_at >= ?", self.since.map(|at| at.timestamp_millis().into())),
+            ("m.created_at < ?", self.until.map(|at| at.timestamp_millis().into())),
+        ];
+        for (condition, value) in singles {
+            if let Some(value) = value {
+                parts.push(condition.into());
+                values.push(value);
+            }
+        }
+        (parts.join(" AND "), values)
+    }
+}
+
+fn check(memory: &Memory) -> Result<(), StorageError> {
+    let n_chars = memory.content.chars().count();
+    if n_chars > MAX_CONTENT_CHARS { Err(StorageError::ContentTooLong { n_chars }) } else { Ok(()) }
+}
+
+fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result<()> {
+    let json = |value: serde_json::Result<String>| value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)));
+    let hash = xxh3_128(memory.content.as_bytes()).to_le_bytes();
+    t.prepare_cached("INSERT OR IGNORE INTO bodies(hash, text) VALUES(?1, ?2)")?.execute(params![hash, memory.content])?;
+    let body: i64 = t.prepare_cached("SELECT number FROM bodies WHERE hash = ?1")?.query_row([hash], |r| r.get(0))?;
+    let before: Option<i64> =
+        t.prepare_cached("SELECT body FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0)).optional()?;
+    let change = add(t, "change", 1)?;
+    t.prepare_cached(
+        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+         ON CONFLICT(id) DO UPDATE SET name = ?2, body = ?3, source_name = ?4, source = ?5, operation = ?6, file_path = ?7, session_id = ?8, group_id = ?9,
+         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16",
+    )?
+    .execute(params![
+        memory.id.to_string(),
+        memory.name,
+        body,
+        memory.source.name(),
+        json(serde_json::to_string(&memory.source))?,
+        memory.source.operation().map(super::Operation::as_str),
+        memory.source.file_path(),
+        memory.session_id,
+        memory.group_id,
+        memory.created_at.timestamp_millis(),
+        memory.updated_at.timestamp_millis(),
+        memory.chunk_metadata.as_ref().map(|m| json(serde_json::to_string(m))).transpose()?,
+        memory.word_count,
+        memory.pinned,
+        json(serde_json::to_string(&memory.code))?,
+        change,
+    ])?;
+    if let Some(before) = before.filter(|before| *before != body) {
+        drop_body(t, before)?;
+    }
+    let number: i64 = t.prepare_cached("SELECT number FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0))?;
+    t.prepare_cached("DELETE FROM vectors WHERE memory = ?1")?.execute([number])?;
+    for Vector { embedder, passage, vector } in vectors {
+        let components: Vec<u8> = vector.components.iter().map(|c| c.cast_unsigned()).collect();
+        let values = params![number, embedder, passage.to_le_bytes(), f64::from(vector.scale), components];
+        t.prepare_cached("INSERT INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
+    }
+    Ok(())
+}
+
+/// Deletes what was made of the pieces of a file. What happened to it stays.
+fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
+    delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", path)
+}
+
+fn delete(t: &Transaction, condition: &str, value: &str) -> rusqlite::Result<usize> {
+    let gone = |r: &Row| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
+    let sql = format!("DELETE FROM memories WHERE {condition} RETURNING id, body");
+    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map([value], gone)?.collect::<rusqlite::Result<_>>()?;
+    for (id, body) in &gone {
+        drop_body(t, *body)?;
+        t.prepare_cached("DELETE FROM given WHERE memory = ?1")?.execute([id])?;
+    }
+    if !gone.is_empty() {
+        add(t, "deleted", i64::try_from(gone.len()).unwrap_or(i64::MAX))?;
+    }
+    Ok(gone.len())
+}
+
+/// Drops a body that no memory has.
+fn drop_body(t: &Transaction, body: i64) -> rusqlite::Result<()> {
+    t.prepare_cached("DELETE FROM bodies WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE body = ?1)")?.execute([body])?;
+    Ok(())
+}
+
+fn add(t: &Transaction, name: &str, n: i64) -> rusqlite::Result<i64> {
+    t.prepare_cached("INSERT INTO counters VALUES(?1, ?2) ON CONFLICT DO UPDATE SET n = n + ?2 RETURNING n")?
+        .query_row(params![name, n], |r| r.get(0))
+}
+
+fn counter(c: &Connection, name: &str) -> rusqlite::Result<i64> {
+    Ok(c.prepare_cached("SELECT n FROM counters WHERE name = ?1")?.query_row([name], |r| r.get(0)).optional()?.unwrap_or_default())
+}
+
+/// Of [`COLUMNS`].
+fn memory(r: &Row) -> Result<Memory, StorageError> {
+    let id: String = r.get(0).unwrap_or_default();
+    let damaged = |message: String| StorageError::SerializationFailed { id: id.clone(), message };
+    let read = || -> rusqlite::Result<_> {
+        let texts: (String, String, String, Option<String>, String) = (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?);
+        Ok((
+            texts,
+            r.get::<_, String>(4)?,
+            r.get::<_, String>(5)?,
+            time(r.get(6)?),
+            time(r.get(7)?),
+            r.get::<_, u32>(9)?,
+            r.get::<_, bool>(10)?,
+        ))
+    };
+    let ((name, content, source, chunk, code), session_id, group_id, created_at, updated_at, word_count, pinned) =
+        read().map_err(|e| damaged(e.to_string()))?;
+    let source: MemorySource = serde_json::from_str(&source).map_err(|e| damaged(e.to_string()))?;
+    let code: Vec<CodeReference> = serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
+    let chunk_metadata = chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
+    Ok(Memory {
+        id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
+        name,
+        content,
+        source,
+        created_at,
+        updated_at,
+        session_id,
+        group_id,
+        chunk_metadata,
+        word_count,
+        pinned,
+        code,
+    })
+}
+
+fn time(ms: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp_millis(ms).unwrap_or_default()
+}
+
+fn fingerprint(bytes: &[u8]) -> Fingerprint {
+    Fingerprint::from_le_bytes(bytes.try_into().unwrap_or_default())
+}
+
+fn quantized(r: &Row, at: usize) -> rusqlite::Result<Quantized> {
+    let components: Vec<u8> = r.get(at + 1)?;
+    #[expect(clippy::cast_possible_truncation, reason = "it was written from one")]
+    let scale = r.get::<_, f64>(at)? as f32;
+    Ok(Quantized { scale, components: components.into_iter().map(u8::cast_signed).collect() })
+}

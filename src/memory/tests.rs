@@ -1,0 +1,410 @@
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use uuid::Uuid;
+
+use super::*;
+use crate::chunk::{Cache, Cancel, Feed, Saved, Saving};
+use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
+use crate::live::ChunkManager;
+use crate::store::{IndexCache, Layout};
+
+struct Fixture {
+    _dir: tempfile::TempDir,
+    layout: Layout,
+    store: Arc<MemoryStore>,
+    capture: MemoryCaptureService,
+}
+
+fn fixture() -> Fixture {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::at(dir.path());
+    layout.create().unwrap();
+    let store = Arc::new(MemoryStore::open(&layout.memory()).unwrap());
+    let capture = MemoryCaptureService::new(store.clone(), StaticModel::bundled());
+    Fixture { _dir: dir, layout, store, capture }
+}
+
+fn said(text: &str) -> Memory {
+    let source = MemorySource::Episode(Episode { source: EpisodeSource::Text, operation: None, origin_path: None, git_batch_id: None });
+    Memory::new(text, source, "")
+}
+
+fn event(source: EpisodeSource, operation: Operation, path: &str) -> Memory {
+    let episode = Episode { source, operation: Some(operation), origin_path: Some(path.into()), git_batch_id: None };
+    Memory::new(format!("{} {path}", operation.as_str()), MemorySource::Episode(episode), "")
+}
+
+impl Fixture {
+    fn manager(&self) -> (ChunkManager, Facts) {
+        let model = StaticModel::bundled();
+        let cache = IndexCache::of_memories(&self.layout, model.id());
+        let feed = MemoryFeed::new(self.layout.memory(), model.id(), Box::new(cache));
+        let facts = feed.facts();
+        (ChunkManager::new(vec![Box::new(feed)], model).unwrap(), facts)
+    }
+
+    fn found(&self, manager: &(ChunkManager, Facts), question: &str, filter: &MemoryFilter) -> Vec<Found> {
+        manager.0.reload(&Cancel::new(false)).unwrap();
+        let snapshot = manager.0.current();
+        let recall = Recall { corpus: &snapshot.code().corpus, facts: &manager.1, store: &self.store, embedder: manager.0.embedder() };
+        recall.search(question, filter, 10, now()).unwrap()
+    }
+}
+
+fn contents(found: &[Found]) -> Vec<&str> {
+    found.iter().map(|f| &*f.memory.content).collect()
+}
+
+fn text_of(n_words: usize, marker: &str) -> String {
+    (0..n_words).map(|i| if i % 20 == 19 { format!("{marker}{i}.\n") } else { format!("{marker}{i} ") }).collect()
+}
+
+#[test]
+fn a_memory_comes_back_as_it_was_stored() {
+    let f = fixture();
+    f.store
+        .put_session(&Session {
+            id: "s".into(),
+            started_at: now(),
+            ended_at: None,
+            status: SessionStatus::Active,
+            memory_count: 0,
+            process: None,
+        })
+        .unwrap();
+    let code = vec![CodeReference { path: "src/a.rs".into(), symbol: Some("f".into()), commit: Some("c".into()), hash: "xxh3:0".into() }];
+    let memory =
+        Memory { name: "n".into(), pinned: true, group_id: "g".into(), code, session_id: "s".into(), ..said("Ein Gedächtnis 🧠.") };
+    let id = f.capture.capture(memory.clone()).unwrap();
+    assert_eq!(f.store.get(id).unwrap(), Some(memory));
+    let vectors = f.store.vectors_of(id).unwrap();
+    assert_eq!((vectors.len(), &*vectors[0].embedder), (1, StaticModel::bundled().id()));
+    let hook = f.capture.capture_hook_description("ran tests", HookType::PostToolUse, "s", Some("Bash".into())).unwrap();
+    let answer = f.capture.capture_claude_response("done", ResponseType::StopResponse, "s").unwrap();
+    let of_session: Vec<Uuid> = f.store.get_by_session("s").unwrap().iter().map(|m| m.id).collect();
+    assert_eq!(of_session, [answer, hook, id], "newest first");
+    assert_eq!(f.store.session("s").unwrap().unwrap().memory_count, 3);
+    let bash = MemorySource::HookDescription { hook_type: HookType::PostToolUse, tool_name: Some("Bash".into()) };
+    assert_eq!(f.store.get(hook).unwrap().unwrap().source, bash);
+    assert_eq!(f.store.count(&Select { sources: vec!["hook_description".into()], ..Select::default() }).unwrap(), 1);
+    assert!(f.store.delete(hook).unwrap() && !f.store.delete(hook).unwrap());
+    assert_eq!(f.store.get(hook).unwrap(), None);
+    assert_eq!(f.store.stats().unwrap().sources.into_iter().collect::<Vec<_>>(), [("claude_response".into(), 1), ("text".into(), 1)]);
+    assert_eq!(fs::metadata(f.store.path()).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_cannot_be_remembered_leaves_nothing() {
+    let f = fixture();
+    assert!(matches!(f.capture.capture(said(" \n")), Err(CaptureError::EmptyContent)));
+    let long = said(&"ä".repeat(MAX_CONTENT_CHARS + 1));
+    let too_long = f.capture.capture(long);
+    assert!(matches!(too_long, Err(CaptureError::StorageFailed(StorageError::ContentTooLong { n_chars: 10_001 }))), "{too_long:?}");
+    f.capture.capture(said(&"ä".repeat(MAX_CONTENT_CHARS))).unwrap();
+    let unknown = f.capture.capture_claude_response("x", ResponseType::StopResponse, "nobody");
+    assert!(matches!(unknown, Err(CaptureError::SessionNotFound { session_id }) if session_id == "nobody"));
+    let failing = MemoryCaptureService::new(f.store.clone(), Arc::new(Failing));
+    assert!(matches!(failing.capture(said("x")), Err(CaptureError::EmbeddingFailed(_))));
+    let file = failing.capture_file("a.md", b"Some text.", "");
+    assert!(matches!(file, Err(CaptureError::EmbeddingFailed(_))));
+    assert_eq!(f.store.file_hashes().unwrap().len(), 0);
+    assert_eq!(f.store.stats().unwrap().memories, 1);
+}
+
+struct Failing;
+
+impl Embedder for Failing {
+    fn id(&self) -> &'static str {
+        "failing"
+    }
+    fn dimensions(&self) -> usize {
+        256
+    }
+    fn embed_passages(&self, _: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
+        Err(EmbedError { embedder: "failing".into(), message: "it does".into() })
+    }
+    fn embed_query(&self, _: &str) -> Result<Vec<f32>, EmbedError> {
+        Err(EmbedError { embedder: "failing".into(), message: "it does".into() })
+    }
+}
+
+#[test]
+fn file_index_crud() {
+    let f = fixture();
+    let text = text_of(450, "crumb");
+    let ids = f.capture.capture_file("docs/a.md", text.as_bytes(), "").unwrap().unwrap();
+    assert_eq!(ids.len(), 3);
+    f.capture.capture_file("docs/b.md", b"Short.", "").unwrap();
+    let of_file = f.store.get_by_file_path("docs/a.md").unwrap();
+    assert_eq!(of_file.iter().map(|m| m.id).collect::<BTreeSet<_>>(), ids.iter().copied().collect());
+    assert_eq!(f.capture.capture_file("docs/a.md", text.as_bytes(), "").unwrap(), None, "it did not change");
+    assert_eq!(f.capture.delete_by_file_path("docs/a.md").unwrap(), 3);
+    assert_eq!(f.capture.delete_by_file_path("docs/a.md").unwrap(), 0);
+    assert_eq!(f.capture.delete_by_file_path("unknown.md").unwrap(), 0);
+    assert!(ids.iter().all(|id| f.store.vectors_of(*id).unwrap().is_empty()));
+    assert_eq!(f.store.stats().unwrap().memories, 1);
+    assert_eq!(f.store.file_hashes().unwrap().into_keys().collect::<Vec<_>>(), ["docs/b.md"]);
+}
+
+#[test]
+fn file_reindex_on_update() {
+    let f = fixture();
+    assert_eq!(f.capture.capture_file("a.md", text_of(450, "old").as_bytes(), "").unwrap().unwrap().len(), 3);
+    // What happened to the file is no piece of it.
+    f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Update, "a.md")).unwrap();
+    assert_eq!(f.capture.capture_file("a.md", text_of(300, "new").as_bytes(), "").unwrap().unwrap().len(), 2);
+    let pieces = Select { file_path: Some("a.md".into()), sources: vec!["md_file_chunk".into()], ..Select::default() };
+    assert_eq!(f.store.select(&pieces).unwrap().len(), 2);
+    assert_eq!(f.store.stats().unwrap().memories, 3);
+    assert_eq!(f.store.stats().unwrap().vectors.into_values().sum::<usize>(), 3);
+    // A restart knows the file.
+    let again = MemoryCaptureService::new(Arc::new(MemoryStore::open(f.store.path()).unwrap()), StaticModel::bundled());
+    assert_eq!(again.capture_file("a.md", text_of(300, "new").as_bytes(), "").unwrap(), None);
+}
+
+#[test]
+fn file_modification_clears_old_embeddings() {
+    let f = fixture();
+    let manager = f.manager();
+    f.capture.capture_file("a.md", b"The walrus sleeps on the ice.", "").unwrap();
+    assert_eq!(f.found(&manager, "walrus", &MemoryFilter::default()).len(), 1);
+    f.capture.capture_file("a.md", b"The pelican sleeps in the reeds.", "").unwrap();
+    assert_eq!(contents(&f.found(&manager, "walrus sleeps", &MemoryFilter::default())), ["The pelican sleeps in the reeds."]);
+    f.capture.delete_by_file_path("a.md").unwrap();
+    assert!(f.found(&manager, "pelican", &MemoryFilter::default()).is_empty());
+}
+
+#[test]
+fn context_injection_includes_file_metadata() {
+    let f = fixture();
+    let manager = f.manager();
+    let text = format!("{}The albatross needs wind to start.", text_of(240, "filler"));
+    f.capture.capture_file("docs/birds.md", text.as_bytes(), "").unwrap();
+    f.capture.capture(said("An albatross was seen near the port.")).unwrap();
+    let found = f.found(&manager, "albatross", &MemoryFilter::default());
+    let (told, n) = context(&found, 600);
+    assert_eq!(n, 2);
+    assert!(told.contains("### Memory 1 (similarity: 0."), "{told}");
+    assert!(told.contains("\n**Source**: `docs/birds.md` (chunk 2/2)\n"), "{told}");
+    assert!(told.contains("\n**Source**: text, 20"), "{told}");
+    let (short, n) = context(&found, 60);
+    assert!(n == 1 && tokens(&short) <= 60, "{short}");
+}
+
+#[test]
+fn filters_look_at_sources_and_operations() {
+    let f = fixture();
+    let manager = f.manager();
+    f.capture.capture(said("kettle of the kitchen")).unwrap();
+    for (source, operation, path) in [
+        (EpisodeSource::FilesystemWatch, Operation::Update, "kettle.rs"),
+        (EpisodeSource::FilesystemWatch, Operation::Rename, "kettle/b.rs"),
+        (EpisodeSource::GitBulkUpdate, Operation::Update, "kettle/c.rs"),
+    ] {
+        f.capture.capture(event(source, operation, path)).unwrap();
+    }
+    let sources =
+        |filter: &MemoryFilter| f.found(&manager, "kettle", filter).iter().map(|x| x.memory.source.name()).collect::<BTreeSet<_>>();
+    let n = |filter: &MemoryFilter| f.found(&manager, "kettle", filter).len();
+    assert_eq!(n(&MemoryFilter::default()), 4);
+    let lazy = MemoryFilter {
+        exclude_sources: vec!["git_bulk_update".into()],
+        exclude_operations: vec!["move".into(), "rename".into()],
+        ..MemoryFilter::default()
+    };
+    assert_eq!((n(&lazy), sources(&lazy)), (2, ["filesystem_watch", "text"].into()));
+    let only = MemoryFilter { sources: vec!["git_bulk_update".into()], ..MemoryFilter::default() };
+    assert_eq!((n(&only), sources(&only)), (1, ["git_bulk_update"].into()));
+    assert_eq!(MemoryFilter { sources: vec!["git".into()], ..only }.unknown(), ["git"]);
+}
+
+#[test]
+fn the_corpus_is_the_same_whether_it_was_kept_updated_or_made_anew() {
+    let f = fixture();
+    let kept = f.manager();
+    let mut random = fastrand::Rng::with_seed(7);
+    let mut ids: Vec<Uuid> = Vec::new();
+    let words = ["otter", "heron", "newt", "carp", "perch", "eel", "frog", "toad"];
+    let questions = ["otter and heron", "where does the eel sleep", "frog"];
+    let found = |manager: &(ChunkManager, Facts)| {
+        let all = questions.map(|q| f.found(manager, q, &MemoryFilter::default()));
+        all.map(|found| found.into_iter().map(|x| (x.memory.id, x.memory.content, x.dominant)).collect::<Vec<_>>())
+    };
+    for round in 0..12 {
+        for _ in 0..10 {
+            let text = (0..8).map(|_| words[random.usize(..words.len())]).collect::<Vec<_>>().join(" ");
+            match random.u8(..5) {
+                0 if !ids.is_empty() => assert!(f.store.delete(ids.swap_remove(random.usize(..ids.len()))).unwrap()),
+                1 if !ids.is_empty() => {
+                    let before = f.store.get(ids[random.usize(..ids.len())]).unwrap().unwrap();
+                    f.capture.capture(Memory { content: text, updated_at: now(), ..before }).unwrap();
+                }
+                2 => drop(f.capture.capture_file("pond.md", text_of(random.usize(10..500), words[0]).as_bytes(), "").unwrap()),
+                _ => ids.push(f.capture.capture(said(&text)).unwrap()),
+            }
+        }
+        let told = found(&kept);
+        assert_eq!(found(&f.manager()), told, "round {round}: started anew");
+        if round % 4 == 1 {
+            kept.0.save(0.0);
+        }
+        let body_count = f.store.stats().unwrap().memories;
+        assert_eq!(kept.0.current().code().corpus.chunks().len(), body_count, "round {round}");
+    }
+    assert_eq!(f.store.integrity().unwrap(), "ok");
+}
+
+#[test]
+fn another_database_in_its_place_is_noticed() {
+    let f = fixture();
+    let manager = f.manager();
+    f.capture.capture(said("a lighthouse by the sea")).unwrap();
+    assert_eq!(f.found(&manager, "lighthouse", &MemoryFilter::default()).len(), 1);
+    manager.0.save(0.0);
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+        let _ = fs::remove_file(f.layout.dot_cortex().join(name));
+    }
+    let store = Arc::new(MemoryStore::open(&f.layout.memory()).unwrap());
+    MemoryCaptureService::new(store.clone(), StaticModel::bundled()).capture(said("a windmill on the hill")).unwrap();
+    let f = Fixture { store, ..f };
+    for manager in [manager, f.manager()] {
+        assert_eq!(contents(&f.found(&manager, "lighthouse windmill", &MemoryFilter::default())), ["a windmill on the hill"]);
+    }
+}
+
+#[test]
+fn databases_that_are_none_or_too_new_are_told_apart() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("memory.db");
+    fs::write(&path, "this is no database, but it is long enough to be taken for one by its size".repeat(99)).unwrap();
+    assert!(matches!(MemoryStore::open(&path), Err(StorageError::Damaged { .. })));
+    let newer = dir.path().join("newer.db");
+    drop(MemoryStore::open(&newer).unwrap());
+    let c = rusqlite::Connection::open(&newer).unwrap();
+    c.execute_batch("PRAGMA user_version = 99").unwrap();
+    let e = MemoryStore::open(&newer).unwrap_err();
+    assert!(matches!(e, StorageError::TooNew { version: 99, .. }) && e.to_string().contains("newer.db"), "{e}");
+}
+
+#[test]
+fn secrets_are_neither_stored_nor_found() {
+    let f = fixture();
+    let key = format!("sk-ant-api03-{}", "aB3dE6gH9".repeat(10));
+    let id = f.capture.capture(said(&format!("the key is {key} and works"))).unwrap();
+    let stored = f.store.get(id).unwrap().unwrap();
+    assert!(!stored.content.contains(&key) && stored.content.starts_with("the key is [REDACTED:"), "{stored:?}");
+    assert_eq!(f.store.stats().unwrap().redacted, 1);
+    let spool = f.layout.memory_spool();
+    spool::append(&spool, said(&format!("again {key}"))).unwrap();
+    assert!(!fs::read_to_string(&spool).unwrap().contains(&key));
+    let all: Vec<u8> =
+        ["memory.db", "memory.db-wal"].iter().flat_map(|n| fs::read(f.layout.dot_cortex().join(n)).unwrap_or_default()).collect();
+    assert!(!all.windows(key.len()).any(|w| w == key.as_bytes()));
+}
+
+#[test]
+fn what_was_kept_for_later_is_stored_once() {
+    let f = fixture();
+    let spool = f.layout.memory_spool();
+    let memories: Vec<Memory> = (0..3).map(|i| Memory { session_id: "late".into(), ..said(&format!("kept {i}")) }).collect();
+    for memory in &memories {
+        spool::append(&spool, memory.clone()).unwrap();
+    }
+    fs::write(spool.with_extension("spool-1"), format!("{}\n{{\"id\": \"cut o", serde_json::to_string(&said("of a dead one")).unwrap()))
+        .unwrap();
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 4);
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
+    assert_eq!(f.store.get(memories[1].id).unwrap().as_ref(), Some(&memories[1]));
+    assert_eq!(f.store.session("late").unwrap().unwrap().memory_count, 3);
+    assert!(!spool.exists());
+}
+
+#[test]
+fn a_briefing_tells_what_was_decided_and_done_and_no_mass_of_files() {
+    let f = fixture();
+    f.capture.capture(Memory { pinned: true, ..said("Releases are cut from main.") }).unwrap();
+    f.capture.capture(said("The cache is one file.")).unwrap();
+    for _ in 0..3 {
+        f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Update, "src/database.py")).unwrap();
+    }
+    f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Create, "auth.json")).unwrap();
+    f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Rename, "moved.py")).unwrap();
+    for i in 0..47 {
+        f.capture.capture(event(EpisodeSource::GitBulkUpdate, Operation::Update, &format!("bulk{i}.py"))).unwrap();
+    }
+    let reset = Episode { source: EpisodeSource::GitMetadata, operation: None, origin_path: None, git_batch_id: Some("b".into()) };
+    f.capture.capture(Memory::new("git reset --hard: 47 files at 15:30", MemorySource::Episode(reset), "")).unwrap();
+    let (text, ids) = briefing(&f.store, &[], BRIEFING_TOKENS).unwrap();
+    assert!(tokens(&text) <= BRIEFING_TOKENS, "{text}");
+    for told in [
+        "Releases are cut from main. (text, 20",
+        "The cache is one file.",
+        "update src/database.py",
+        "create auth.json",
+        "47 files at 15:30 (git_metadata",
+    ] {
+        assert_eq!(text.matches(told).count(), 1, "{told}: {text}");
+    }
+    assert!(!text.contains("bulk") && !text.contains("moved.py"), "{text}");
+    assert_eq!(ids.len(), 5);
+    let (again, ids) = briefing(&f.store, &ids, BRIEFING_TOKENS).unwrap();
+    assert!(!again.contains("The cache"), "{again}");
+    assert!(ids.len() <= 1, "the other updates of the file: {again}");
+    let (short, _) = briefing(&f.store, &[], 60).unwrap();
+    assert!(tokens(&short) <= 60 && short.contains("Releases"), "{short}");
+}
+
+#[test]
+fn a_session_is_summed_up_and_again_when_it_goes_on() {
+    let f = fixture();
+    f.store
+        .put_session(&Session {
+            id: "s".into(),
+            started_at: now(),
+            ended_at: None,
+            status: SessionStatus::Active,
+            memory_count: 0,
+            process: None,
+        })
+        .unwrap();
+    assert_eq!(summary(&f.store, "s").unwrap(), None);
+    let input = |json: serde_json::Value| serde_json::from_value::<HookInput>(json).unwrap();
+    let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());
+    tell(input(serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" })).prompt_memory());
+    let edit = serde_json::json!({ "session_id": "s", "tool_name": "Edit", "tool_input": { "file_path": "src/a.rs", "old_string": "one", "new_string": "two" } });
+    tell(input(edit).tool_memory());
+    let answer = input(serde_json::json!({ "session_id": "s" }));
+    let transcript = "{\"type\":\"user\"}\n{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"It read files twice.\"}]}}\n{\"type\":\"x\"}\nnot json\n";
+    tell(answer.answer_memory(Some(transcript)));
+    let first = summary(&f.store, "s").unwrap().unwrap();
+    assert_eq!(first.content, "Asked: Why is the index slow?. Changed: src/a.rs. Answered: It read files twice.");
+    f.capture.capture(first.clone()).unwrap();
+    tell(input(serde_json::json!({ "session_id": "s", "prompt": "And now?" })).prompt_memory());
+    let second = summary(&f.store, "s").unwrap().unwrap();
+    assert!(second.id == first.id && second.content.contains("2 prompts"), "{second:?}");
+    assert_eq!(input(serde_json::json!({ "prompt": "/compact" })).prompt_memory(), None);
+    assert_eq!(input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(), None);
+}
+
+/// A cache that has nothing and keeps nothing: a feed without one.
+#[derive(Debug)]
+struct NoCache;
+
+impl Cache for NoCache {
+    fn open(&self) -> Option<Arc<dyn Saved>> {
+        None
+    }
+    fn save(&self, _: &mut dyn FnMut(&mut dyn Saving) -> std::io::Result<()>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn without_a_database_there_are_no_memories_and_no_error() {
+    let mut feed = MemoryFeed::new(Path::new("/nowhere/memory.db").into(), "e", Box::new(NoCache));
+    assert_eq!(feed.load(&Cancel::new(false)).unwrap().set.len(), 0);
+}

@@ -1,0 +1,275 @@
+//! What is remembered, as people and agents see it: `cortex memory` and the hooks.
+//!
+//! `STRESS=1` gives the full counts.
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::project::{Output, Project, Random, run};
+
+/// Calls a hook as an agent does.
+fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
+    let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // It may have read enough.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    let out = child.wait_with_output().unwrap();
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+}
+
+/// What an agent is told, if anything. Hooks never fail.
+#[track_caller]
+fn told(p: &Project, event: &str, mut input: Value) -> String {
+    input["cwd"] = p.root().to_str().unwrap().into();
+    let out = hook(p, event, input.to_string().as_bytes()).expect(0);
+    assert_eq!(out.stderr, "");
+    if out.stdout.is_empty() {
+        return String::new();
+    }
+    let reply: Value = serde_json::from_str(&out.stdout).unwrap();
+    reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
+}
+
+fn contents(p: &Project) -> Vec<String> {
+    let all = p.run(&["memory", "list", "-n", "1000", "--json"]);
+    let all: Value = serde_json::from_str(&all.stdout).unwrap();
+    all.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn a_memory_is_added_found_changed_pinned_and_forgotten() {
+    let p = Project::sample();
+    let added = p.json(&["memory", "add", "--name", "cache", "We keep the cache in one file because renames are atomic."]);
+    let id = added["id"].as_str().unwrap().to_string();
+    p.run(&["memory", "add", "Potatoes are boiled in salted water."]).expect(0);
+    let found = p.json(&["memory", "search", "why is the cache one file"]);
+    assert_eq!(found[0]["memory"]["id"], id);
+    assert!(found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominant"].is_string(), "{found}");
+    let shown = p.run(&["memory", "search", "why is the cache one file"]).expect(0);
+    assert!(shown.stdout.contains("renames are atomic") && shown.stdout.lines().all(|l| l.chars().count() <= 120), "{}", shown.stdout);
+    // Memories never change what code answers.
+    assert!(!p.run(&["search", "renames are atomic", "--json"]).stdout.contains("We keep the cache"));
+
+    let short = &id[..18];
+    p.run(&["memory", "edit", short, "The", "cache", "is", "two", "files."]).expect(0);
+    let editor = run(p.cortex(&["memory", "edit", short]).env("EDITOR", "sed -i s/two/three/"));
+    assert_eq!(editor.code, 0, "{}", editor.stderr);
+    p.run(&["memory", "pin", short]).expect(0);
+    let now = p.json(&["memory", "show", short]);
+    assert_eq!((now["content"].as_str(), now["pinned"].as_bool()), (Some("The cache is three files."), Some(true)));
+    assert_eq!(p.json(&["memory", "list", "--pinned"]).as_array().unwrap().len(), 1);
+    assert_eq!(p.run(&["memory", "search", "renames atomic"]).code, 1, "the old text is gone");
+
+    assert_eq!(p.run(&["memory", "forget", short, "nonsense"]).code, 2);
+    assert_eq!(contents(&p).len(), 2, "all or none");
+    p.run(&["memory", "forget", short]).expect(0);
+    assert_eq!(contents(&p), ["Potatoes are boiled in salted water."]);
+    assert_eq!(p.run(&["memory", "search", "tomatoes in the greenhouse", "--source", "nothing"]).code, 2);
+    p.run(&["clean"]).expect(0);
+    assert_eq!(contents(&p).len(), 1, "what is remembered is the user's");
+    assert_eq!(fs::metadata(p.path(".cortex/memory.db")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(p.read(".cortex/.gitignore").contains("/memory*"));
+}
+
+#[test]
+fn memories_move_to_another_project_as_they_are() {
+    let (a, b) = (Project::new(), Project::new());
+    for i in 0..7 {
+        a.run(&["memory", "add", &format!("Decision {i} about the bridge")]).expect(0);
+    }
+    let exported = a.run(&["memory", "export"]).expect(0).stdout;
+    b.write("all.jsonl", &exported);
+    for _ in 0..2 {
+        b.run(&["memory", "import", "all.jsonl"]).expect(0);
+    }
+    let sorted = |text: &str| {
+        let mut lines: Vec<String> = text.lines().map(String::from).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(sorted(&b.run(&["memory", "export"]).stdout), sorted(&exported));
+    b.write("all.jsonl", format!("{exported}{{\"id\": 1}}\n"));
+    let out = b.run(&["memory", "import", "all.jsonl"]);
+    assert!(out.code == 2 && out.stderr.contains("all.jsonl:8"), "{}", out.stderr);
+}
+
+#[test]
+fn a_session_is_remembered_and_the_next_one_knows() {
+    let p = Project::sample();
+    let first = |more: Value| {
+        let mut input = json!({ "session_id": "first", "transcript_path": "/nowhere" });
+        input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        input
+    };
+    assert_eq!(told(&p, "session-start", first(json!({ "source": "startup" }))), "", "nothing is known yet");
+    assert_eq!(told(&p, "prompt-submit", first(json!({ "prompt": "Where are failed attempts counted?" }))), "");
+    let edit = json!({ "file_path": p.path("src/retry.rs"), "old_string": "attempts * 2", "new_string": "attempts * 3" });
+    assert_eq!(told(&p, "pre-tool", first(json!({ "tool_name": "Edit", "tool_input": edit }))), "");
+    assert_eq!(told(&p, "post-tool", first(json!({ "tool_name": "Edit", "tool_input": edit }))), "");
+    let answer = "The retry counter lives in src/retry.rs. We decided that waiting triples after each failed attempt.";
+    told(&p, "stop", first(json!({ "last_assistant_message": answer })));
+    p.run(&["memory", "add", "--pin", "Never block the prompt."]).expect(0);
+    told(&p, "pre-compact", first(json!({ "trigger": "auto" })));
+    told(&p, "session-end", first(json!({ "reason": "other" })));
+
+    let begin = json!({ "session_id": "second", "source": "startup" });
+    let text = told(&p, "session-start", begin.clone());
+    for part in ["Never block the prompt. (text, ", "Asked: Where are failed attempts counted?", "waiting triples", "(SessionSummary, "] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.len() <= 4 * 500, "{text}");
+    let prompt = json!({ "session_id": "second", "prompt": "How long do we wait after a failed attempt to retry?" });
+    let text = told(&p, "prompt-submit", prompt.clone());
+    assert!(text.contains("### Memory 1 (similarity: ") && text.contains("waiting triples"), "{text}");
+    assert_eq!(told(&p, "prompt-submit", prompt), "", "it was told already");
+    assert_eq!(told(&p, "session-start", json!({ "session_id": "second", "source": "resume" })), "", "so was that");
+    assert!(told(&p, "session-start", json!({ "session_id": "second", "source": "compact" })).contains("Never block"), "it has forgotten");
+
+    let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
+    assert!(timeline.contains("Completed  first") && timeline.contains("Active  second"), "{timeline}");
+    let stats = p.json(&["memory", "stats"]);
+    assert_eq!((stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()), (Some(2), Some(2)), "{stats}");
+    assert!(!p.path(".cortex/memory.log").exists());
+}
+
+const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
+
+#[test]
+fn nothing_that_a_hook_is_told_holds_up_the_agent() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something to know of kettles."]).expect(0);
+    let megabytes = json!({ "session_id": "s", "cwd": p.root(), "prompt": "kettle ".repeat(1_500_000) }).to_string();
+    let odd = [
+        "",
+        "{",
+        "null",
+        "[]",
+        "\"x\"",
+        "{}",
+        "{\"session_id\": 5}",
+        "{\"prompt\": null, \"tool_input\": 3}",
+        "\u{0}\u{1}",
+        "{\"cwd\": \"/nowhere/at/all\", \"prompt\": \"kettles\"}",
+    ];
+    for event in EVENTS {
+        for input in odd.iter().copied().chain([&*megabytes]) {
+            let out = hook(&p, event, input.as_bytes());
+            assert_eq!((out.code, &*out.stderr), (0, ""), "{event} {:.40}", input);
+        }
+        hook(&p, event, b"\xff\xfe{").expect(0);
+    }
+    assert!(contents(&p).iter().all(|c| c.chars().count() <= 10_000));
+}
+
+#[test]
+fn a_locked_database_loses_nothing_and_holds_up_nobody() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something to know."]).expect(0);
+    let mut c = Connection::open(p.path(".cortex/memory.db")).unwrap();
+    let lock = c.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
+    assert_eq!(told(&p, "prompt-submit", json!({ "session_id": "s", "prompt": "what did the gardener say" })), "");
+    told(&p, "stop", json!({ "session_id": "s", "last_assistant_message": "He said that the roses need water." }));
+    assert!(p.read(".cortex/memory.log").contains("busy"));
+    lock.rollback().unwrap();
+    let all = contents(&p);
+    assert!(all.iter().any(|c| c.contains("roses")) && all.iter().any(|c| c.contains("gardener")), "{all:?}");
+    assert!(!p.path(".cortex/memory.spool").exists());
+}
+
+#[test]
+fn a_disk_that_cannot_be_written_holds_up_nobody() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something to know of kettles."]).expect(0);
+    p.open_to_all();
+    p.chmod(".cortex", 0o555);
+    let Some(_) = p.unprivileged(&["--version"]) else {
+        eprintln!("skipped: there is no other user to be");
+        return;
+    };
+    for event in EVENTS {
+        let mut command = p.unprivileged(&["hook", event]).unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let input = json!({ "session_id": "s", "cwd": p.root(), "prompt": "kettles", "last_assistant_message": "x y z" });
+        child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+        let out = child.wait_with_output().unwrap();
+        assert!(out.status.success() && out.stderr.is_empty(), "{event}: {}", String::from_utf8_lossy(&out.stderr));
+    }
+    p.chmod(".cortex", 0o755);
+}
+
+#[test]
+fn hooks_are_installed_once_and_leave_the_rest_alone() {
+    let p = Project::sample();
+    let path = ".claude/settings.local.json";
+    let own = "{\n    // what I allow\n    \"permissions\": { \"allow\": [\"Bash(ls:*)\"] },\n    \"hooks\": {\n        \"Stop\": [{ \"hooks\": [{ \"type\": \"command\", \"command\": \"say done\" }] }]\n    }\n}\n";
+    p.write(path, own);
+    p.run(&["hook", "install", "--dry-run"]).expect(0);
+    assert_eq!(p.read(path), own);
+    let shown = p.run(&["hook", "install"]).expect(0).stdout;
+    assert!(shown.contains("hook session-start") && shown.contains(path), "{shown}");
+    let installed = p.read(path);
+    assert!(
+        installed.contains("// what I allow") && installed.contains("say done") && installed.contains("hook pre-compact"),
+        "{installed}"
+    );
+    assert!(p.run(&["hook", "install"]).expect(0).stdout.contains("nothing to do"));
+    assert_eq!(p.read(path), installed);
+    p.run(&["hook", "uninstall"]).expect(0);
+    let left = p.read(path);
+    assert!(!left.contains("cortex") && left.contains("say done") && left.contains("// what I allow"), "{left}");
+    p.write(path, "{ \"hooks\": [");
+    assert_eq!(p.run(&["hook", "install"]).code, 2);
+    assert_eq!(p.read(path), "{ \"hooks\": [");
+    p.run(&["hook", "install", "--shared"]).expect(0);
+    let fresh: Value = serde_json::from_str(&p.read(".claude/settings.json")).unwrap();
+    assert_eq!(fresh["hooks"].as_object().unwrap().len(), 7);
+    p.run(&["hook", "uninstall", "--shared"]).expect(0);
+    assert_eq!(p.read(".claude/settings.json").trim(), "{}");
+}
+
+/// Killed at any moment of storing, the database is whole: no half memory, and what is there is all there.
+#[test]
+fn killed_while_it_stores() {
+    let p = Project::new();
+    p.run(&["memory", "add", "The first one."]).expect(0);
+    let mut random = Random(11);
+    let lines: String = (0..400).map(|i| memory_line(i)).collect();
+    p.write("all.jsonl", lines);
+    let n = if std::env::var_os("STRESS").is_some() { 200 } else { 20 };
+    for kill in 0..n {
+        let mut child = p.cortex(&["memory", "import", "all.jsonl"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // A random moment is what is wanted.
+        std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let c = Connection::open(p.path(".cortex/memory.db")).unwrap();
+        let one = |sql: &str| c.query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap();
+        let check: String = c.query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
+        assert_eq!(check, "ok", "kill {kill}");
+        assert_eq!(one("SELECT count(*) FROM memories WHERE body NOT IN (SELECT number FROM bodies)"), 0, "kill {kill}");
+        assert_eq!(one("SELECT count(*) FROM bodies WHERE number NOT IN (SELECT body FROM memories)"), 0, "kill {kill}");
+        assert_eq!(one("SELECT count(*) FROM memories WHERE number NOT IN (SELECT memory FROM vectors)"), 0, "kill {kill}");
+        assert_eq!(one("SELECT count(*) FROM vectors WHERE memory NOT IN (SELECT number FROM memories)"), 0, "kill {kill}");
+    }
+    p.run(&["memory", "import", "all.jsonl"]).expect(0);
+    assert_eq!(contents(&p).len(), 401);
+}
+
+fn memory_line(i: usize) -> String {
+    let memory = json!({
+        "id": format!("00000000-0000-4000-8000-{i:012}"),
+        "content": format!("Decision {i}: the bridge over river {} is closed.", i % 7),
+        "source": { "type": "Episode", "source": "text" },
+        "created_at": "2026-01-01T00:00:00Z",
+        "updated_at": "2026-01-01T00:00:00Z",
+        "session_id": "",
+        "word_count": 8,
+    });
+    format!("{memory}\n")
+}
