@@ -38,6 +38,7 @@ started anew; 0 for no limit.",
     ),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
+    ("serve.tools", "[]", "Which groups of tools servers offer: search, memory. Empty: search, and memory where anything is remembered."),
     ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
 ];
 
@@ -66,6 +67,8 @@ pub struct Config {
     pub address: IpAddr,
     /// The first port that it tries.
     pub port: u16,
+    /// Groups of tools that it offers; empty when nothing is said.
+    pub tools: Vec<String>,
     /// What its clients must know.
     pub token: Option<String>,
 }
@@ -143,6 +146,7 @@ struct RawLive {
 struct RawServe {
     address: Option<String>,
     port: Option<u16>,
+    tools: Option<Vec<String>>,
     token: Option<String>,
 }
 
@@ -201,6 +205,7 @@ impl Config {
             memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
             address,
             port: raw.serve.port.unwrap_or(7717),
+            tools: raw.serve.tools.unwrap_or_default(),
             token: raw.serve.token.filter(|t| !t.is_empty()),
         })
     }

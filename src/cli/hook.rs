@@ -18,9 +18,9 @@ use chrono::Utc;
 use serde_json::json;
 
 use super::Outcome;
-use super::wire::{Memories, Project};
+use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::memory::{self, CaptureError, HookInput, Memory, Recall, StorageError};
+use crate::memory::{self, CaptureError, HookInput, Memories, Memory, Recall, StorageError};
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use anyhow::Result;
 
 use super::Outcome;
-use super::serve::Following;
+use super::serve::{Following, Offered};
 use super::wire::Project;
 use crate::serve::{self, Calls};
-use crate::tools;
 
 /// Serve an agent over standard input and output (Model Context Protocol).
 #[derive(clap::Args)]
@@ -23,13 +22,15 @@ pub(super) struct Args {
     path: Option<PathBuf>,
     #[command(flatten)]
     following: Following,
+    #[command(flatten)]
+    offered: Offered,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let follow = args.following.wanted(&project);
     let context = Arc::new(project.serve(follow, Arc::new(|| ()))?);
-    let result = serve::run(serve::stdio(Calls::new(context.clone(), tools::ALL)));
+    let result = serve::run(serve::stdio(Calls::new(context.clone(), args.offered.tools(&project)?)));
     serve::let_go(context);
     result?;
     Ok(Outcome::Done)

@@ -13,9 +13,9 @@ use uuid::Uuid;
 
 use super::Outcome;
 use super::render::{count, json, line, printable, width};
-use super::wire::{Memories, Project};
+use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::memory::{Episode, EpisodeSource, Found, Memory, MemoryFilter, MemorySource, Recall, Select, now};
+use crate::memory::{Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Recall, Select, now};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]

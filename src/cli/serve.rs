@@ -13,7 +13,7 @@ use super::wire::Project;
 use crate::config;
 use crate::serve::{self, Access, App, Calls, Changes, Signals};
 use crate::store::ServerFile;
-use crate::tools;
+use crate::tools::{self, Group, Tool};
 
 /// Serve agents and programs over HTTP: MCP, a JSON API, events, metrics.
 #[derive(clap::Args)]
@@ -38,6 +38,8 @@ pub(super) struct Args {
     token: Option<String>,
     #[command(flatten)]
     following: Following,
+    #[command(flatten)]
+    offered: Offered,
 }
 
 /// Whether a server indexes.
@@ -62,6 +64,29 @@ impl Following {
     }
 }
 
+/// Which tools a server offers.
+#[derive(clap::Args)]
+pub(super) struct Offered {
+    /// Which groups of tools to offer: search, memory [default: search, and memory where anything is remembered]
+    #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
+    tools: Vec<String>,
+}
+
+impl Offered {
+    pub(super) fn tools(&self, project: &Project) -> Result<Vec<&'static Tool>> {
+        let wanted = if self.tools.is_empty() { &project.config.tools } else { &self.tools };
+        let named = |name: &String| {
+            Group::named(name).with_context(|| format!("there is no group of tools `{name}`; there are {}", Group::names().join(", ")))
+        };
+        let groups = match &**wanted {
+            [] if project.memory_home().is_in_use() => vec![Group::Search, Group::Memory],
+            [] => vec![Group::Search],
+            names => names.iter().map(named).collect::<Result<_>>()?,
+        };
+        Ok(tools::of_groups(&groups))
+    }
+}
+
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let address = args.address.unwrap_or(project.config.address);
@@ -73,7 +98,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let changes = Changes::default();
     let follow = args.following.wanted(&project);
     let context = Arc::new(project.serve(follow, changes.callback())?);
-    let (closing, calls) = (CancellationToken::new(), Calls::new(context.clone(), tools::ALL));
+    let (closing, calls) = (CancellationToken::new(), Calls::new(context.clone(), args.offered.tools(&project)?));
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {

@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::chunk::{Cancel, ChunkSet, Loaded};
+use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
 use crate::config::{self, Config};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
-use crate::memory::{self, Facts, MemoryCaptureService, MemoryFeed, MemoryStore, SessionManager};
+use crate::memory::{Facts, Memories, MemoryFeed, MemoryHome};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, Packing};
-use crate::tools::Context as Tools;
+use crate::tools::{Context as Tools, Remembered};
 use crate::worker::Asking;
 
 /// How long an index run waits for another one.
@@ -124,7 +124,10 @@ impl Project {
     /// background. `changed` is called, on any thread, when there could be something new to tell.
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         self.warn_of_plain_text();
-        let manager = Arc::new(self.manager()?);
+        let memory = self.memory_feed();
+        let remembered = Remembered { home: self.memory_home(), facts: memory.facts() };
+        let feeds: Vec<Box<dyn Feed>> = vec![Box::new(self.chunk_files()), Box::new(memory)];
+        let manager = Arc::new(ChunkManager::new(feeds, self.embedder.clone())?);
         let created = if follow { self.layout.create() } else { Ok(()) };
         if let Err(e) = &created {
             tracing::warn!("nothing is indexed, what is there is served: {e}");
@@ -139,7 +142,7 @@ impl Project {
         };
         let follow = follow && created.is_ok();
         let indexing = if follow { Some(IndexingService::spawn(self.indexer(SERVICE_WAIT), self.config.debounce, told)?) } else { None };
-        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing })
+        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing, memory: Some(remembered) })
     }
 
     /// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.
@@ -183,11 +186,17 @@ impl Project {
     /// The same for one who waits so long at most while others write.
     pub(super) fn memories_within(&self, busy: Duration) -> Result<Memories> {
         self.layout.create()?;
-        let store = Arc::new(MemoryStore::open_within(&self.layout.memory(), busy)?);
-        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone());
-        memory::store_what_was_kept(&self.layout.memory_spool(), &capture)?;
-        let sessions = SessionManager::new(store.clone(), self.layout.current_session());
-        Ok(Memories { store, capture, sessions })
+        Ok(self.memory_home().open(busy)?)
+    }
+
+    /// Where what is remembered is.
+    pub(super) fn memory_home(&self) -> MemoryHome {
+        MemoryHome {
+            database: self.layout.memory(),
+            current_session: self.layout.current_session(),
+            spool: self.layout.memory_spool(),
+            embedder: self.embedder.clone(),
+        }
     }
 
     fn memory_feed(&self) -> MemoryFeed {
@@ -208,13 +217,6 @@ impl Project {
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
     }
-}
-
-/// What is remembered of a project, and who remembers it.
-pub(super) struct Memories {
-    pub(super) store: Arc<MemoryStore>,
-    pub(super) capture: MemoryCaptureService,
-    pub(super) sessions: SessionManager,
 }
 
 /// A progress bar, on a terminal.

@@ -303,7 +303,8 @@ impl Source {
 
     /// Has the next reload serve from what is saved, and from as little memory as that takes. False when it would save nothing.
     fn drop_caches(&mut self, served: &Served) -> bool {
-        let is_grown = self.given_up == GivenUp::Nothing || self.n_in_memory as f64 >= WORTH_DROPPING * served.corpus.chunks().len() as f64;
+        let share = self.n_in_memory as f64 / served.corpus.chunks().len().max(1) as f64;
+        let is_grown = self.given_up == GivenUp::Nothing || share >= WORTH_DROPPING;
         if !is_grown || !self.is_complete() || self.save(served).is_err() {
             return false;
         }

@@ -17,6 +17,12 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
+    /// What the feed of that name gave.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<&Served> {
+        self.corpora.iter().find(|c| c.name == name).map(|c| &**c)
+    }
+
     /// Code, documents and data of the repository: the first feed.
     #[must_use]
     pub fn code(&self) -> &Served {

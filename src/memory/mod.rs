@@ -36,6 +36,7 @@ mod briefing;
 mod capture;
 mod chunker;
 mod feed;
+mod home;
 mod hook;
 mod recall;
 mod redact;
@@ -53,14 +54,14 @@ pub use chunker::{
     CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS, SENTENCE_TERMINATORS, TextChunk, TextChunker,
 };
 pub use feed::{Fact, Facts, MemoryFeed, MemoryFilter};
+pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use redact::{Redacted, redact};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 
-/// What could not be stored in time.
-pub use spool::{append as keep_for_later, drain as store_what_was_kept};
+pub use spool::append as keep_for_later;
 
 /// Longest content of a memory, in characters.
 pub const MAX_CONTENT_CHARS: usize = 10_000;

@@ -390,12 +390,13 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_row(params![embedder, passage.to_le_bytes()], |r| quantized(r, 0)).optional())
     }
 
-    /// Changes when another process, or another connection, has written.
+    /// Rises with every change, as the generation of a corpus does.
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn data_version(&self) -> Result<i64, StorageError> {
-        self.read(|c| c.prepare_cached("PRAGMA data_version")?.query_row([], |r| r.get(0)))
+    pub fn generation(&self) -> Result<u64, StorageError> {
+        let (_, change, deleted) = self.position()?;
+        Ok(u64::try_from(change + deleted).unwrap_or_default())
     }
 
     /// Which database this is, the number of the last change, and how many memories were ever deleted.

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// The tools over one project, ready to be called from asynchronous code.
 pub struct Calls {
     pub(super) context: Arc<Context>,
-    pub(super) tools: &'static [Tool],
+    pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolMetrics>,
     running: Arc<Semaphore>,
 }
@@ -48,15 +48,15 @@ impl CallError {
 }
 
 impl Calls {
-    /// `tools` are [`crate::tools::ALL`], except in tests.
+    /// What is offered are `tools`.
     #[must_use]
-    pub fn new(context: Arc<Context>, tools: &'static [Tool]) -> Self {
+    pub fn new(context: Arc<Context>, tools: Vec<&'static Tool>) -> Self {
         Self { context, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
     }
 
     /// The tool with this name, or a message that says which there are.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
-        self.tools.iter().find(|t| t.name == name).ok_or_else(|| {
+        self.tools.iter().copied().find(|t| t.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
             format!("there is no tool `{name}`; there are {}", names.join(", "))
         })

@@ -22,13 +22,13 @@ use super::events::{self, Changes};
 use super::mcp::Mcp;
 use super::{metrics, openapi};
 use crate::store::Activity;
-use crate::tools::ToolError;
+use crate::tools::{Effect, Tool, ToolError};
 
 /// Larger requests are refused.
 const MAX_BODY_BYTES: usize = 1 << 20;
 /// How long a request may take until its answer begins; a call may wait for indexing for a minute of it.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// Tools are named `cortex_search`, and found at `/api/search`.
+/// Tools that are named `cortex_search` are found at `/api/search`, others by their names.
 pub(super) const PREFIX: &str = "cortex_";
 
 /// Every path with what it is for.
@@ -62,7 +62,7 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))))
         .route("/events", get(async move || events::stream(context, &changes, closing)))
-        .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(calls.tools))))
+        .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))))
         .route("/api/{tool}", get(from_query).post(from_body))
         .route_service("/mcp", mcp)
         .fallback(async |uri: Uri| unknown(&uri))
@@ -116,7 +116,18 @@ fn ready(calls: &Calls) -> Response {
 }
 
 async fn from_query(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, Query(pairs): Query<Vec<(String, String)>>) -> Response {
-    call(&calls, &tool, arguments(pairs)).await
+    match named(&calls, &tool) {
+        // A link that somebody follows must change nothing.
+        Ok(tool) if tool.effect != Effect::None => {
+            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} changes something: POST to it", tool.name))
+        }
+        _ => call(&calls, &tool, arguments(pairs)).await,
+    }
+}
+
+/// The tool of this name, or of this name behind [`PREFIX`].
+fn named(calls: &Calls, name: &str) -> Result<&'static Tool, String> {
+    calls.tool(&format!("{PREFIX}{name}")).or_else(|message| calls.tool(name).map_err(|_| message))
 }
 
 async fn from_body(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, body: Result<Bytes, BytesRejection>) -> Response {
@@ -147,7 +158,7 @@ fn arguments(pairs: Vec<(String, String)>) -> Value {
 }
 
 async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
-    let tool = match calls.tool(&format!("{PREFIX}{tool}")) {
+    let tool = match named(calls, tool) {
         Ok(tool) => tool,
         Err(message) => return error(StatusCode::NOT_FOUND, message),
     };

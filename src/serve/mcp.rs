@@ -24,7 +24,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::access::Access;
 use super::calls::Calls;
 use crate::store::Activity;
-use crate::tools::{Tool, ToolError, Wait};
+use crate::tools::{Effect, Tool, ToolError, Wait};
 
 /// What an agent is told before it has asked anything.
 const INSTRUCTIONS: &str = "\
@@ -64,7 +64,7 @@ pub(super) type McpOverHttp = StreamableHttpService<Mcp, NeverSessionManager>;
 
 impl Mcp {
     pub(super) fn new(calls: Arc<Calls>) -> Self {
-        let listed = calls.tools.iter().map(listed).collect();
+        let listed = calls.tools.iter().map(|t| listed(t)).collect();
         Self { calls, listed }
     }
 
@@ -172,7 +172,11 @@ fn internal(e: &dyn std::fmt::Display) -> ErrorData {
 
 fn listed(tool: &Tool) -> Listed {
     // Searching changes nothing, and knows nothing but this repository.
-    let annotations = ToolAnnotations::with_title(tool.title).read_only(true).destructive(false).idempotent(true).open_world(false);
+    let annotations = ToolAnnotations::with_title(tool.title)
+        .read_only(tool.effect == Effect::None)
+        .destructive(tool.effect == Effect::Destroys)
+        .idempotent(tool.effect != Effect::Adds)
+        .open_world(false);
     Listed::new(tool.name, tool.description, object((tool.input_schema)()))
         .with_title(tool.title)
         .with_raw_output_schema(object((tool.output_schema)()))

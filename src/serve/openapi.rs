@@ -3,10 +3,10 @@
 use serde_json::{Map, Value, json};
 
 use super::http::PREFIX;
-use crate::tools::Tool;
+use crate::tools::{Effect, Tool};
 
-pub(super) fn document(tools: &[Tool]) -> Value {
-    let paths: Map<String, Value> = tools.iter().map(path).collect();
+pub(super) fn document(tools: &[&'static Tool]) -> Value {
+    let paths: Map<String, Value> = tools.iter().copied().map(path).collect();
     let error = json!({
         "type": "object",
         "properties": { "error": { "type": "string", "description": "What is wrong, and what to do instead." } },
@@ -41,7 +41,8 @@ fn path(tool: &Tool) -> (String, Value) {
     };
     let get = operation(format!("{name}_get"), json!({ "parameters": parameters(&input) }));
     let post = operation(name.into(), json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }));
-    (format!("/api/{name}"), json!({ "get": get, "post": post }))
+    let methods = if tool.effect == Effect::None { json!({ "get": get, "post": post }) } else { json!({ "post": post }) };
+    (format!("/api/{name}"), methods)
 }
 
 /// Each property of the arguments as a parameter of the query string.

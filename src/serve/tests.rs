@@ -20,7 +20,7 @@ use crate::chunk::ChunkType;
 use crate::embed::{Embedder, StaticModel};
 use crate::live::{ChunkManager, Reloader};
 use crate::store::{ChunkFiles, Layout};
-use crate::tools::{Answer, Call, Context, Tool, ToolError};
+use crate::tools::{Answer, Call, Context, Effect, Group, Tool, ToolError};
 
 /// Set when a call of `cortex_wait` has ended because it was cancelled.
 static CANCELLED: AtomicUsize = AtomicUsize::new(0);
@@ -31,7 +31,16 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         Value::Object(map) => map,
         _ => Map::new(),
     };
-    let tool = |name, run| Tool { name, title: "A test", description: "Tests.", input_schema: schema, output_schema: schema, run };
+    let tool = |name, run| Tool {
+        group: Group::Search,
+        effect: Effect::None,
+        name,
+        title: "A test",
+        description: "Tests.",
+        input_schema: schema,
+        output_schema: schema,
+        run,
+    };
     vec![
         tool("cortex_echo", |_, _, arguments| match arguments["word"].as_str() {
             Some("panic") => panic!("on purpose"),
@@ -74,9 +83,9 @@ impl Server {
             Reloader::RESCAN
         })
         .unwrap();
-        let context = Arc::new(Context { layout, manager, reloader, indexing: None });
+        let context = Arc::new(Context { layout, manager, reloader, indexing: None, memory: None });
         let closing = CancellationToken::new();
-        let app = App { calls: Calls::new(context.clone(), &TOOLS), changes: changes.clone(), closing: closing.clone() };
+        let app = App { calls: Calls::new(context.clone(), TOOLS.iter().collect()), changes: changes.clone(), closing: closing.clone() };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());
         Self { router, closing, changes, context, dir }
     }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
+use crate::memory::{Facts, MemoryHome};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -31,6 +32,15 @@ pub struct Context {
     pub reloader: Reloader,
     /// `None` when this process only serves what is on disk.
     pub indexing: Option<IndexingService>,
+    /// `None` where nothing is remembered.
+    pub memory: Option<Remembered>,
+}
+
+/// What is remembered of the project.
+pub struct Remembered {
+    pub home: MemoryHome,
+    /// What filters ask of the memories that are served.
+    pub facts: Facts,
 }
 
 /// How fresh the answer has to be. Part of the arguments of every tool.

@@ -7,6 +7,11 @@ mod exact;
 mod files;
 mod filters;
 mod hits;
+mod memory;
+mod memory_add;
+mod memory_delete;
+mod memory_search;
+mod memory_sessions;
 mod outline;
 mod read;
 mod related;
@@ -15,7 +20,7 @@ mod search;
 mod status;
 mod tolerant;
 
-pub use context::{Context, Freshness, Taken, Wait};
+pub use context::{Context, Freshness, Remembered, Taken, Wait};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -29,8 +34,41 @@ use serde_json::{Map, Value};
 use crate::chunk::Cancel;
 use crate::search::SearchError;
 
+/// Tools that are offered together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Group {
+    Search,
+    Memory,
+}
+
+impl Group {
+    const ALL: [(&'static str, Self); 2] = [("search", Self::Search), ("memory", Self::Memory)];
+
+    /// The group of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, group)| group)
+    }
+
+    /// Of all groups.
+    #[must_use]
+    pub fn names() -> Vec<&'static str> {
+        Self::ALL.into_iter().map(|(name, _)| name).collect()
+    }
+}
+
+/// What a call does beside answering.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    None,
+    Adds,
+    Destroys,
+}
+
 /// A tool as a transport sees it.
 pub struct Tool {
+    pub group: Group,
+    pub effect: Effect,
     /// `cortex_search`
     pub name: &'static str,
     /// For people.
@@ -52,7 +90,18 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<read::Args>(),
     Tool::of::<status::Args>(),
+    Tool::of::<memory_add::Args>(),
+    Tool::of::<memory_search::Nodes>(),
+    Tool::of::<memory_search::Facts>(),
+    Tool::of::<memory_delete::Args>(),
+    Tool::of::<memory_sessions::Args>(),
 ];
+
+/// The tools of these groups.
+#[must_use]
+pub fn of_groups(groups: &[Group]) -> Vec<&'static Tool> {
+    ALL.iter().filter(|t| groups.contains(&t.group)).collect()
+}
 
 /// What a tool answers: the same twice, for readers and for programs.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,6 +154,8 @@ trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
     const DESCRIPTION: &'static str;
+    const GROUP: Group = Group::Search;
+    const EFFECT: Effect = Effect::None;
     type Reply: Reply;
 
     fn answer(self, asked: Asked) -> Result<Self::Reply, ToolError>;
@@ -180,6 +231,8 @@ trait Reply: Serialize + JsonSchema {
 impl Tool {
     const fn of<Q: Question>() -> Self {
         Self {
+            group: Q::GROUP,
+            effect: Q::EFFECT,
             name: Q::NAME,
             title: Q::TITLE,
             description: Q::DESCRIPTION,

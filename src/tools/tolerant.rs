@@ -73,6 +73,7 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
             "false" | "0" | "no" | "off" => Ok(false.into()),
             _ => wrong("true or false"),
         },
+        "object" => Ok(read(value, property.as_object().unwrap_or(&Map::new()))?.0),
         "array" => {
             let item = |v: Value| fit(name, v, property.get("items").unwrap_or(&Value::Null));
             Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))

@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::project::{Output, Project, Random, run};
+use crate::server::{Client, Server, get, initialize};
 
 /// Calls a hook as an agent does.
 fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
@@ -136,6 +137,70 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     let stats = p.json(&["memory", "stats"]);
     assert_eq!((stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()), (Some(2), Some(2)), "{stats}");
     assert!(!p.path(".cortex/memory.log").exists());
+}
+
+/// What one stores, everybody finds with the next call.
+#[test]
+fn agents_remember_and_recall_over_tools() {
+    let p = Project::sample();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "search,memory"]));
+    let client = Client::new(&server.line());
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    let body = format!("The wall is painted twice: once is not enough. Token {key}");
+    let added = client.call("add_memory", &json!({ "name": "painting", "episode_body": body, "source": "text" }));
+    assert_eq!(added["secrets_redacted"], 1);
+    let find = |query: &str| client.call("search_memory_nodes", &json!({ "query": query }))["results"].clone();
+    let found = find("how often is the wall painted");
+    assert_eq!((&found[0]["fingerprintId"], &found[0]["source"]["type"]), (&added["id"], &json!("text")));
+    assert!(found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominantEmbedder"].is_string(), "{found}");
+    assert!(found[0]["content"].as_str().unwrap().contains("[REDACTED:"), "{found}");
+
+    let event = json!({ "operation": "rename", "origin_path": "tools/colours.py" });
+    client.call(
+        "add_memory",
+        &json!({ "name": "rename tools/colours.py", "episode_body": "renamed", "source": "filesystem_watch", "metadata": event }),
+    );
+    let without = json!({ "query": "colours.py", "exclude_operations": ["rename"] });
+    assert_eq!(client.call("search_memory_nodes", &without)["results"], json!([]));
+    let facts = client.call("search_memory_facts", &json!({ "query": "colours.py", "sources": ["filesystem_watch"] }));
+    assert_eq!(facts["results"][0]["source"]["file_path"], "tools/colours.py");
+
+    p.run(&["memory", "add", "Of another process: tomatoes like the sun."]).expect(0);
+    assert_eq!(find("tomatoes in the sun")[0]["content"], "Of another process: tomatoes like the sun.");
+    // Code answers as if nothing were remembered.
+    assert!(!client.call("search", &json!({ "query": "tomatoes like the sun" })).to_string().contains("another process"));
+
+    client.call("delete_memory", &json!({ "id": added["id"] }));
+    assert!(find("how often is the wall painted").as_array().unwrap().iter().all(|f| f["fingerprintId"] != added["id"]));
+    let (status, body) = get(&format!("{}/api/delete_memory?id={}", client.url, added["id"].as_str().unwrap()), &[]);
+    assert!(status == 405 && body.contains("POST"), "{status} {body}");
+    for (tool, arguments) in [
+        ("add_memory", json!({ "name": "x", "episode_body": " " })),
+        ("add_memory", json!({ "name": "x", "episode_body": "y", "source": "rumour" })),
+        ("search_memory_nodes", json!({ "query": "x", "exclude_sources": ["rumour"] })),
+        ("delete_memory", json!({ "id": "x" })),
+    ] {
+        let (status, body) = client.try_call(tool, &arguments).unwrap();
+        assert_eq!(status, 400, "{tool} {arguments}: {body}");
+    }
+    told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
+    assert_eq!(client.call("list_sessions", &json!({}))["sessions"][0]["id"], "s");
+}
+
+/// An agent that remembers nothing pays for no tools that do.
+#[test]
+fn tools_over_memories_are_offered_where_there_are_any() {
+    let p = Project::sample();
+    let offered = |p: &Project| {
+        let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+        server.ask("initialize", &initialize("2025-06-18"));
+        let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
+        tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert!(!offered(&p).contains(&"add_memory".to_string()));
+    p.run(&["memory", "add", "Something."]).expect(0);
+    assert!(offered(&p).contains(&"add_memory".to_string()));
 }
 
 const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];

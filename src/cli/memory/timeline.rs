@@ -9,8 +9,7 @@ use serde::Serialize;
 
 use super::super::Outcome;
 use super::super::render::{count, json, line, printable, width};
-use super::super::wire::Memories;
-use crate::memory::{Memory, Select, Session};
+use crate::memory::{Memories, Memory, Select, Session};
 
 #[derive(Serialize)]
 struct Told {

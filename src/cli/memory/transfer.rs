@@ -7,8 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use super::super::Outcome;
-use super::super::wire::Memories;
-use crate::memory::{Memory, Select};
+use crate::memory::{Memories, Memory, Select};
 
 /// Memories that are read at once.
 const PAGE: usize = 500;

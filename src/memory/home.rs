@@ -1,0 +1,45 @@
+//! Where the memory of a project is, and everything that works on it.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, spool};
+use crate::embed::Embedder;
+
+/// The places of a project's memory. Nothing is opened, or made, before somebody needs it.
+#[derive(Clone)]
+pub struct MemoryHome {
+    pub database: PathBuf,
+    /// Holds the id of the session that is under way.
+    pub current_session: PathBuf,
+    /// Holds what could not be stored in time.
+    pub spool: PathBuf,
+    pub embedder: Arc<dyn Embedder>,
+}
+
+/// A memory that is open.
+pub struct Memories {
+    pub store: Arc<MemoryStore>,
+    pub capture: MemoryCaptureService,
+    pub sessions: SessionManager,
+}
+
+impl MemoryHome {
+    /// Whether anything was ever remembered.
+    #[must_use]
+    pub fn is_in_use(&self) -> bool {
+        self.database.exists()
+    }
+
+    /// Opens the database, or makes it, and stores what was kept for later. `busy`: how long to wait at most while others write.
+    ///
+    /// # Errors
+    /// When it cannot be opened, or is kept busy.
+    pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
+        let store = Arc::new(MemoryStore::open_within(&self.database, busy)?);
+        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone());
+        spool::drain(&self.spool, &capture)?;
+        Ok(Memories { sessions: SessionManager::new(store.clone(), self.current_session.clone()), store, capture })
+    }
+}

@@ -1,0 +1,169 @@
+//! What the tools over memories have in common.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Asked, Remembered, State, ToolError, budget, printable};
+use crate::live::{Served, Snapshot};
+use crate::memory::{CaptureError, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now};
+
+/// How long a call waits for another process's write, and for what was just stored to be found.
+const BUSY: Duration = Duration::from_secs(2);
+/// What of a memory's content a result shows, in bytes.
+const SHOWN: usize = 1_000;
+
+impl From<CaptureError> for ToolError {
+    fn from(e: CaptureError) -> Self {
+        match e {
+            CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. }) => Self::Arguments(e.to_string()),
+            e => Self::Failed(e.to_string()),
+        }
+    }
+}
+
+impl From<StorageError> for ToolError {
+    fn from(e: StorageError) -> Self {
+        CaptureError::from(e).into()
+    }
+}
+
+impl Asked<'_> {
+    fn remembered(&self) -> Result<&Remembered, ToolError> {
+        self.context.memory.as_ref().ok_or_else(|| ToolError::Failed("nothing is remembered here".into()))
+    }
+
+    /// The memories of the project.
+    pub(super) fn memories(&self) -> Result<Memories, ToolError> {
+        let remembered = self.remembered()?;
+        self.context.layout.create().map_err(|e| ToolError::Failed(e.to_string()))?;
+        Ok(remembered.home.open(BUSY)?)
+    }
+
+    /// What is served, with everything that this or another process stored before.
+    pub(super) fn serving(&self, memories: &Memories) -> Result<Arc<Snapshot>, ToolError> {
+        let wanted = memories.store.generation()?;
+        let is_behind = |snapshot: &Snapshot| snapshot.named("memory").is_none_or(|served| served.generation < wanted);
+        if is_behind(&self.context.manager.current()) {
+            let asking = self.context.reloader.asking();
+            let _ = asking.wait(asking.now(), Instant::now() + BUSY, &self.call.cancel);
+        }
+        self.call.check()?;
+        Ok(self.context.manager.current())
+    }
+
+    /// The state that a reply about memories describes.
+    pub(super) fn memory_state(&self) -> State {
+        let snapshot = self.context.manager.current();
+        State::new(self.context.freshness(&snapshot), self.warnings.clone())
+    }
+
+    /// Memories that answer a question, best first.
+    pub(super) fn recall(&self, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Remembrance>, ToolError> {
+        let unknown = filter.unknown();
+        if !unknown.is_empty() {
+            let known = MemorySource::names().join(", ");
+            return Err(ToolError::Arguments(format!("unknown: {}. Sources are {known}", unknown.join(", "))));
+        }
+        let memories = self.memories()?;
+        let snapshot = self.serving(&memories)?;
+        let Some(Served { corpus, .. }) = snapshot.named("memory") else { return Ok(Vec::new()) };
+        let (facts, embedder) = (&self.remembered()?.facts, self.context.manager.embedder());
+        let found = Recall { corpus, facts, store: &memories.store, embedder }.search(question, filter, limit, now());
+        let found = found.map_err(|e| match e {
+            RecallError::Search(e) => e.into(),
+            RecallError::Storage(e) => ToolError::from(e),
+        })?;
+        Ok(found.iter().map(Remembrance::new).collect())
+    }
+}
+
+/// One memory that was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Remembrance {
+    /// For `delete_memory`.
+    fingerprint_id: String,
+    /// What it is called.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
+    name: String,
+    /// Its beginning, when it is long.
+    content: String,
+    /// Cosine of question and memory, 0 to 1.
+    similarity: f64,
+    /// What found it: semantic, keyword, symbol or recency.
+    dominant_embedder: &'static str,
+    source: Source,
+    /// When it was remembered.
+    created_at: String,
+}
+
+/// Where a memory comes from.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub(super) struct Source {
+    /// `MDFileChunk`, or one of the sources that filters name.
+    #[serde(rename = "type")]
+    kind: String,
+    /// The file that it is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_path: Option<String>,
+    /// Which piece of the file, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk_index: Option<u32>,
+    /// How many pieces the file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chunks: Option<u32>,
+    /// First and last line of the piece, 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lines: Option<(u32, u32)>,
+    /// What happened to the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operation: Option<&'static str>,
+}
+
+impl Remembrance {
+    fn new(found: &Found) -> Self {
+        let memory = &found.memory;
+        let piece = match &memory.source {
+            MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => Some((*chunk_index, *total_chunks)),
+            _ => None,
+        };
+        let kind = if piece.is_some() { "MDFileChunk" } else { memory.source.name() };
+        Self {
+            fingerprint_id: memory.id.to_string(),
+            name: memory.name.clone(),
+            content: budget::cut(memory.content.trim(), SHOWN),
+            similarity: (f64::from(found.similarity) * 1000.0).round() / 1000.0,
+            dominant_embedder: found.dominant,
+            source: Source {
+                kind: kind.into(),
+                file_path: memory.source.file_path().map(String::from),
+                chunk_index: piece.map(|p| p.0),
+                total_chunks: piece.map(|p| p.1),
+                lines: memory.chunk_metadata.as_ref().map(|m| (m.start_line, m.end_line)),
+                operation: memory.source.operation().map(crate::memory::Operation::as_str),
+            },
+            created_at: memory.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        }
+    }
+
+    /// For a reader.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let Source { kind, file_path, chunk_index, total_chunks, operation, .. } = &self.source;
+        let piece = chunk_index.zip(*total_chunks).map(|(i, n)| format!(" ({}/{n})", i + 1)).unwrap_or_default();
+        let of: Vec<&str> = [Some(&**kind), *operation, file_path.as_deref()].into_iter().flatten().collect();
+        let head = format!(
+            "{} {}{piece}, {}, similarity {:.2}, via {}",
+            self.fingerprint_id,
+            of.join(" "),
+            self.created_at,
+            self.similarity,
+            self.dominant_embedder
+        );
+        let name = (!self.name.is_empty()).then(|| format!("  {}", printable(&self.name)));
+        std::iter::once(printable(&head)).chain(name).chain(self.content.lines().map(|l| format!("  {}", printable(l)))).collect()
+    }
+}

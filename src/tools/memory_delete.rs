@@ -1,0 +1,49 @@
+//! `delete_memory`: something to be forgotten.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Effect, Group, Question, Reply, State, ToolError};
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// `fingerprintId` of a result.
+    id: String,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Deleted {
+    /// What was deleted.
+    id: String,
+    #[serde(flatten)]
+    state: State,
+}
+
+impl Question for Args {
+    const NAME: &'static str = "delete_memory";
+    const TITLE: &'static str = "Forget";
+    const DESCRIPTION: &'static str = "Delete one memory that is wrong or no longer true, by its fingerprintId.";
+    const GROUP: Group = Group::Memory;
+    const EFFECT: Effect = Effect::Destroys;
+    type Reply = Deleted;
+
+    fn answer(self, asked: Asked) -> Result<Deleted, ToolError> {
+        let memories = asked.memories()?;
+        let id = self.id.parse().map_err(|_| ToolError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
+        if !memories.store.delete(id)? {
+            return Err(ToolError::NotFound(format!("there is no memory {id}")));
+        }
+        asked.serving(&memories)?;
+        Ok(Deleted { id: id.to_string(), state: asked.memory_state() })
+    }
+}
+
+impl Reply for Deleted {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        vec![format!("forgot {}", self.id)]
+    }
+}

@@ -1,0 +1,99 @@
+//! `search_memory_nodes`, `search_memory_facts`: what is remembered about something.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::memory::Remembrance;
+use super::{Asked, Group, Question, Reply, State, ToolError};
+use crate::memory::MemoryFilter;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Nodes {
+    /// A question, or some words.
+    query: String,
+    /// Only memories of these groups.
+    #[serde(default)]
+    group_ids: Vec<String>,
+    /// Leave out these sources: filesystem_watch, git_bulk_update, git_metadata, git_context, text, json, message, hook_description,
+    /// claude_response, md_file_chunk.
+    #[serde(default)]
+    exclude_sources: Vec<String>,
+    /// Leave out these operations: create, update, delete, move, rename.
+    #[serde(default)]
+    exclude_operations: Vec<String>,
+    /// Most results.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    max_nodes: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Facts {
+    /// A question, or some words.
+    query: String,
+    /// Only memories of these groups.
+    #[serde(default)]
+    group_ids: Vec<String>,
+    /// Only these sources; all when empty, also the many files of one git operation.
+    #[serde(default)]
+    sources: Vec<String>,
+    /// Most results.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    max_facts: usize,
+}
+
+fn ten() -> usize {
+    10
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct MemoriesReply {
+    /// Best first.
+    results: Vec<Remembrance>,
+    #[serde(flatten)]
+    state: State,
+}
+
+impl Question for Nodes {
+    const NAME: &'static str = "search_memory_nodes";
+    const TITLE: &'static str = "Search what is remembered";
+    const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
+something again, and when the user speaks of something that was said before.";
+    const GROUP: Group = Group::Memory;
+    type Reply = MemoriesReply;
+
+    fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
+        let Self { query, group_ids, exclude_sources, exclude_operations, max_nodes } = self;
+        let filter = MemoryFilter { sources: Vec::new(), exclude_sources, exclude_operations, group_ids };
+        Ok(MemoriesReply { results: asked.recall(&query, &filter, max_nodes)?, state: asked.memory_state() })
+    }
+}
+
+impl Question for Facts {
+    const NAME: &'static str = "search_memory_facts";
+    const TITLE: &'static str = "Search what happened";
+    const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, what git did and to which files. Use it to \
+find out what happened to a file, or what an operation changed.";
+    const GROUP: Group = Group::Memory;
+    type Reply = MemoriesReply;
+
+    fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
+        let Self { query, group_ids, sources, max_facts } = self;
+        let filter = MemoryFilter { sources, group_ids, ..MemoryFilter::default() };
+        Ok(MemoriesReply { results: asked.recall(&query, &filter, max_facts)?, state: asked.memory_state() })
+    }
+}
+
+impl Reply for MemoriesReply {
+    fn state(&self) -> &State {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        if self.results.is_empty() {
+            return vec!["nothing is remembered of that".into()];
+        }
+        self.results.iter().flat_map(Remembrance::lines).collect()
+    }
+}
