@@ -16,11 +16,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use chrono::Utc;
 use serde_json::json;
+use uuid::Uuid;
 
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::memory::{self, CaptureError, HookInput, Memories, Memory, Recall, StorageError};
+use crate::live::ChunkManager;
+use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -184,15 +186,24 @@ impl Hook {
     fn with(&self, memories: &Memories, told: &Sender<Told>) -> Result<()> {
         let Memories { store, capture, sessions } = memories;
         let session = &self.input.session_id;
-        if !session.is_empty() {
-            sessions.resume(session)?;
-        }
-        // First what must not be lost.
         let own = self.to_remember();
         let own_id = own.as_ref().map(|m| m.id);
-        if let Some(memory) = own {
-            capture.capture(memory)?;
+        let remember = || -> Result<()> {
+            if !session.is_empty() {
+                sessions.resume(session)?;
+            }
+            if let Some(memory) = own {
+                capture.capture(memory)?;
+            }
+            Ok(())
+        };
+        if self.event == Event::PromptSubmit {
+            // What must not be lost is stored while the index is loaded.
+            let (loaded, remembered) = rayon::join(|| self.load(), remember);
+            remembered?;
+            return self.tell(loaded?, memories, own_id, told);
         }
+        remember()?;
         match self.event {
             Event::SessionStart => {
                 // What it was told it has forgotten.
@@ -203,31 +214,16 @@ impl Hook {
                 store.give(session, &ids)?;
                 let _ = told.send(Some(text).filter(|t| !t.is_empty()));
             }
-            Event::PromptSubmit => {
-                let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
-                let (manager, facts) = self.project.memory_manager()?;
-                manager.reload(&Cancel::new(false))?;
-                let snapshot = manager.current();
-                let recall = Recall { corpus: &snapshot.code().corpus, facts: &facts, store, embedder: manager.embedder() };
-                let mut given = store.given(session)?;
-                given.extend(own_id);
-                let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
-                store.give(session, &ids)?;
-                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
-                // The process ends: the system frees all of it at once.
-                std::mem::forget((snapshot, manager));
-            }
+            Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
                 let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
                 let (text, ids) = memory::for_file(store, &path, &store.given(session)?)?;
                 store.give(session, &ids)?;
                 let _ = told.send(Some(text).filter(|t| !t.is_empty()));
             }
-            Event::PostTool => {}
             Event::Stop => {
                 // The user reads: now is the time to make the next question quick.
-                let (manager, _) = self.project.memory_manager()?;
-                manager.reload(&Cancel::new(false))?;
+                let (manager, _) = self.load()?;
                 manager.save(WORTH_SAVING);
                 std::mem::forget(manager);
             }
@@ -240,6 +236,30 @@ impl Hook {
                 }
             }
         }
+        Ok(())
+    }
+}
+
+impl Hook {
+    /// The memories, to be searched.
+    fn load(&self) -> Result<(ChunkManager, Facts)> {
+        let (manager, facts) = self.project.memory_manager()?;
+        manager.reload(&Cancel::new(false))?;
+        Ok((manager, facts))
+    }
+
+    /// Tells what may help with a prompt.
+    fn tell(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories, own: Option<Uuid>, told: &Sender<Told>) -> Result<()> {
+        let (store, session) = (&memories.store, &self.input.session_id);
+        let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
+        let snapshot = manager.current();
+        let recall = Recall { corpus: &snapshot.code().corpus, facts: &facts, store, embedder: manager.embedder() };
+        let given: Vec<Uuid> = store.given(session)?.into_iter().chain(own).collect();
+        let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
+        store.give(session, &ids)?;
+        let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+        // The process ends: the system frees all of it at once.
+        std::mem::forget((snapshot, manager));
         Ok(())
     }
 }

@@ -125,7 +125,7 @@ impl Project {
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         self.warn_of_plain_text();
         let memory = self.memory_feed();
-        let remembered = Remembered { home: self.memory_home(), facts: memory.facts() };
+        let remembered = Remembered::new(self.memory_home(), memory.facts());
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(self.chunk_files()), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, self.embedder.clone())?);
         let created = if follow { self.layout.create() } else { Ok(()) };

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use bitcode::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::{Memory, MemorySource, MemoryStore, Operation, StorageError};
 use crate::chunk::{
@@ -54,25 +54,30 @@ pub(super) fn chunk_of(memory: &Memory) -> Chunk {
 }
 
 /// What filters ask of a memory.
-#[derive(Debug, Clone, PartialEq, Eq, Encode, Decode)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub struct Fact {
-    /// [`MemorySource::name`]
-    source: String,
-    operation: Option<String>,
-    group_id: String,
-    /// Unix time in milliseconds.
-    pub created_at: i64,
+    /// Position in [`MemorySource::names`].
+    source: u8,
+    /// Position in [`Operation::ALL`], after one for none.
+    operation: u8,
+    /// Fingerprint of its group.
+    group: u64,
 }
 
 /// What filters ask of every memory that is served, by id.
 #[derive(Debug, Clone, Default)]
-pub struct Facts(Arc<RwLock<FxHashMap<ChunkId, Fact>>>);
+pub struct Facts(Arc<RwLock<Arc<FxHashMap<ChunkId, Fact>>>>);
 
 impl Facts {
-    /// Those of a memory.
+    /// As they are now.
     #[must_use]
-    pub fn of(&self, id: &str) -> Option<Fact> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(id).cloned()
+    pub fn now(&self) -> Arc<FxHashMap<ChunkId, Fact>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whoever still reads them keeps them as they were.
+    fn change(&self, change: impl FnOnce(&mut FxHashMap<ChunkId, Fact>)) {
+        change(Arc::make_mut(&mut self.0.write().unwrap_or_else(PoisonError::into_inner)));
     }
 }
 
@@ -171,7 +176,7 @@ impl MemoryFeed {
         self.entries.clear();
         self.set = Arc::default();
         self.position = Position::default();
-        self.facts.0.write().unwrap_or_else(PoisonError::into_inner).clear();
+        self.facts.change(FxHashMap::clear);
     }
 
     fn read(&mut self, store: &Arc<MemoryStore>) -> Result<(), StorageError> {
@@ -184,39 +189,38 @@ impl MemoryFeed {
             self.forget();
         }
         let lines: Arc<dyn Lines> = Arc::new(Rows(store.clone()));
-        let mut facts = self.facts.0.write().unwrap_or_else(PoisonError::into_inner);
-        for (number, memory) in store.changed_since(self.position.change)? {
-            let chunk = chunk_of(&memory);
-            let line = chunk.to_json();
-            let path = chunk.metadata.file_path.as_deref().map(Arc::from);
-            let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
-            let entry = Entry::of_known_line(chunk.id.clone(), path, chunk.chunk_type, None, at);
-            facts.insert(chunk.id, fact(&memory));
-            self.entries.insert(number, Arc::new(entry));
-        }
-        if now.deleted != self.position.deleted {
-            let left: FxHashSet<u32> = store.numbers()?.into_iter().collect();
-            self.entries.retain(|number, entry| {
-                let stays = left.contains(number);
-                if !stays {
-                    facts.remove(&entry.id);
-                }
-                stays
-            });
-        }
-        drop(facts);
+        let changed = store.changed_since(self.position.change)?;
+        let left = if now.deleted == self.position.deleted { None } else { Some(store.numbers()?.into_iter().collect::<FxHashSet<u32>>()) };
+        let entries = &mut self.entries;
+        self.facts.change(|facts| {
+            for (number, memory) in changed {
+                let chunk = chunk_of(&memory);
+                let line = chunk.to_json();
+                let path = chunk.metadata.file_path.as_deref().map(Arc::from);
+                let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
+                let entry = Entry::of_known_line(chunk.id.clone(), path, chunk.chunk_type, None, at);
+                facts.insert(chunk.id, Fact::of(&memory));
+                entries.insert(number, Arc::new(entry));
+            }
+            let Some(left) = left else { return };
+            for (_, gone) in entries.extract_if(.., |number, _| !left.contains(number)) {
+                facts.remove(&gone.id);
+            }
+        });
         self.set = Arc::new(ChunkSet::of_unique(self.entries.values().cloned().collect()));
         self.position = now;
         Ok(())
     }
 }
 
-fn fact(memory: &Memory) -> Fact {
-    Fact {
-        source: memory.source.name().into(),
-        operation: memory.source.operation().map(|o| o.as_str().into()),
-        group_id: memory.group_id.clone(),
-        created_at: memory.created_at.timestamp_millis(),
+impl Fact {
+    fn of(memory: &Memory) -> Self {
+        let source = MemorySource::names().iter().position(|name| *name == memory.source.name()).unwrap_or_default();
+        let operation = memory.source.operation().and_then(|o| Operation::ALL.iter().position(|one| *one == o)).map_or(0, |at| at + 1);
+        // There are ten of them, and five.
+        #[expect(clippy::cast_possible_truncation, reason = "a few names")]
+        let (source, operation) = (source as u8, operation as u8);
+        Self { source, operation, group: xxh3_64(memory.group_id.as_bytes()) }
     }
 }
 
@@ -240,7 +244,7 @@ impl Feed for MemoryFeed {
     }
 
     fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
-        let facts = self.facts.0.read().unwrap_or_else(PoisonError::into_inner);
+        let facts = self.facts.now();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
             Some(SavedRow {
@@ -262,14 +266,15 @@ impl Feed for MemoryFeed {
             return None;
         }
         let lines: Arc<dyn Lines> = Arc::new(Rows(store));
-        let mut facts = self.facts.0.write().unwrap_or_else(PoisonError::into_inner);
-        let entry = |SavedRow { number, id, path, hash, fact }| {
-            facts.insert(ChunkId::clone(&id), fact);
-            let at = (hash, lines.clone(), number..number);
-            (number, Arc::new(Entry::of_known_line(id, path, ChunkType::Documentation, None, at)))
-        };
-        self.entries = rows.into_iter().map(entry).collect();
-        drop(facts);
+        let entries = &mut self.entries;
+        entries.clear();
+        self.facts.change(|facts| {
+            for SavedRow { number, id, path, hash, fact } in rows {
+                facts.insert(id.clone(), fact);
+                let at = (hash, lines.clone(), number..number);
+                entries.insert(number, Arc::new(Entry::of_known_line(id, path, ChunkType::Documentation, None, at)));
+            }
+        });
         self.position = position;
         self.set = Arc::new(ChunkSet::of_unique(self.entries.values().cloned().collect()));
         Some(self.set.clone())
@@ -316,14 +321,17 @@ impl MemoryFilter {
         [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids].iter().all(|list| list.is_empty())
     }
 
-    /// Whether this memory may be.
+    /// What it says, to be asked of many memories.
     #[must_use]
-    pub fn allows(&self, fact: &Fact) -> bool {
-        let among = |list: &[String], text: &str| list.iter().any(|one| one == text);
-        (self.sources.is_empty() || among(&self.sources, &fact.source))
-            && !among(&self.exclude_sources, &fact.source)
-            && !fact.operation.as_deref().is_some_and(|o| among(&self.exclude_operations, o))
-            && (self.group_ids.is_empty() || among(&self.group_ids, &fact.group_id))
+    pub fn compiled(&self) -> Allowed {
+        let listed = |list: &[String], name: &str| list.iter().any(|one| one == name);
+        let source = |name: &&str| (self.sources.is_empty() || listed(&self.sources, name)) && !listed(&self.exclude_sources, name);
+        let operations = std::iter::once(true).chain(Operation::ALL.iter().map(|o| !listed(&self.exclude_operations, o.as_str())));
+        Allowed {
+            sources: MemorySource::names().iter().map(source).collect(),
+            operations: operations.collect(),
+            groups: self.group_ids.iter().map(|id| xxh3_64(id.as_bytes())).collect(),
+        }
     }
 
     /// Names that no source or operation has.
@@ -333,5 +341,26 @@ impl MemoryFilter {
         let unknown_sources = self.sources.iter().chain(&self.exclude_sources).filter(|s| !sources.contains(&s.as_str()));
         let unknown_operations = self.exclude_operations.iter().filter(|o| Operation::parse(o).is_none());
         unknown_sources.chain(unknown_operations).map(String::as_str).collect()
+    }
+}
+
+/// A filter, ready to be asked.
+#[derive(Debug, Clone)]
+pub struct Allowed {
+    /// By position, as in [`Fact`].
+    sources: Vec<bool>,
+    operations: Vec<bool>,
+    /// All when empty.
+    groups: Vec<u64>,
+}
+
+impl Allowed {
+    /// Whether this memory may be found.
+    #[must_use]
+    pub fn allows(&self, fact: Fact) -> bool {
+        let at = |list: &[bool], at: u8| list.get(usize::from(at)).is_some_and(|is| *is);
+        at(&self.sources, fact.source)
+            && at(&self.operations, fact.operation)
+            && (self.groups.is_empty() || self.groups.contains(&fact.group))
     }
 }

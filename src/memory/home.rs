@@ -1,5 +1,6 @@
 //! Where the memory of a project is, and everything that works on it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +31,12 @@ impl MemoryHome {
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         self.database.exists()
+    }
+
+    /// Which file the database is; `None` when there is none.
+    #[must_use]
+    pub fn identity(&self) -> Option<u64> {
+        std::fs::metadata(&self.database).ok().map(|m| m.ino())
     }
 
     /// Opens the database, or makes it, and stores what was kept for later. `busy`: how long to wait at most while others write.

@@ -129,7 +129,7 @@ pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<U
     };
     let prompt = first(prompt, ASKED);
     let mut found = recall.search(prompt, &filter, 4 * MOST, now)?;
-    found.retain(|f| is_worth_telling(f) && !given.contains(&f.memory.id) && f.memory.content.trim() != prompt.trim());
+    found.retain(|f| is_worth_telling(f) && !given.contains(&f.memory.id) && f.memory.content.trim() != first(prompt.trim(), KEPT));
     found.truncate(MOST);
     let (text, n) = context(&found, PROMPT_TOKENS);
     let text = if n > 0 { format!("Memories of this project that may help:\n\n{text}") } else { text };

@@ -13,6 +13,8 @@ use crate::search::{Condition, Corpus, Filter, Hit, SearchError};
 /// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
 const RECENCY: f64 = 1.0;
 const HALF_LIFE_DAYS: f64 = 14.0;
+/// How far below recency is looked for.
+const NEXT: usize = 5;
 /// Which retriever a feature of the ranking belongs to; what is not listed tells files apart, not memories.
 const RETRIEVERS: &[(&str, &[&str])] = &[
     ("semantic", &["meaning", "outline_meaning"]),
@@ -66,11 +68,11 @@ impl Recall<'_> {
             Vec::new()
         });
         let condition = (!filter.is_empty()).then(|| {
-            let (facts, filter) = (self.facts.clone(), filter.clone());
-            Condition::new(move |entry| facts.of(&entry.id).is_some_and(|fact| filter.allows(&fact)))
+            let (facts, filter) = (self.facts.now(), filter.compiled());
+            Condition::new(move |entry| facts.get(&entry.id).is_some_and(|fact| filter.allows(*fact)))
         });
         // Recency may bring up what stands a little below.
-        let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, 2 * limit + 10)?;
+        let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
         let found = results.hits.iter().map(|hit| self.found(hit, &vector, now));
         let mut found: Vec<Found> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));

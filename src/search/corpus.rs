@@ -201,6 +201,9 @@ impl CorpusBuilder {
     pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
         let mut places = self.places.take().unwrap_or_else(|| Places::new(&self.rows, &self.files));
         let plan = places.plan(delta, self.rows.len());
+        if !plan.stale.is_empty() || !plan.indexed.is_empty() {
+            self.text.begin(plan.indexed.len())?;
+        }
         self.text.remove(&plan.stale)?;
         let homes = self.place(&mut places, delta, &plan);
         let pieces = self.index(&plan.indexed, vectors)?;

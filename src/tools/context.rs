@@ -1,6 +1,6 @@
 //! What every tool works with: the snapshot that it answers from, and what is to be said about its freshness.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
-use crate::memory::{Facts, MemoryHome};
+use crate::memory::{CaptureError, Facts, Memories, MemoryHome};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -41,6 +41,30 @@ pub struct Remembered {
     pub home: MemoryHome,
     /// What filters ask of the memories that are served.
     pub facts: Facts,
+    /// What was opened last, and the number of its file.
+    open: Mutex<Option<(u64, Arc<Memories>)>>,
+}
+
+impl Remembered {
+    #[must_use]
+    pub fn new(home: MemoryHome, facts: Facts) -> Self {
+        Self { home, facts, open: Mutex::default() }
+    }
+
+    /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.
+    ///
+    /// # Errors
+    /// When it cannot be opened.
+    pub fn memories(&self, busy: Duration) -> Result<Arc<Memories>, CaptureError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = || self.home.identity();
+        if let Some((_, memories)) = open.as_ref().filter(|(identity, _)| Some(*identity) == there()) {
+            return Ok(memories.clone());
+        }
+        let memories = Arc::new(self.home.open(busy)?);
+        *open = there().map(|identity| (identity, memories.clone()));
+        Ok(memories)
+    }
 }
 
 /// How fresh the answer has to be. Part of the arguments of every tool.

@@ -36,17 +36,16 @@ impl Asked<'_> {
     }
 
     /// The memories of the project.
-    pub(super) fn memories(&self) -> Result<Memories, ToolError> {
+    pub(super) fn memories(&self) -> Result<Arc<Memories>, ToolError> {
         let remembered = self.remembered()?;
         self.context.layout.create().map_err(|e| ToolError::Failed(e.to_string()))?;
-        Ok(remembered.home.open(BUSY)?)
+        Ok(remembered.memories(BUSY)?)
     }
 
     /// What is served, with everything that this or another process stored before.
     pub(super) fn serving(&self, memories: &Memories) -> Result<Arc<Snapshot>, ToolError> {
         let wanted = memories.store.generation()?;
-        let is_behind = |snapshot: &Snapshot| snapshot.named("memory").is_none_or(|served| served.generation < wanted);
-        if is_behind(&self.context.manager.current()) {
+        if is_behind(&self.context.manager.current(), wanted) {
             let asking = self.context.reloader.asking();
             let _ = asking.wait(asking.now(), Instant::now() + BUSY, &self.call.cancel);
         }
@@ -55,13 +54,17 @@ impl Asked<'_> {
     }
 
     /// The state that a reply about memories describes.
-    pub(super) fn memory_state(&self) -> State {
+    pub(super) fn memory_state(&self, memories: &Memories) -> State {
         let snapshot = self.context.manager.current();
-        State::new(self.context.freshness(&snapshot), self.warnings.clone())
+        let mut warnings = self.warnings.clone();
+        if memories.store.generation().is_ok_and(|wanted| is_behind(&snapshot, wanted)) {
+            warnings.push("not all memories are loaded yet: call again".into());
+        }
+        State::new(self.context.freshness(&snapshot), warnings)
     }
 
     /// Memories that answer a question, best first.
-    pub(super) fn recall(&self, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Remembrance>, ToolError> {
+    pub(super) fn recall(&self, question: &str, filter: &MemoryFilter, limit: usize) -> Result<(Vec<Remembrance>, State), ToolError> {
         let unknown = filter.unknown();
         if !unknown.is_empty() {
             let known = MemorySource::names().join(", ");
@@ -69,15 +72,21 @@ impl Asked<'_> {
         }
         let memories = self.memories()?;
         let snapshot = self.serving(&memories)?;
-        let Some(Served { corpus, .. }) = snapshot.named("memory") else { return Ok(Vec::new()) };
+        let Some(Served { corpus, .. }) = snapshot.named("memory") else {
+            return Ok((Vec::new(), self.memory_state(&memories)));
+        };
         let (facts, embedder) = (&self.remembered()?.facts, self.context.manager.embedder());
         let found = Recall { corpus, facts, store: &memories.store, embedder }.search(question, filter, limit, now());
         let found = found.map_err(|e| match e {
             RecallError::Search(e) => e.into(),
             RecallError::Storage(e) => ToolError::from(e),
         })?;
-        Ok(found.iter().map(Remembrance::new).collect())
+        Ok((found.iter().map(Remembrance::new).collect(), self.memory_state(&memories)))
     }
+}
+
+fn is_behind(snapshot: &Snapshot, wanted: u64) -> bool {
+    snapshot.named("memory").is_none_or(|served| served.generation < wanted)
 }
 
 /// One memory that was found.

@@ -95,7 +95,7 @@ reason, naming the files it is about. Not for what the code or the documents say
         let id = memories.capture.capture(memory)?;
         let secrets_redacted = memories.store.stats()?.redacted.saturating_sub(before);
         asked.serving(&memories)?;
-        Ok(Added { id: id.to_string(), secrets_redacted, state: asked.memory_state() })
+        Ok(Added { id: id.to_string(), secrets_redacted, state: asked.memory_state(&memories) })
     }
 }
 

@@ -34,7 +34,7 @@ impl Question for Args {
             return Err(ToolError::NotFound(format!("there is no memory {id}")));
         }
         asked.serving(&memories)?;
-        Ok(Deleted { id: id.to_string(), state: asked.memory_state() })
+        Ok(Deleted { id: id.to_string(), state: asked.memory_state(&memories) })
     }
 }
 

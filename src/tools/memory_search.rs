@@ -66,7 +66,8 @@ something again, and when the user speaks of something that was said before.";
     fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
         let Self { query, group_ids, exclude_sources, exclude_operations, max_nodes } = self;
         let filter = MemoryFilter { sources: Vec::new(), exclude_sources, exclude_operations, group_ids };
-        Ok(MemoriesReply { results: asked.recall(&query, &filter, max_nodes)?, state: asked.memory_state() })
+        let (results, state) = asked.recall(&query, &filter, max_nodes)?;
+        Ok(MemoriesReply { results, state })
     }
 }
 
@@ -81,7 +82,8 @@ find out what happened to a file, or what an operation changed.";
     fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
         let Self { query, group_ids, sources, max_facts } = self;
         let filter = MemoryFilter { sources, group_ids, ..MemoryFilter::default() };
-        Ok(MemoriesReply { results: asked.recall(&query, &filter, max_facts)?, state: asked.memory_state() })
+        let (results, state) = asked.recall(&query, &filter, max_facts)?;
+        Ok(MemoriesReply { results, state })
     }
 }
 

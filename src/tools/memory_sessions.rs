@@ -47,7 +47,8 @@ impl Question for Args {
 
     fn answer(self, asked: Asked) -> Result<Sessions, ToolError> {
         let written = |at: chrono::DateTime<chrono::Utc>| at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let sessions = asked.memories()?.store.sessions(self.limit)?;
+        let memories = asked.memories()?;
+        let sessions = memories.store.sessions(self.limit)?;
         let listed = sessions.into_iter().map(|s| Listed {
             status: s.status.as_str(),
             started_at: written(s.started_at),
@@ -55,7 +56,7 @@ impl Question for Args {
             memories: s.memory_count,
             id: s.id,
         });
-        Ok(Sessions { sessions: listed.collect(), state: asked.memory_state() })
+        Ok(Sessions { sessions: listed.collect(), state: asked.memory_state(&memories) })
     }
 }
 

@@ -17,6 +17,7 @@ use tantivy::collector::DocSetCollector;
 use tantivy::directory::Directory as _;
 use tantivy::fastfield::AliveBitSet;
 use tantivy::fieldnorm::FieldNormReader;
+use tantivy::merge_policy::{LogMergePolicy, NoMergePolicy};
 use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{QueryParser, QueryParserError};
 use tantivy::schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
@@ -35,6 +36,11 @@ const META: &str = "meta.json";
 const ARENA_BYTES: usize = 48 << 20;
 /// More threads only make more segments.
 const MAX_THREADS: usize = 4;
+/// So many chunks are indexed by one thread, in the smallest arena there is: to make room for more would take longer than they do.
+const FEW: usize = 1_000;
+const SMALL_ARENA_BYTES: usize = 15 << 20;
+/// From so many segments on even a process that may end at once merges them.
+const MANY_SEGMENTS: usize = 16;
 
 /// The searchable parts of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,6 +143,8 @@ pub(super) struct TextIndex {
     fields: Fields,
     /// What was read of the segments that still exist.
     segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
+    /// What is committed next is the first change of a saved index: the process may be there for one question only.
+    is_first: bool,
 }
 
 /// The fields of the index.
@@ -179,7 +187,7 @@ impl TextIndex {
         if index.schema() != schema() {
             return Err(TantivyError::SchemaError("it has other fields".into()).into());
         }
-        let mut this = Self::over(index, directory)?;
+        let mut this = Self { is_first: true, ..Self::over(index, directory)? };
         let reader = this.snapshot()?;
         Ok((this, reader))
     }
@@ -194,18 +202,29 @@ impl TextIndex {
         }
         let fields = Fields { text, slot: field("slot")? };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new() })
+        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new(), is_first: false })
     }
 
-    fn writer(&mut self) -> Result<&mut IndexWriter, TextError> {
+    /// Before a change in which so many chunks are added.
+    pub(super) fn begin(&mut self, n_added: usize) -> Result<(), TextError> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
+            None if self.is_first && n_added <= FEW => self.index.writer_with_num_threads(1, SMALL_ARENA_BYTES)?,
             None => {
                 let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
                 self.index.writer_with_num_threads(threads, threads * ARENA_BYTES)?
             }
         };
-        Ok(self.writer.insert(writer))
+        // What the end of the process would break off is not begun.
+        let merges = !self.is_first || self.segments.len() >= MANY_SEGMENTS;
+        writer.set_merge_policy(if merges { Box::new(LogMergePolicy::default()) } else { Box::new(NoMergePolicy) });
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// There after [`TextIndex::begin`].
+    fn writer(&self) -> Result<&IndexWriter, TextError> {
+        self.writer.as_ref().ok_or_else(|| TantivyError::SystemError("a change was not begun".into()).into())
     }
 
     /// Saves what was committed last.
@@ -255,6 +274,12 @@ impl TextIndex {
     pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
         if let Some(writer) = &mut self.writer {
             writer.commit()?;
+        }
+        if std::mem::take(&mut self.is_first)
+            && self.segments.len() >= MANY_SEGMENTS
+            && let Some(writer) = self.writer.take()
+        {
+            writer.wait_merging_threads()?;
         }
         self.reader.reload()?;
         self.snapshot()
