@@ -15,7 +15,7 @@ use super::query::Questions;
 use super::report::Memory;
 
 /// A server that has not loaded its index by then never will.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_mins(5);
 /// How long after the last answer a server may take to give memory back.
 const SETTLED: Duration = Duration::from_secs(2);
 

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail, ensure};
+use clap::builder::PossibleValuesParser;
 use console::style;
 use uuid::Uuid;
 
@@ -131,29 +132,25 @@ struct List {
 /// Which memories.
 #[derive(clap::Args)]
 struct Of {
-    /// Only from this source: text, json, message, filesystem_watch, git_bulk_update, git_metadata, git_context, hook_description,
-    /// claude_response, md_file_chunk; may be repeated
-    #[arg(long = "source", value_name = "SOURCE")]
+    /// Only from this source; may be repeated
+    #[arg(long = "source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     sources: Vec<String>,
     /// Not from this source; may be repeated
-    #[arg(long = "not-source", value_name = "SOURCE")]
+    #[arg(long = "not-source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     exclude_sources: Vec<String>,
-    /// Not of this operation: create, update, delete, move, rename; may be repeated
-    #[arg(long = "not-operation", value_name = "OPERATION")]
+    /// Not of this operation; may be repeated
+    #[arg(long = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
     exclude_operations: Vec<String>,
 }
 
 impl Of {
-    fn filter(&self) -> Result<MemoryFilter> {
-        let filter = MemoryFilter {
+    fn filter(&self) -> MemoryFilter {
+        MemoryFilter {
             sources: self.sources.clone(),
             exclude_sources: self.exclude_sources.clone(),
             exclude_operations: self.exclude_operations.clone(),
             group_ids: Vec::new(),
-        };
-        let unknown = filter.unknown();
-        ensure!(unknown.is_empty(), "unknown: {} (--help lists sources and operations)", unknown.join(", "));
-        Ok(filter)
+        }
     }
 }
 
@@ -227,7 +224,7 @@ impl Args {
         let snapshot = manager.current();
         let corpus = &snapshot.code().corpus;
         let recall = Recall { corpus, facts: &facts, store: &memories.store, embedder: manager.embedder() };
-        let found = recall.search(&search.query.join(" "), &search.of.filter()?, search.limit, now())?;
+        let found = recall.search(&search.query.join(" "), &search.of.filter(), search.limit, now())?;
         if self.json {
             json(&found)?;
         } else {
@@ -241,7 +238,7 @@ impl Args {
     }
 
     fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
-        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = list.of.filter()?;
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = list.of.filter();
         let select = Select {
             sources,
             exclude_sources,

@@ -18,7 +18,7 @@ use crate::tools::{Context as Tools, Remembered};
 use crate::worker::Asking;
 
 /// How long an index run waits for another one.
-pub(super) const LONG_WAIT: Duration = Duration::from_secs(60);
+pub(super) const LONG_WAIT: Duration = Duration::from_mins(1);
 /// How long a search waits before it takes the index as it is.
 pub(super) const SHORT_WAIT: Duration = Duration::from_secs(3);
 

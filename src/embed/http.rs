@@ -23,13 +23,13 @@ use crate::config::RemoteModel;
 /// Passages in one request.
 const BATCH: usize = 16;
 /// How long a request may take: a large model on a small machine needs many seconds for a passage.
-const REQUEST: Duration = Duration::from_secs(300);
+const REQUEST: Duration = Duration::from_mins(5);
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long after a failure no question is sent.
 const PAUSE: Duration = Duration::from_secs(10);
 /// How long after a question that is not answered in time, unless its answer comes before.
-const LONG_PAUSE: Duration = Duration::from_secs(60);
+const LONG_PAUSE: Duration = Duration::from_mins(1);
 /// Questions whose vectors are kept: the next page of results asks the same again.
 const QUESTIONS: usize = 64;
 /// Bytes of one input: about as many tokens as Ollama takes unless told otherwise. (Chunks of ours are smaller.)

@@ -24,17 +24,17 @@ use crate::worker::{Asking, Backoff, Ticket, Worker, locked};
 /// How often a process that does not lead tries to.
 const STANDBY: Duration = Duration::from_millis(500);
 /// How often a leader looks at the whole tree, whatever the watcher told; at least so many times what the look costs.
-const RESCAN: Duration = Duration::from_secs(60);
+const RESCAN: Duration = Duration::from_mins(1);
 /// The same where directories cannot be watched.
 const POLL: Duration = Duration::from_secs(2);
 const RESCAN_SHARE: u32 = 50;
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_secs(1);
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const LONGEST_RETRY: Duration = Duration::from_mins(1);
 /// How often it is looked whether another process has made the vectors.
 const ELSEWHERE: Duration = Duration::from_secs(5);
 /// Until it is asked for.
-const NEVER: Duration = Duration::from_secs(365 * 24 * 3600);
+const NEVER: Duration = Duration::from_hours(365 * 24);
 
 /// Indexes in the background. Dropping it ends a run that is under way and gives up the leadership.
 pub struct IndexingService {

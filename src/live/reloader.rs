@@ -19,7 +19,7 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 const PATIENCE: Duration = Duration::from_secs(12);
 
 /// Nobody has to look for a graph unasked: only a reload makes one due.
-const NO_GRAPH: Duration = Duration::from_secs(24 * 3600);
+const NO_GRAPH: Duration = Duration::from_hours(24);
 
 /// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending. Beside it a thread that
 /// builds what a reload is not to wait for: graphs of vectors.

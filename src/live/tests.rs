@@ -309,7 +309,7 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
     f.write(&many(60, "first"));
     let reloader = Reloader::with_graphs_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let has_graph = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_graph(50);
     while !has_graph() {
         assert!(std::time::Instant::now() < deadline, "no graph");

@@ -247,13 +247,7 @@ impl Feed for MemoryFeed {
         let facts = self.facts.now();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
-            Some(SavedRow {
-                number: *number,
-                id: entry.id.clone(),
-                path: entry.file_path.clone(),
-                hash,
-                fact: facts.get(&entry.id)?.clone(),
-            })
+            Some(SavedRow { number: *number, id: entry.id.clone(), path: entry.file_path.clone(), hash, fact: *facts.get(&entry.id)? })
         };
         let rows = self.entries.iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| io::Error::other("an entry is unknown"))?;
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))

@@ -1,5 +1,7 @@
 //! What an agent's hooks tell, and what they are told.
 
+use std::fmt::Write;
+
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
@@ -185,7 +187,7 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
     let Some(first_asked) = asked.first() else { return Ok(None) };
     let mut text = format!("Asked: {first_asked}");
     if let Some(last) = asked.last().filter(|_| asked.len() > 1) {
-        text += &format!("; … ({} prompts) last: {last}", asked.len());
+        let _ = write!(text, "; … ({} prompts) last: {last}", asked.len());
     }
     let mut files: Vec<&str> = Vec::new();
     for memory in of(HookType::PostToolUse) {
@@ -196,9 +198,9 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
         }
     }
     if !files.is_empty() {
-        text += &format!(". Changed: {}", files.iter().take(8).copied().collect::<Vec<_>>().join(", "));
+        let _ = write!(text, ". Changed: {}", files.iter().take(8).copied().collect::<Vec<_>>().join(", "));
         if files.len() > 8 {
-            text += &format!(" and {} more", files.len() - 8);
+            let _ = write!(text, " and {} more", files.len() - 8);
         }
     }
     let answer = memories
@@ -206,7 +208,7 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
         .rev()
         .find(|m| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary));
     if let Some(answer) = answer {
-        text += &format!(". Answered: {}", one_line(answer, 400));
+        let _ = write!(text, ". Answered: {}", one_line(answer, 400));
     }
     // A session that goes on after a summary replaces it.
     let before = memories.iter().find(|m| matches!(m.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }));

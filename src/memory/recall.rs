@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, StorageError};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{Condition, Corpus, Filter, Hit, SearchError};
+use crate::search::{Condition, Corpus, Filter, Hit, SearchError, Term};
 
 /// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
 const RECENCY: f64 = 1.0;
@@ -86,7 +86,7 @@ impl Recall<'_> {
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
         let mut retrievers: BTreeMap<&'static str, f64> = BTreeMap::new();
         for (retriever, features) in RETRIEVERS {
-            let adds: f64 = hit.terms.iter().filter(|t| features.contains(&t.feature)).map(|t| t.contribution()).sum();
+            let adds: f64 = hit.terms.iter().filter(|t| features.contains(&t.feature)).map(Term::contribution).sum();
             if adds > 0.0 {
                 retrievers.insert(retriever, adds);
             }

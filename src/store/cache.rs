@@ -27,7 +27,7 @@ const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";
 /// Who writes for so long has died.
-const ABANDONED: Duration = Duration::from_secs(3600);
+const ABANDONED: Duration = Duration::from_hours(1);
 
 /// The cache of what the chunk files of a project are served from, for one embedder.
 #[derive(Debug)]

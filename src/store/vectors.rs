@@ -141,7 +141,7 @@ fn checksum(key: &[u8], body: &[u8]) -> [u8; 4] {
 
 /// How long vectors stay that their embedder no longer adds to: whoever tries another one can go back without making them
 /// anew.
-const KEEP_UNUSED: Duration = Duration::from_secs(30 * 24 * 3600);
+const KEEP_UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// Removes the vectors of other embedders than this one, when they have not been written for a month.
 pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {

@@ -18,7 +18,7 @@ const FIRST_LOAD: Duration = Duration::from_secs(5);
 /// How long a call waits that names a generation and no time.
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// Longest wait.
-const MAX_WAIT: Duration = Duration::from_secs(60);
+const MAX_WAIT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(20);
 /// How often one who waits for a generation looks at the files.
 const LOOK: Duration = Duration::from_millis(200);

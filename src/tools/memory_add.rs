@@ -12,8 +12,9 @@ pub(super) struct Args {
     name: String,
     /// What is to be remembered, at most 10000 characters. Secrets are taken out.
     episode_body: String,
-    /// text, json or message for what was said; filesystem_watch, git_bulk_update, git_metadata or git_context for what happened.
+    /// What was said, or what happened.
     #[serde(default = "text")]
+    #[schemars(extend("enum" = sources()))]
     source: String,
     #[serde(default)]
     metadata: Metadata,
@@ -29,12 +30,21 @@ pub(super) struct Args {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Metadata {
-    /// create, update, delete, move or rename.
+    /// What happened to it.
+    #[schemars(extend("enum" = operations()))]
     operation: Option<String>,
     /// The file, relative to the root.
     origin_path: Option<String>,
     /// What one git operation did has one.
     git_batch_id: Option<String>,
+}
+
+fn sources() -> Vec<&'static str> {
+    EpisodeSource::ALL.iter().map(|s| s.as_str()).collect()
+}
+
+pub(super) fn operations() -> Vec<&'static str> {
+    Operation::ALL.iter().map(|o| o.as_str()).collect()
 }
 
 fn text() -> String {
@@ -68,15 +78,11 @@ reason, naming the files it is about. Not for what the code or the documents say
     type Reply = Added;
 
     fn answer(self, asked: Asked) -> Result<Added, ToolError> {
-        let one_of = |names: Vec<&str>| format!("give one of {}", names.join(", "));
-        let source = EpisodeSource::parse(&self.source).ok_or_else(|| {
-            ToolError::Arguments(format!("source `{}`: {}", self.source, one_of(EpisodeSource::ALL.iter().map(|s| s.as_str()).collect())))
-        })?;
-        let operation = self.metadata.operation.as_deref().map(|name| {
-            let unknown = || format!("operation `{name}`: {}", one_of(Operation::ALL.iter().map(|o| o.as_str()).collect()));
-            Operation::parse(name).ok_or_else(|| ToolError::Arguments(unknown()))
-        });
-        let operation = operation.transpose()?;
+        // The schema has the names.
+        let unknown = |what: &str, name: &str| ToolError::Arguments(format!("there is no {what} `{name}`"));
+        let source = EpisodeSource::parse(&self.source).ok_or_else(|| unknown("source", &self.source))?;
+        let operation =
+            self.metadata.operation.as_deref().map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o))).transpose()?;
         if source == EpisodeSource::Json {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(&self.episode_body);
             parsed.map_err(|e| ToolError::Arguments(format!("source is json, and episode_body is none: {e}")))?;

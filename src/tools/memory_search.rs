@@ -1,25 +1,27 @@
 //! `search_memory_nodes`, `search_memory_facts`: what is remembered about something.
 
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use super::memory::Remembrance;
+use super::memory_add::operations;
 use super::{Asked, Group, Question, Reply, State, ToolError};
-use crate::memory::MemoryFilter;
+use crate::memory::{MemoryFilter, MemorySource};
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Nodes {
+pub(super) struct NodeSearch {
     /// A question, or some words.
     query: String,
     /// Only memories of these groups.
     #[serde(default)]
     group_ids: Vec<String>,
-    /// Leave out these sources: filesystem_watch, git_bulk_update, git_metadata, git_context, text, json, message, hook_description,
-    /// claude_response, md_file_chunk.
+    /// Leave out these sources.
     #[serde(default)]
+    #[schemars(schema_with = "sources")]
     exclude_sources: Vec<String>,
-    /// Leave out these operations: create, update, delete, move, rename.
+    /// Leave out these operations.
     #[serde(default)]
+    #[schemars(schema_with = "some_operations")]
     exclude_operations: Vec<String>,
     /// Most results.
     #[serde(default = "ten")]
@@ -28,7 +30,7 @@ pub(super) struct Nodes {
 }
 
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Facts {
+pub(super) struct FactSearch {
     /// A question, or some words.
     query: String,
     /// Only memories of these groups.
@@ -36,11 +38,20 @@ pub(super) struct Facts {
     group_ids: Vec<String>,
     /// Only these sources; all when empty, also the many files of one git operation.
     #[serde(default)]
+    #[schemars(schema_with = "sources")]
     sources: Vec<String>,
     /// Most results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     max_facts: usize,
+}
+
+fn sources(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string", "enum": MemorySource::names()}})
+}
+
+fn some_operations(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({"type": "array", "items": {"type": "string", "enum": operations()}})
 }
 
 fn ten() -> usize {
@@ -55,7 +66,7 @@ pub(super) struct MemoriesReply {
     state: State,
 }
 
-impl Question for Nodes {
+impl Question for NodeSearch {
     const NAME: &'static str = "search_memory_nodes";
     const TITLE: &'static str = "Search what is remembered";
     const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
@@ -71,7 +82,7 @@ something again, and when the user speaks of something that was said before.";
     }
 }
 
-impl Question for Facts {
+impl Question for FactSearch {
     const NAME: &'static str = "search_memory_facts";
     const TITLE: &'static str = "Search what happened";
     const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, what git did and to which files. Use it to \

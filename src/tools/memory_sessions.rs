@@ -28,10 +28,13 @@ pub(super) struct Sessions {
 /// One session.
 #[derive(Serialize, JsonSchema)]
 struct Listed {
+    /// As the agent names it.
     id: String,
     /// Active, Completed or Abandoned.
     status: &'static str,
+    /// When it began.
     started_at: String,
+    /// When it ended, or was given up.
     #[serde(skip_serializing_if = "Option::is_none")]
     ended_at: Option<String>,
     /// Memories of it.

@@ -91,8 +91,8 @@ pub const ALL: &[Tool] = &[
     Tool::of::<read::Args>(),
     Tool::of::<status::Args>(),
     Tool::of::<memory_add::Args>(),
-    Tool::of::<memory_search::Nodes>(),
-    Tool::of::<memory_search::Facts>(),
+    Tool::of::<memory_search::NodeSearch>(),
+    Tool::of::<memory_search::FactSearch>(),
     Tool::of::<memory_delete::Args>(),
     Tool::of::<memory_sessions::Args>(),
 ];

@@ -54,7 +54,7 @@ fn kill(mut child: Child) {
 
 /// Waits until something holds; false when the child ended before that.
 fn wait_until(child: &mut Child, mut holds: impl FnMut() -> bool) -> bool {
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     loop {
         if holds() {
             return true;

@@ -225,7 +225,7 @@ fn nothing_that_a_hook_is_told_holds_up_the_agent() {
     for event in EVENTS {
         for input in odd.iter().copied().chain([&*megabytes]) {
             let out = hook(&p, event, input.as_bytes());
-            assert_eq!((out.code, &*out.stderr), (0, ""), "{event} {:.40}", input);
+            assert_eq!((out.code, &*out.stderr), (0, ""), "{event} {input:.40}");
         }
         hook(&p, event, b"\xff\xfe{").expect(0);
     }
@@ -304,7 +304,7 @@ fn killed_while_it_stores() {
     let p = Project::new();
     p.run(&["memory", "add", "The first one."]).expect(0);
     let mut random = Random(11);
-    let lines: String = (0..400).map(|i| memory_line(i)).collect();
+    let lines: String = (0..400).map(memory_line).collect();
     p.write("all.jsonl", lines);
     let n = if std::env::var_os("STRESS").is_some() { 200 } else { 20 };
     for kill in 0..n {
