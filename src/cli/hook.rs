@@ -253,7 +253,13 @@ impl Hook {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
         let snapshot = manager.current();
-        let recall = Recall { corpus: &snapshot.code().corpus, facts: &facts, store, embedder: manager.embedder() };
+        let recall = Recall {
+            corpus: &snapshot.code().corpus,
+            facts: &facts,
+            store,
+            embedder: manager.embedder(),
+            root: self.project.layout.root(),
+        };
         let given: Vec<Uuid> = store.given(session)?.into_iter().chain(own).collect();
         let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
         store.give(session, &ids)?;

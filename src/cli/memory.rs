@@ -223,7 +223,7 @@ impl Args {
         manager.reload(&Cancel::new(false))?;
         let snapshot = manager.current();
         let corpus = &snapshot.code().corpus;
-        let recall = Recall { corpus, facts: &facts, store: &memories.store, embedder: manager.embedder() };
+        let recall = Recall { corpus, facts: &facts, store: &memories.store, embedder: manager.embedder(), root: project.layout.root() };
         let found = recall.search(&search.query.join(" "), &search.of.filter(), search.limit, now())?;
         if self.json {
             json(&found)?;
@@ -289,7 +289,7 @@ impl Args {
             return self.told(&memory, "unchanged");
         }
         let new = Memory::new(content, memory.source.clone(), &memory.session_id);
-        let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, ..memory };
+        let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, code: Vec::new(), ..memory };
         memories.capture.capture(memory.clone())?;
         self.told(&memory, "changed")
     }
@@ -362,7 +362,11 @@ fn print_found(found: &Found) -> Result<()> {
     for text in found.memory.content.lines().filter(|l| !l.trim().is_empty()).take(SHOWN) {
         line(&format!("   {}", console::truncate_str(&printable(text), width().saturating_sub(3), "…")))?;
     }
-    line(&style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant)).dim().to_string())
+    line(&style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant)).dim().to_string())?;
+    if found.stale.is_empty() {
+        return Ok(());
+    }
+    line(&style(format!("   may be out of date: {} changed since", printable(&found.stale.join(", ")))).yellow().to_string())
 }
 
 /// What the user makes of a text in the editor.

@@ -192,6 +192,7 @@ impl Project {
     /// Where what is remembered is.
     pub(super) fn memory_home(&self) -> MemoryHome {
         MemoryHome {
+            root: self.layout.root().to_path_buf(),
             database: self.layout.memory(),
             current_session: self.layout.current_session(),
             spool: self.layout.memory_spool(),

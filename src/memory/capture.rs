@@ -1,12 +1,16 @@
 //! From something that was said or done to a memory: redacted, embedded, stored; all of it or nothing.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use uuid::Uuid;
 
+use super::code;
 use super::feed::chunk_of;
 use super::redact::redact;
-use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
+use super::{
+    ChunkerError, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector,
+};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::sha256;
@@ -17,6 +21,8 @@ pub struct MemoryCaptureService {
     store: Arc<MemoryStore>,
     embedder: Arc<dyn Embedder>,
     chunker: TextChunker,
+    /// Of the project whose code memories speak of.
+    root: Option<PathBuf>,
 }
 
 /// Why something is not remembered. Nothing of it is stored then.
@@ -37,7 +43,13 @@ pub enum CaptureError {
 impl MemoryCaptureService {
     #[must_use]
     pub fn new(store: Arc<MemoryStore>, embedder: Arc<dyn Embedder>) -> Self {
-        Self { store, embedder, chunker: TextChunker::default() }
+        Self { store, embedder, chunker: TextChunker::default(), root: None }
+    }
+
+    /// Memories that name code below `root` note what it is now.
+    #[must_use]
+    pub fn tied_to(self, root: &Path) -> Self {
+        Self { root: Some(root.to_path_buf()), ..self }
     }
 
     /// Where it stores.
@@ -91,7 +103,10 @@ impl MemoryCaptureService {
         if memory.content.trim().is_empty() {
             return Err(CaptureError::EmptyContent);
         }
-        let (memory, n_secrets) = without_secrets(memory);
+        let (mut memory, n_secrets) = without_secrets(memory);
+        if let Some(root) = self.root.as_ref().filter(|_| memory.code.is_empty() && is_statement(&memory.source)) {
+            memory.code = code::references(&memory.content, root);
+        }
         let vectors = self.vectors(std::slice::from_ref(&memory))?.pop().unwrap_or_default();
         self.store.store(&memory, &vectors)?;
         self.store.count_redacted(n_secrets)?;
@@ -143,6 +158,15 @@ impl MemoryCaptureService {
             vec![Vector { embedder: self.embedder.id().into(), passage: passage.key(), vector: Quantized::new(&made) }]
         };
         Ok(made.into_iter().zip(&passages).map(vector).collect())
+    }
+}
+
+/// What may be true of code, and later no more. What happened stays true.
+fn is_statement(source: &MemorySource) -> bool {
+    match source {
+        MemorySource::Episode(e) => matches!(e.source, EpisodeSource::Text | EpisodeSource::Json | EpisodeSource::Message),
+        MemorySource::ClaudeResponse { response_type } => *response_type != ResponseType::SessionSummary,
+        MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
     }
 }
 

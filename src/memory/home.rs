@@ -11,6 +11,8 @@ use crate::embed::Embedder;
 /// The places of a project's memory. Nothing is opened, or made, before somebody needs it.
 #[derive(Clone)]
 pub struct MemoryHome {
+    /// Of the project.
+    pub root: PathBuf,
     pub database: PathBuf,
     /// Holds the id of the session that is under way.
     pub current_session: PathBuf,
@@ -45,7 +47,7 @@ impl MemoryHome {
     /// When it cannot be opened, or is kept busy.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(MemoryStore::open_within(&self.database, busy)?);
-        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone());
+        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root);
         spool::drain(&self.spool, &capture)?;
         Ok(Memories { sessions: SessionManager::new(store.clone(), self.current_session.clone()), store, capture })
     }

@@ -35,6 +35,7 @@ macro_rules! names {
 mod briefing;
 mod capture;
 mod chunker;
+mod code;
 mod feed;
 mod home;
 mod hook;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 
+use super::code::is_stale;
 use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, StorageError};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Condition, Corpus, Filter, Hit, SearchError, Term};
@@ -36,6 +38,8 @@ pub struct Found {
     pub retrievers: BTreeMap<&'static str, f64>,
     /// The one that adds most.
     pub dominant: &'static str,
+    /// Files and definitions that it speaks of and that have changed since: it may no longer be true.
+    pub stale: Vec<String>,
 }
 
 /// Why nothing can be told.
@@ -54,6 +58,8 @@ pub struct Recall<'a> {
     pub facts: &'a Facts,
     pub store: &'a MemoryStore,
     pub embedder: &'a dyn Embedder,
+    /// Of the project.
+    pub root: &'a Path,
 }
 
 impl Recall<'_> {
@@ -99,7 +105,13 @@ impl Recall<'_> {
         let cosine = |v: &crate::chunk::Quantized| v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>();
         let similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
         let words = hit.terms.iter().find(|t| t.feature == "file_words").map_or(0.0, |t| t.value);
-        Ok(Some(Found { memory, words, score: hit.score + recency, similarity, retrievers, dominant }))
+        let stale = memory
+            .code
+            .iter()
+            .filter(|code| is_stale(code, self.root))
+            .map(|code| code.symbol.as_ref().map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path)));
+        let stale = stale.collect();
+        Ok(Some(Found { stale, memory, words, score: hit.score + recency, similarity, retrievers, dominant }))
     }
 }
 
@@ -134,6 +146,9 @@ pub fn context(found: &[Found], max_tokens: usize) -> (String, usize) {
             }
             source => writeln!(head, "**Source**: {}, {}", source_of(source), one.memory.created_at.format("%Y-%m-%d")),
         };
+        if !one.stale.is_empty() {
+            let _ = writeln!(head, "**May be out of date**: {} changed since", one.stale.join(", "));
+        }
         let left = max_tokens.saturating_sub(tokens(&text) + tokens(&head) + 1);
         if left < LEAST.min(tokens(&one.memory.content)) {
             break;

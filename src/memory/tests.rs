@@ -50,7 +50,13 @@ impl Fixture {
     fn found(&self, manager: &(ChunkManager, Facts), question: &str, filter: &MemoryFilter) -> Vec<Found> {
         manager.0.reload(&Cancel::new(false)).unwrap();
         let snapshot = manager.0.current();
-        let recall = Recall { corpus: &snapshot.code().corpus, facts: &manager.1, store: &self.store, embedder: manager.0.embedder() };
+        let recall = Recall {
+            corpus: &snapshot.code().corpus,
+            facts: &manager.1,
+            store: &self.store,
+            embedder: manager.0.embedder(),
+            root: self.layout.root(),
+        };
         recall.search(question, filter, 10, now()).unwrap()
     }
 }

@@ -76,7 +76,12 @@ impl Asked<'_> {
             return Ok((Vec::new(), self.memory_state(&memories)));
         };
         let (facts, embedder) = (&self.remembered()?.facts, self.context.manager.embedder());
-        let found = Recall { corpus, facts, store: &memories.store, embedder }.search(question, filter, limit, now());
+        let found = Recall { corpus, facts, store: &memories.store, embedder, root: self.context.layout.root() }.search(
+            question,
+            filter,
+            limit,
+            now(),
+        );
         let found = found.map_err(|e| match e {
             RecallError::Search(e) => e.into(),
             RecallError::Storage(e) => ToolError::from(e),
@@ -108,6 +113,10 @@ pub(super) struct Remembrance {
     source: Source,
     /// When it was remembered.
     created_at: String,
+    /// Code that it speaks of and that changed since: it may no longer be true.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    stale: Vec<String>,
 }
 
 /// Where a memory comes from.
@@ -156,6 +165,7 @@ impl Remembrance {
                 operation: memory.source.operation().map(crate::memory::Operation::as_str),
             },
             created_at: memory.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+            stale: found.stale.clone(),
         }
     }
 
@@ -173,6 +183,11 @@ impl Remembrance {
             self.dominant_embedder
         );
         let name = (!self.name.is_empty()).then(|| format!("  {}", printable(&self.name)));
-        std::iter::once(printable(&head)).chain(name).chain(self.content.lines().map(|l| format!("  {}", printable(l)))).collect()
+        let stale = (!self.stale.is_empty()).then(|| printable(&format!("  may be out of date: {} changed since", self.stale.join(", "))));
+        std::iter::once(printable(&head))
+            .chain(name)
+            .chain(stale)
+            .chain(self.content.lines().map(|l| format!("  {}", printable(l))))
+            .collect()
     }
 }

@@ -132,10 +132,20 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     assert_eq!(told(&p, "session-start", json!({ "session_id": "second", "source": "resume" })), "", "so was that");
     assert!(told(&p, "session-start", json!({ "session_id": "second", "source": "compact" })).contains("Never block"), "it has forgotten");
 
+    // What was said of a file is told before it is changed, and is marked once it was.
+    let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
+    let text = told(&p, "pre-tool", change);
+    assert!(text.contains("Remembered of `src/retry.rs`") && text.contains("waiting triples"), "{text}");
+    let stale = || p.json(&["memory", "search", "where is the retry counter", "--source", "claude_response"])[0]["stale"].clone();
+    assert_eq!(stale(), json!([]));
+    p.write("src/retry.rs", "fn retry() {}\n");
+    assert_eq!(stale(), json!(["src/retry.rs"]));
+    told(&p, "session-end", json!({ "session_id": "third" }));
+
     let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
     assert!(timeline.contains("Completed  first") && timeline.contains("Active  second"), "{timeline}");
     let stats = p.json(&["memory", "stats"]);
-    assert_eq!((stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()), (Some(2), Some(2)), "{stats}");
+    assert_eq!((stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()), (Some(3), Some(2)), "{stats}");
     assert!(!p.path(".cortex/memory.log").exists());
 }
 

@@ -1,0 +1,148 @@
+//! The code that a memory speaks of: which files and definitions it names, what they were then, and whether they still are.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Component, Path};
+
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::CodeReference;
+use crate::source::head;
+use crate::syntax::{self, Kind};
+
+/// Most files that one memory is tied to, and definitions of each.
+const MAX_FILES: usize = 8;
+const MAX_SYMBOLS: usize = 8;
+/// Larger files are no code that somebody speaks of.
+const MAX_BYTES: u64 = 1 << 20;
+/// A longer word is no path.
+const MAX_PATH: usize = 300;
+
+/// The files below `root` that a text names, each with the definitions of it that the text names, too.
+#[must_use]
+pub fn references(text: &str, root: &Path) -> Vec<CodeReference> {
+    let mut all = Vec::new();
+    let commit = head(root);
+    for path in paths(text, root) {
+        let Some(code) = read(root, &path) else { continue };
+        let symbols: BTreeSet<String> =
+            definitions(&path, &code).map(|(name, _)| name).filter(|name| names(text, name)).take(MAX_SYMBOLS).collect();
+        let reference = |symbol: Option<String>| {
+            let hash = hash_of(&path, &code, symbol.as_deref())?;
+            Some(CodeReference { path: path.clone(), symbol, commit: commit.clone(), hash })
+        };
+        if symbols.is_empty() {
+            all.extend(reference(None));
+        }
+        all.extend(symbols.into_iter().filter_map(|symbol| reference(Some(symbol))));
+    }
+    all
+}
+
+/// Whether the code is no longer what it was.
+#[must_use]
+pub fn is_stale(reference: &CodeReference, root: &Path) -> bool {
+    let now = read(root, &reference.path).and_then(|code| hash_of(&reference.path, &code, reference.symbol.as_deref()));
+    now.as_ref() != Some(&reference.hash)
+}
+
+fn read(root: &Path, path: &str) -> Option<String> {
+    let full = root.join(path);
+    fs::metadata(&full).ok().filter(|m| m.is_file() && m.len() <= MAX_BYTES)?;
+    fs::read_to_string(full).ok()
+}
+
+/// Words of the text that are files below the root.
+fn paths(text: &str, root: &Path) -> BTreeSet<String> {
+    let is_between = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;*|=".contains(c);
+    let mut found = BTreeSet::new();
+    for word in text.split(is_between).filter(|w| w.contains(['.', '/']) && w.len() <= MAX_PATH && !w.contains("://")) {
+        // `src/a.rs:12-30`, `src/a.rs#name`, the end of a sentence.
+        let word = word.trim_end_matches(['.', ':', '!', '?']);
+        let word = word.split_once([':', '#']).map_or(word, |(path, _)| path);
+        let path = Path::new(word);
+        let path = path.strip_prefix(root).unwrap_or(path);
+        let is_below = path.components().all(|c| matches!(c, Component::Normal(_)));
+        if let Some(path) = path.to_str().filter(|p| is_below && !p.is_empty() && root.join(p).is_file()) {
+            found.insert(path.to_string());
+        }
+        if found.len() == MAX_FILES {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether the text names an identifier: as a whole word, and not one that any sentence has.
+fn names(text: &str, identifier: &str) -> bool {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let is_marked = |at: usize| text[..at].ends_with(['`', ':', '.', '#']) || text[at + identifier.len()..].starts_with(['`', '(']);
+    let is_odd = identifier.contains('_') || identifier.chars().skip(1).any(char::is_uppercase);
+    text.match_indices(identifier).any(|(at, _)| {
+        let is_whole = !text[..at].ends_with(is_part) && !text[at + identifier.len()..].starts_with(is_part);
+        is_whole && (is_odd || is_marked(at))
+    })
+}
+
+/// Names that a file defines, and their lines.
+fn definitions(path: &str, code: &str) -> impl Iterator<Item = (String, (u32, u32))> {
+    let outline = match &syntax::detect(path, code).kind {
+        Kind::Code(grammar) => syntax::outline(grammar, code),
+        _ => None,
+    };
+    outline.unwrap_or_default().symbols.into_iter().map(|s| (s.name, (s.start_line, s.end_line)))
+}
+
+/// Of the whole file, or of everything in it that has this name.
+fn hash_of(path: &str, code: &str, symbol: Option<&str>) -> Option<String> {
+    let written = |text: &str| format!("xxh3:{:032x}", xxh3_128(text.as_bytes()));
+    let Some(symbol) = symbol else { return Some(written(code)) };
+    let lines: Vec<&str> = code.lines().collect();
+    let of_lines =
+        |(first, last): (u32, u32)| lines.get(first as usize - 1..(last as usize).min(lines.len())).unwrap_or_default().join("\n");
+    let texts: Vec<String> = definitions(path, code).filter(|(name, _)| name == symbol).map(|(_, at)| of_lines(at)).collect();
+    (!texts.is_empty()).then(|| written(&texts.join("\n\n")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "/// Waits.\npub fn retry_later(n: u32) -> u32 {\n    n * 2\n}\n\npub fn run() {}\n";
+
+    fn tied(references: &[CodeReference]) -> Vec<(&str, Option<&str>)> {
+        references.iter().map(|r| (&*r.path, r.symbol.as_deref())).collect()
+    }
+
+    #[test]
+    fn files_and_definitions_that_a_text_names_are_found() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir(dir.path().join("src")).unwrap();
+        fs::write(dir.path().join("src/retry.rs"), CODE).unwrap();
+        fs::write(dir.path().join("notes.md"), "# Notes\n").unwrap();
+        let of = |text: &str| references(text, dir.path());
+        assert_eq!(tied(&of("In src/retry.rs, retry_later waits.")), [("src/retry.rs", Some("retry_later"))]);
+        assert_eq!(tied(&of("`src/retry.rs:2-4` is slow when they run.")), [("src/retry.rs", None)], "run is a word");
+        assert_eq!(tied(&of("`run()` of (src/retry.rs).")), [("src/retry.rs", Some("run"))]);
+        let absolute = dir.path().join("notes.md");
+        assert_eq!(tied(&of(&format!("See {}!", absolute.display()))), [("notes.md", None)]);
+        assert_eq!(of("src/gone.rs, ../etc/passwd, /etc/passwd, https://example.org/src/retry.rs and e.g. nothing"), []);
+    }
+
+    #[test]
+    fn only_a_change_of_what_was_named_makes_it_stale() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("retry.rs");
+        fs::write(&path, CODE).unwrap();
+        let symbol = references("retry_later in retry.rs doubles", dir.path()).remove(0);
+        let file = references("all of retry.rs", dir.path()).remove(0);
+        assert!(!is_stale(&symbol, dir.path()) && !is_stale(&file, dir.path()));
+        fs::write(&path, CODE.replace("pub fn run() {}", "pub fn run() { retry_later(1); }")).unwrap();
+        assert!(!is_stale(&symbol, dir.path()), "something else changed");
+        assert!(is_stale(&file, dir.path()));
+        fs::write(&path, CODE.replace("n * 2", "n * 3")).unwrap();
+        assert!(is_stale(&symbol, dir.path()));
+        fs::remove_file(&path).unwrap();
+        assert!(is_stale(&symbol, dir.path()));
+    }
+}
