@@ -4,7 +4,7 @@
 //! and the documentation is tested against it.
 
 use std::net::IpAddr;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
@@ -36,6 +36,11 @@ question. Empty: the bundled model, and nothing leaves this machine. A server on
         "How much memory a server may hold, in megabytes. Above it, it first does without what it keeps of the index in memory, then without vectors, until it is \
 started anew; 0 for no limit.",
     ),
+    (
+        "memory.notes",
+        "[]",
+        "Folders of Markdown files that are remembered and are not part of the index. Empty: the notes that Claude Code keeps of this project.",
+    ),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
     ("serve.tools", "[]", "Which groups of tools servers offer: search, memory. Empty: search, and memory where anything is remembered."),
@@ -63,6 +68,8 @@ pub struct Config {
     pub debounce: Duration,
     /// How much memory a server may hold, in bytes.
     pub memory_bytes: Option<u64>,
+    /// Folders of notes that are remembered; empty when nothing is said.
+    pub notes: Vec<PathBuf>,
     /// Where the HTTP server listens.
     pub address: IpAddr,
     /// The first port that it tries.
@@ -104,6 +111,7 @@ struct RawConfig {
     search: RawSearch,
     embed: RawEmbed,
     live: RawLive,
+    memory: RawMemory,
     serve: RawServe,
 }
 
@@ -143,6 +151,12 @@ struct RawLive {
 
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
+struct RawMemory {
+    notes: Option<Vec<PathBuf>>,
+}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
 struct RawServe {
     address: Option<String>,
     port: Option<u16>,
@@ -175,12 +189,21 @@ impl Config {
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
             Err(e) => return Err(ConfigError::new(file.display().to_string(), e.to_string())),
         };
-        let mut url_from_env = false;
+        let (mut url_from_env, mut notes_from_env) = (false, false);
         for (name, value) in env {
             set_from_env(&mut table, &name, &value)?;
             url_from_env |= name == "CORTEX_EMBED_URL";
+            notes_from_env |= name == "CORTEX_MEMORY_NOTES";
         }
         let raw: RawConfig = table.try_into().map_err(|e: toml::de::Error| ConfigError::new(place(file), e.message()))?;
+        let is_within = |p: &PathBuf| p.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
+        if let Some(outside) = raw.memory.notes.iter().flatten().find(|p| !notes_from_env && !is_within(p)) {
+            let message = format!(
+                "memory.notes names {}, and a file that came with the code must not have others read: set CORTEX_MEMORY_NOTES if you agree",
+                outside.display()
+            );
+            return Err(ConfigError::new(place(file), message));
+        }
         Self::resolve(raw, file, url_from_env)
     }
 
@@ -203,6 +226,7 @@ impl Config {
             remote_model: raw.embed.resolve(url_from_env).map_err(|message| ConfigError::new(place(file), message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
             memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
+            notes: raw.memory.notes.unwrap_or_default(),
             address,
             port: raw.serve.port.unwrap_or(7717),
             tools: raw.serve.tools.unwrap_or_default(),
@@ -398,6 +422,9 @@ mod tests {
     #[test]
     fn environment_beats_file_beats_default() {
         assert_eq!(load("", &[]).unwrap().limit, 10);
+        assert_eq!(load("", &[("CORTEX_MEMORY_NOTES", "/a,b")]).unwrap().notes.len(), 1, "a path may hold anything");
+        let elsewhere = load("[memory]\nnotes = ['../private']", &[]).unwrap_err().to_string();
+        assert!(elsewhere.contains("../private") && elsewhere.contains("CORTEX_MEMORY_NOTES"), "{elsewhere}");
         assert!(load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress);
         assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
         assert_eq!(load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")]).unwrap().limit, 7);

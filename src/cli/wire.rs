@@ -11,7 +11,7 @@ use crate::config::{self, Config};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
-use crate::memory::{Facts, Memories, MemoryFeed, MemoryHome};
+use crate::memory::{self, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome};
 use crate::source::{DirectoryWatcher, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, Packing};
 use crate::tools::{Context as Tools, Remembered};
@@ -125,7 +125,7 @@ impl Project {
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         self.warn_of_plain_text();
         let memory = self.memory_feed();
-        let remembered = Remembered::new(self.memory_home(), memory.facts());
+        let remembered = Remembered::new(self.memory_home(), memory.facts(), if follow { self.watch_notes() } else { None });
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(self.chunk_files()), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, self.embedder.clone())?);
         let created = if follow { self.layout.create() } else { Ok(()) };
@@ -187,6 +187,25 @@ impl Project {
     pub(super) fn memories_within(&self, busy: Duration) -> Result<Memories> {
         self.layout.create()?;
         Ok(self.memory_home().open(busy)?)
+    }
+
+    /// Watches notes that are to be remembered, where anything is. Failing costs no more than the notes.
+    fn watch_notes(&self) -> Option<MDFileWatcher> {
+        let home = Some(self.memory_home()).filter(MemoryHome::is_in_use)?;
+        let root = self.layout.root();
+        let notes = match &*self.config.notes {
+            [] => memory::notes_of_agents(root, &config::home()?),
+            named => named.iter().map(|p| root.join(p)).collect(),
+        };
+        if notes.is_empty() {
+            return None;
+        }
+        let watch = || -> Result<MDFileWatcher> {
+            let mut watcher = MDFileWatcher::new(notes, home.open(SHORT_WAIT)?.capture)?;
+            watcher.start()?;
+            Ok(watcher)
+        };
+        watch().inspect_err(|e| tracing::warn!("notes are not remembered: {e:#}")).ok()
     }
 
     /// Where what is remembered is.

@@ -44,6 +44,7 @@ mod redact;
 mod session;
 mod spool;
 mod sql;
+mod watcher;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -63,6 +64,7 @@ pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 
 pub use spool::append as keep_for_later;
+pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 
 /// Longest content of a memory, in characters.
 pub const MAX_CONTENT_CHARS: usize = 10_000;

@@ -396,6 +396,53 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
     assert_eq!(input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(), None);
 }
 
+#[test]
+fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
+    let f = fixture();
+    let notes = tempfile::tempdir().unwrap();
+    let (a, b) = (notes.path().join("a.md"), notes.path().join("deep/b.md"));
+    fs::create_dir(notes.path().join("deep")).unwrap();
+    fs::write(&a, "The magpie steals spoons.").unwrap();
+    fs::write(&b, "The stork is late.").unwrap();
+    fs::write(notes.path().join("c.txt"), "no note").unwrap();
+    let missing = MDFileWatcher::new(vec![notes.path().join("nowhere")], f.capture.clone());
+    assert!(matches!(missing, Err(WatcherError::PathNotFound { path }) if path.ends_with("nowhere")));
+    let watcher = || MDFileWatcher::new(vec![notes.path().to_path_buf()], f.capture.clone()).unwrap();
+    let pieces = || {
+        let select = Select { sources: vec!["md_file_chunk".into()], ..Select::default() };
+        let mut all: Vec<String> = f.store.select(&select).unwrap().into_iter().map(|m| m.content).collect();
+        all.sort();
+        all
+    };
+    let wait_for = |wanted: &[&str]| {
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while pieces() != wanted {
+            assert!(std::time::Instant::now() < deadline, "{:?} instead of {wanted:?}", pieces());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    };
+    let mut first = watcher();
+    first.start().unwrap();
+    wait_for(&["The magpie steals spoons.", "The stork is late."]);
+    fs::write(&a, "The magpie steals forks.").unwrap();
+    wait_for(&["The magpie steals forks.", "The stork is late."]);
+    fs::remove_file(&b).unwrap();
+    wait_for(&["The magpie steals forks."]);
+    assert_eq!(first.stop(), Statistics { processed: 3, deleted: 1, failed: 0 });
+    let deleted = f.store.select(&Select { sources: vec!["filesystem_watch".into()], ..Select::default() }).unwrap();
+    assert!(deleted.len() == 1 && deleted[0].source.operation() == Some(Operation::Delete) && deleted[0].content.ends_with("b.md"));
+
+    // Nobody watches: one changes, one comes, one cannot be read as text.
+    fs::write(&a, "The magpie steals knives.").unwrap();
+    fs::write(notes.path().join("d.MD"), "The wren is small.").unwrap();
+    fs::write(notes.path().join("e.md"), b"\xff\xfe").unwrap();
+    let mut second = watcher();
+    second.scan();
+    second.scan();
+    assert_eq!(pieces(), ["The magpie steals knives.", "The wren is small."]);
+    assert_eq!(second.stop(), Statistics { processed: 2, deleted: 0, failed: 2 }, "each once, but for the broken one");
+}
+
 /// A cache that has nothing and keeps nothing: a feed without one.
 #[derive(Debug)]
 struct NoCache;

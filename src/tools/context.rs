@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
-use crate::memory::{CaptureError, Facts, Memories, MemoryHome};
+use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -41,14 +41,16 @@ pub struct Remembered {
     pub home: MemoryHome,
     /// What filters ask of the memories that are served.
     pub facts: Facts,
+    /// Watches notes, while this lives.
+    pub notes: Option<MDFileWatcher>,
     /// What was opened last, and the number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
 
 impl Remembered {
     #[must_use]
-    pub fn new(home: MemoryHome, facts: Facts) -> Self {
-        Self { home, facts, open: Mutex::default() }
+    pub fn new(home: MemoryHome, facts: Facts, notes: Option<MDFileWatcher>) -> Self {
+        Self { home, facts, notes, open: Mutex::default() }
     }
 
     /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::following::wait_until;
 use crate::project::{Output, Project, Random, run};
 use crate::server::{Client, Server, get, initialize};
 
@@ -196,6 +197,28 @@ fn agents_remember_and_recall_over_tools() {
     }
     told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
     assert_eq!(client.call("list_sessions", &json!({}))["sessions"][0]["id"], "s");
+}
+
+/// What an agent notes for itself is remembered, too; what is a document of the project already is not.
+#[test]
+fn the_notes_of_an_agent_are_found() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something."]).expect(0);
+    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
+    wait_until("the note is found", || find()["source"]["type"] == "MDFileChunk");
+    let source = find()["source"].clone();
+    assert!(source["file_path"].as_str().unwrap().ends_with("habits.md"), "{source}");
+    assert_eq!((&source["chunk_index"], &source["total_chunks"], &source["lines"]), (&json!(0), &json!(1), &json!([1, 3])));
+    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers poems.\n").unwrap();
+    wait_until("the change is found", || find()["content"].as_str().is_some_and(|c| c.contains("poems")));
+    fs::remove_file(notes.join("habits.md")).unwrap();
+    wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
 /// An agent that remembers nothing pays for no tools that do.
