@@ -8,6 +8,7 @@ mod install;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -127,15 +128,20 @@ fn answer(event: Event, name: &str) {
     let (sender, told) = channel();
     // On a thread: whatever holds it up, the agent goes on. The process ends under it.
     let work = move || {
-        let result = read_input().and_then(|input| Hook::new(event, input)?.run(&sender));
+        // A panic is noted as any other error, and not shouted out.
+        panic::set_hook(Box::new(|_| {}));
+        let run = || read_input().and_then(|input| Hook::new(event, input)?.run(&sender));
+        let result =
+            panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(anyhow::anyhow!("a panic; this is a bug of cortex")));
         if let Err(e) = result {
             log(None, event, &format!("{e:#}"));
         }
+        drop(sender);
     };
     if thread::Builder::new().name("hook".into()).spawn(work).is_err() {
         return;
     }
-    // Whoever is done hangs up; a panic does, too.
+    // Whoever is done hangs up.
     if let Ok(Some(context)) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
         let reply = json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } });
         let _ = writeln!(std::io::stdout(), "{reply}");
@@ -154,18 +160,26 @@ struct Hook {
     event: Event,
     input: HookInput,
     project: Project,
+    /// What is remembered of this event. However often it is stored, it is one.
+    own: Option<Memory>,
 }
 
 impl Hook {
     fn new(event: Event, input: HookInput) -> Result<Self> {
         let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
-        Ok(Self { event, input, project })
+        let own = match event {
+            Event::PromptSubmit => input.prompt_memory(),
+            Event::PostTool => input.tool_memory(),
+            Event::Stop => input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref()),
+            _ => None,
+        };
+        Ok(Self { event, input, project, own })
     }
 
     fn run(&self, told: &Sender<Told>) -> Result<()> {
         let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
         if let Err(e) = &result {
-            if let Some(memory) = self.to_remember().filter(|_| !is_bad_content(e)) {
+            if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
                 memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
             }
             log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
@@ -173,27 +187,15 @@ impl Hook {
         Ok(())
     }
 
-    /// What is remembered of this event.
-    fn to_remember(&self) -> Option<Memory> {
-        match self.event {
-            Event::PromptSubmit => self.input.prompt_memory(),
-            Event::PostTool => self.input.tool_memory(),
-            Event::Stop => self.input.answer_memory(self.input.transcript_path.as_deref().and_then(end_of).as_deref()),
-            _ => None,
-        }
-    }
-
     fn with(&self, memories: &Memories, told: &Sender<Told>) -> Result<()> {
         let Memories { store, capture, sessions } = memories;
         let session = &self.input.session_id;
-        let own = self.to_remember();
-        let own_id = own.as_ref().map(|m| m.id);
         let remember = || -> Result<()> {
             if !session.is_empty() {
                 sessions.resume(session)?;
             }
-            if let Some(memory) = own {
-                capture.capture(memory)?;
+            if let Some(memory) = &self.own {
+                capture.capture(memory.clone())?;
             }
             Ok(())
         };
@@ -201,7 +203,7 @@ impl Hook {
             // What must not be lost is stored while the index is loaded.
             let (loaded, remembered) = rayon::join(|| self.load(), remember);
             remembered?;
-            return self.tell(loaded?, memories, own_id, told);
+            return self.tell(loaded?, memories, told);
         }
         remember()?;
         match self.event {
@@ -249,7 +251,7 @@ impl Hook {
     }
 
     /// Tells what may help with a prompt.
-    fn tell(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories, own: Option<Uuid>, told: &Sender<Told>) -> Result<()> {
+    fn tell(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories, told: &Sender<Told>) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
         let snapshot = manager.current();
@@ -260,7 +262,7 @@ impl Hook {
             embedder: manager.embedder(),
             root: self.project.layout.root(),
         };
-        let given: Vec<Uuid> = store.given(session)?.into_iter().chain(own).collect();
+        let given: Vec<Uuid> = store.given(session)?.into_iter().chain(self.own.as_ref().map(|m| m.id)).collect();
         let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
         store.give(session, &ids)?;
         let _ = told.send(Some(text).filter(|t| !t.is_empty()));

@@ -156,6 +156,14 @@ impl Of {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
+    if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
+        // Whoever only looks makes no database.
+        if args.json && matches!(args.command, Sub::Search(_) | Sub::List(_) | Sub::Timeline { .. }) {
+            line("[]")?;
+        }
+        eprintln!("nothing is remembered here yet: `cortex memory add`, or `cortex hook install`");
+        return Ok(Outcome::NothingFound);
+    }
     let memories = project.memories()?;
     match &args.command {
         Sub::Add(add) => args.add(&memories, add),

@@ -28,7 +28,7 @@ pub struct Session {
     pub ended_at: Option<DateTime<Utc>>,
     pub status: SessionStatus,
     pub memory_count: u32,
-    /// The process that it ends with, as [`process`] names it.
+    /// The process that it ends with: its number, and when it was started.
     #[serde(skip)]
     pub process: Option<String>,
 }

@@ -47,6 +47,8 @@ fn contents(p: &Project) -> Vec<String> {
 #[test]
 fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     let p = Project::sample();
+    assert_eq!(p.run(&["memory", "list"]).code, 1);
+    assert!(!p.path(".cortex/memory.db").exists(), "looking makes nothing");
     let added = p.json(&["memory", "add", "--name", "cache", "We keep the cache in one file because renames are atomic."]);
     let id = added["id"].as_str().unwrap().to_string();
     p.run(&["memory", "add", "Potatoes are boiled in salted water."]).expect(0);
