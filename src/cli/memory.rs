@@ -184,6 +184,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
 }
 
+/// The memories that answer best; none where nothing is remembered.
+pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Found>> {
+    if !project.memory_home().is_in_use() {
+        return Ok(Vec::new());
+    }
+    let memories = project.memories()?;
+    let (manager, facts) = project.memory_manager()?;
+    manager.reload(&Cancel::new(false))?;
+    let snapshot = manager.current();
+    let (corpus, embedder, root) = (&snapshot.code().corpus, manager.embedder(), project.layout.root());
+    let found = Recall { corpus, facts: &facts, store: &memories.store, embedder, root }.search(question, filter, limit, now())?;
+    manager.save(SAVED_FROM);
+    Ok(found)
+}
+
 /// The memory whose id begins so.
 fn find(memories: &Memories, id: &str) -> Result<Memory> {
     let mut found = memories.store.starting_with(&id.to_lowercase())?;
@@ -227,21 +242,15 @@ impl Args {
     }
 
     fn search(&self, project: &Project, memories: &Memories, search: &Search) -> Result<Outcome> {
-        let (manager, facts) = project.memory_manager()?;
-        manager.reload(&Cancel::new(false))?;
-        let snapshot = manager.current();
-        let corpus = &snapshot.code().corpus;
-        let recall = Recall { corpus, facts: &facts, store: &memories.store, embedder: manager.embedder(), root: project.layout.root() };
-        let found = recall.search(&search.query.join(" "), &search.of.filter(), search.limit, now())?;
+        let found = recall(project, &search.query.join(" "), &search.of.filter(), search.limit)?;
         if self.json {
             json(&found)?;
         } else {
             found.iter().try_for_each(print_found)?;
             if found.is_empty() {
-                eprintln!("nothing found in {}", memories_in_words(corpus.chunks().len()));
+                eprintln!("nothing found in {}", memories_in_words(memories.store.count(&Select::default())?));
             }
         }
-        manager.save(SAVED_FROM);
         Ok(if found.is_empty() { Outcome::NothingFound } else { Outcome::Done })
     }
 
@@ -365,7 +374,7 @@ fn head(memory: &Memory) -> String {
 /// Lines of a memory that a search shows.
 const SHOWN: usize = 3;
 
-fn print_found(found: &Found) -> Result<()> {
+pub(super) fn print_found(found: &Found) -> Result<()> {
     line(&head(&found.memory))?;
     for text in found.memory.content.lines().filter(|l| !l.trim().is_empty()).take(SHOWN) {
         line(&format!("   {}", console::truncate_str(&printable(text), width().saturating_sub(3), "…")))?;

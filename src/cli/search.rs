@@ -14,6 +14,7 @@ use crate::chunk::{Cancel, Chunk, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
 use crate::live::{ChunkManager, Served};
+use crate::memory::{Found, MemoryFilter};
 use crate::search::{Filter, Highlighter, Hit, Query, Results};
 
 /// Search the project of the current directory. Indexes it first if that is needed.
@@ -51,6 +52,9 @@ pub(super) struct Args {
     /// Query syntax instead of ranking by meaning: words (all must occur), "phrases", OR, +word, -word, field:word
     #[arg(long)]
     exact: bool,
+    /// Also this many of the memories that answer best
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    memories: usize,
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
@@ -127,8 +131,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         code.corpus.search(&query, &vector, &filter, limit)?
     };
     let context = args.context.unwrap_or(project.config.context);
+    let memories =
+        if args.memories > 0 { super::memory::recall(&project, &text, &MemoryFilter::default(), args.memories)? } else { Vec::new() };
     if args.json {
-        render::json(&Reply::new(&text, code, &results, args.explain, context, &warnings))?;
+        let reply = Reply::new(&text, code, &results, args.explain, context, &warnings);
+        render::json(&Reply { memories: &memories, ..reply })?;
     } else {
         for warning in &warnings {
             eprintln!("warning: {warning}");
@@ -140,6 +147,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         for hit in &results.hits {
             print_hit(hit, &mut words, context, args.explain)?;
         }
+        if !memories.is_empty() {
+            line(&style("remembered:").bold().to_string())?;
+            memories.iter().try_for_each(super::memory::print_found)?;
+        }
         if results.hits.is_empty() {
             eprintln!("nothing found in {} chunks{}", code.corpus.chunks().len(), unknown_languages(code, &filter));
         }
@@ -147,7 +158,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     manager.save(0.0);
     // The process ends: the system frees all of it at once.
     std::mem::forget((snapshot, manager));
-    Ok(if results.hits.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    Ok(if results.hits.is_empty() && memories.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }
 
 /// A hint for languages that nothing here is written in.
@@ -217,6 +228,8 @@ struct Reply<'a> {
     n_chunks: usize,
     total: usize,
     results: Vec<Row<'a>>,
+    #[serde(skip_serializing_if = "<[Found]>::is_empty")]
+    memories: &'a [Found],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
@@ -282,6 +295,7 @@ impl<'a> Reply<'a> {
             n_chunks: code.corpus.chunks().len(),
             total: results.total,
             results: results.hits.iter().map(row).collect(),
+            memories: &[],
             warnings,
             notes: &results.notes,
         }

@@ -57,8 +57,15 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     assert!(found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominant"].is_string(), "{found}");
     let shown = p.run(&["memory", "search", "why is the cache one file"]).expect(0);
     assert!(shown.stdout.contains("renames are atomic") && shown.stdout.lines().all(|l| l.chars().count() <= 120), "{}", shown.stdout);
-    // Memories never change what code answers.
-    assert!(!p.run(&["search", "renames are atomic", "--json"]).stdout.contains("We keep the cache"));
+    // Memories never change what code answers; who asks for both gets both.
+    let code = p.run(&["search", "boil potatoes", "--json"]).stdout;
+    assert!(code.contains("docs/guide.md") && !code.contains("boiled in salted"), "{code}");
+    let mut both = p.json(&["search", "boil potatoes", "--memories", "1"]);
+    assert_eq!(both["memories"][0]["memory"]["content"], "Potatoes are boiled in salted water.");
+    both.as_object_mut().unwrap().remove("memories");
+    assert_eq!(both, serde_json::from_str::<Value>(&code).unwrap());
+    let shown = p.run(&["search", "boil potatoes", "--memories", "1"]).expect(0).stdout;
+    assert!(shown.contains("remembered:\n") && shown.contains("boiled in salted water"), "{shown}");
 
     let short = &id[..18];
     p.run(&["memory", "edit", short, "The", "cache", "is", "two", "files."]).expect(0);
