@@ -124,8 +124,9 @@ fn last_answer(transcript: &str) -> Option<String> {
 /// # Errors
 /// When the memories cannot be searched.
 pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<Utc>) -> Result<(String, Vec<Uuid>), RecallError> {
+    // What was asked before is no answer, and what was done to files is told when a session begins.
     let filter = MemoryFilter {
-        exclude_sources: vec!["git_bulk_update".into(), "filesystem_watch".into()],
+        exclude_sources: ["git_bulk_update", "filesystem_watch", "hook_description"].map(String::from).to_vec(),
         exclude_operations: vec!["move".into(), "rename".into()],
         ..MemoryFilter::default()
     };

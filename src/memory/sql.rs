@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
+use crate::worker::locked;
 
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
@@ -216,7 +217,7 @@ impl MemoryStore {
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
         // What a panic left of a transaction was rolled back when that was dropped.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.connection)
     }
 
     fn error(&self, source: rusqlite::Error) -> StorageError {

@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemorySource, Operation};
 use crate::source::DirectoryWatcher;
-use crate::worker::Worker;
+use crate::worker::{Asking, Worker, locked};
 
 /// How long a folder must be quiet.
 const DEBOUNCE: Duration = Duration::from_secs(1);
@@ -68,7 +68,7 @@ impl MDFileWatcher {
     pub fn start(&mut self) -> Result<(), WatcherError> {
         let this = Self { paths: self.paths.clone(), capture: self.capture.clone(), worker: None, statistics: self.statistics.clone() };
         let mut watched: Vec<(PathBuf, DirectoryWatcher)> = Vec::new();
-        let job = move |asking: &crate::worker::Asking| {
+        let job = move |asking: &Asking| {
             let directories = this.directories();
             watched.retain(|(directory, _)| directories.contains(directory));
             for directory in directories {
@@ -97,7 +97,7 @@ impl MDFileWatcher {
     /// Ends the thread after what it is doing, and returns what was done in all.
     pub fn stop(&mut self) -> Statistics {
         self.worker = None;
-        let statistics = *self.statistics.lock().unwrap_or_else(PoisonError::into_inner);
+        let statistics = *locked(&self.statistics);
         tracing::debug!(?statistics, "notes are no longer watched");
         statistics
     }
@@ -117,7 +117,7 @@ impl MDFileWatcher {
     }
 
     fn count(&self, add: impl FnOnce(&mut Statistics)) {
-        add(&mut self.statistics.lock().unwrap_or_else(PoisonError::into_inner));
+        add(&mut locked(&self.statistics));
     }
 
     /// Compares everything that is there with everything that is remembered.
