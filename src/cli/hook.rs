@@ -39,6 +39,12 @@ enum Sub {
     Install(install::Args),
     /// Have it do so no longer
     Uninstall(install::Args),
+    #[command(flatten)]
+    Event(Event),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Subcommand)]
+enum Event {
     /// A session begins: tells what is remembered
     SessionStart,
     /// The user asked something: tells what may help
@@ -75,39 +81,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
         Sub::Install(args) => install::install(args),
         Sub::Uninstall(args) => install::uninstall(args),
-        event => {
-            let (event, name) = (Event::of(event), Event::of(event).map(Event::name));
-            answer(event.context("no event")?, name.unwrap_or_default());
+        Sub::Event(event) => {
+            answer(*event);
             Ok(Outcome::Done)
         }
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Event {
-    SessionStart,
-    PromptSubmit,
-    PreTool,
-    PostTool,
-    Stop,
-    SessionEnd,
-    PreCompact,
-}
-
 impl Event {
-    fn of(command: &Sub) -> Option<Self> {
-        Some(match command {
-            Sub::SessionStart => Self::SessionStart,
-            Sub::PromptSubmit => Self::PromptSubmit,
-            Sub::PreTool => Self::PreTool,
-            Sub::PostTool => Self::PostTool,
-            Sub::Stop => Self::Stop,
-            Sub::SessionEnd => Self::SessionEnd,
-            Sub::PreCompact => Self::PreCompact,
-            Sub::Install(_) | Sub::Uninstall(_) => return None,
-        })
-    }
-
     /// What the agent calls it.
     fn name(self) -> &'static str {
         match self {
@@ -123,7 +104,7 @@ impl Event {
 }
 
 /// Does what is to be done within the time there is, and prints what the agent is told.
-fn answer(event: Event, name: &str) {
+fn answer(event: Event) {
     let deadline = Instant::now() + DEADLINE;
     let (sender, told) = channel();
     // On a thread: whatever holds it up, the agent goes on. The process ends under it.
@@ -143,7 +124,7 @@ fn answer(event: Event, name: &str) {
     }
     // Whoever is done hangs up.
     if let Ok(Some(context)) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        let reply = json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } });
+        let reply = json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": context } });
         let _ = writeln!(std::io::stdout(), "{reply}");
     }
     // What is done after the answer (an index is saved) may take what is left of the time.

@@ -52,7 +52,7 @@ fn positive() -> Vec<(String, String)> {
         plain("ANTHROPIC_API_KEY=\"%\"", &format!("{}{}-{}AA", "sk-ant-api03-", alnum(60), alnum(32))),
         plain("claude with % works", &format!("{}{}", "sk-ant-api03-", alnum(30))),
         plain("https://maps.example.com/?key=%&v=3", &format!("{}{}", "AIza", alnum(35))),
-        plain("//registry.npmjs.org/:_authToken=%", &format!("{}{}", "npm_", alnum(36))),
+        plain("//packages.example.org/:_authToken=%", &format!("{}{}", "npm_", alnum(36))),
         plain("password = % # pypi", &format!("{}{}", "pypi-AgEIcHlwaS5vcmc", alnum(80))),
         plain("cookie: session=%; Path=/", &jwt),
         plain("hf: %", &format!("{}{}", "hf_", noise("abcdefghijklmnopqrstuvwxyz", 34))),
