@@ -357,9 +357,13 @@ fn short(id: Uuid) -> String {
 fn row(memory: &Memory) -> String {
     let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
     let pin = if memory.pinned { "📌 " } else { "" };
-    let what = if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name };
-    let text = format!("{}  {at}  {}  {pin}{}", short(memory.id), memory.source.name(), printable(what));
+    let text = format!("{}  {at}  {}  {pin}{}", short(memory.id), memory.source.name(), printable(title(memory)));
     console::truncate_str(&text, width(), "…").into_owned()
+}
+
+/// Its name, or its first line.
+fn title(memory: &Memory) -> &str {
+    if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name }
 }
 
 fn head(memory: &Memory) -> String {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
-use super::recall::{cut, source_of, tokens};
+use super::recall::{cut, folded, source_of, tokens};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
 
 /// Most memories of a briefing (D5).
@@ -93,7 +93,7 @@ fn line(memory: &Memory) -> String {
     let what = match &memory.source {
         MemorySource::Episode(e) if e.operation.is_some() && !memory.name.is_empty() => memory.name.clone(),
         _ => {
-            let content = memory.content.split_whitespace().collect::<Vec<_>>().join(" ");
+            let content = folded(&memory.content);
             if memory.name.is_empty() || content.contains(&memory.name) { content } else { format!("{}: {content}", memory.name) }
         }
     };

@@ -120,7 +120,7 @@ impl MemoryCaptureService {
     /// When it is no text, or as [`MemoryCaptureService::capture`]: then what was there stays.
     pub fn capture_file(&self, path: &str, bytes: &[u8], session_id: &str) -> Result<Option<Vec<Uuid>>, CaptureError> {
         let hash = sha256(bytes);
-        if self.store.file_hashes()?.get(path) == Some(&hash) {
+        if self.store.file_hash(path)?.as_ref() == Some(&hash) {
             return Ok(None);
         }
         let pieces = match self.chunker.chunk_bytes(bytes, path) {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::recall::{context, cut};
+use super::recall::{context, cut, folded, source_of};
 use super::{Found, HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError};
 
 /// What a session may be told when it begins, and with each prompt, in tokens.
@@ -155,11 +155,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
     };
     let (mut text, mut told) = (String::new(), Vec::new());
     for memory in store.select(&Select { limit: 10, ..about })?.into_iter().filter(|m| !given.contains(&m.id)) {
-        let line = format!(
-            "- {} ({})\n",
-            cut(&memory.content.split_whitespace().collect::<Vec<_>>().join(" "), 300),
-            super::recall::source_of(&memory.source)
-        );
+        let line = format!("- {} ({})\n", cut(&folded(&memory.content), 300), source_of(&memory.source));
         if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
             break;
         }
@@ -180,7 +176,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
 pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
     let mut memories = store.get_by_session(session_id)?;
     memories.reverse();
-    let one_line = |m: &Memory, n: usize| cut(&m.content.split_whitespace().collect::<Vec<_>>().join(" "), n);
+    let one_line = |m: &Memory, n: usize| cut(&folded(&m.content), n);
     let of = |wanted: HookType| {
         memories.iter().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
     };

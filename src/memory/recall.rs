@@ -121,6 +121,11 @@ pub fn tokens(text: &str) -> usize {
     text.len().div_ceil(4)
 }
 
+/// The text on one line.
+pub(super) fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 /// The start of a text, at most so many bytes of it, cut between characters, at a word where one ends near.
 pub(super) fn cut(text: &str, n_bytes: usize) -> String {
     if text.len() <= n_bytes {

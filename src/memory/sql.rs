@@ -359,6 +359,14 @@ impl MemoryStore {
         self.replace_file(path, None, &[])
     }
 
+    /// The hash of a file whose pieces are here.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
+        self.read(|c| c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?.query_row([path], |r| r.get(0)).optional())
+    }
+
     /// The hashes of the files whose pieces are here.
     ///
     /// # Errors
@@ -518,6 +526,14 @@ impl MemoryStore {
         self.write(|t| add(t, "redacted", i64::try_from(n).unwrap_or(i64::MAX)).map(drop))
     }
 
+    /// How many secrets were taken out so far.
+    ///
+    /// # Errors
+    /// When it cannot be read.
+    pub fn redacted(&self) -> Result<usize, StorageError> {
+        self.read(n_redacted)
+    }
+
     /// What there is.
     ///
     /// # Errors
@@ -532,7 +548,7 @@ impl MemoryStore {
                 sessions: c.query_row("SELECT count(*) FROM sessions", [], |r| r.get(0))?,
                 sources: by_name(c, "SELECT source_name, count(*) FROM memories GROUP BY 1")?,
                 pinned: c.query_row("SELECT count(*) FROM memories WHERE pinned", [], |r| r.get(0))?,
-                redacted: usize::try_from(counter(c, "redacted")?).unwrap_or_default(),
+                redacted: n_redacted(c)?,
                 vectors: by_name(c, "SELECT embedder, count(*) FROM vectors GROUP BY 1")?,
                 bytes: 0,
             })
@@ -665,6 +681,10 @@ fn add(t: &Transaction, name: &str, n: i64) -> rusqlite::Result<i64> {
 
 fn counter(c: &Connection, name: &str) -> rusqlite::Result<i64> {
     Ok(c.prepare_cached("SELECT n FROM counters WHERE name = ?1")?.query_row([name], |r| r.get(0)).optional()?.unwrap_or_default())
+}
+
+fn n_redacted(c: &Connection) -> rusqlite::Result<usize> {
+    Ok(usize::try_from(counter(c, "redacted")?).unwrap_or_default())
 }
 
 /// Of [`COLUMNS`].

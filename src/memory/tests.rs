@@ -39,6 +39,12 @@ fn event(source: EpisodeSource, operation: Operation, path: &str) -> Memory {
 }
 
 impl Fixture {
+    /// A session is under way.
+    fn begin(&self, id: &str) {
+        let (id, status) = (id.into(), SessionStatus::Active);
+        self.store.put_session(&Session { id, started_at: now(), ended_at: None, status, memory_count: 0, process: None }).unwrap();
+    }
+
     fn manager(&self) -> (ChunkManager, Facts) {
         let model = StaticModel::bundled();
         let cache = IndexCache::of_memories(&self.layout, model.id());
@@ -72,16 +78,7 @@ fn text_of(n_words: usize, marker: &str) -> String {
 #[test]
 fn a_memory_comes_back_as_it_was_stored() {
     let f = fixture();
-    f.store
-        .put_session(&Session {
-            id: "s".into(),
-            started_at: now(),
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-            process: None,
-        })
-        .unwrap();
+    f.begin("s");
     let code = vec![CodeReference { path: "src/a.rs".into(), symbol: Some("f".into()), commit: Some("c".into()), hash: "xxh3:0".into() }];
     let memory =
         Memory { name: "n".into(), pinned: true, group_id: "g".into(), code, session_id: "s".into(), ..said("Ein Gedächtnis 🧠.") };
@@ -367,16 +364,7 @@ fn a_briefing_tells_what_was_decided_and_done_and_no_mass_of_files() {
 #[test]
 fn a_session_is_summed_up_and_again_when_it_goes_on() {
     let f = fixture();
-    f.store
-        .put_session(&Session {
-            id: "s".into(),
-            started_at: now(),
-            ended_at: None,
-            status: SessionStatus::Active,
-            memory_count: 0,
-            process: None,
-        })
-        .unwrap();
+    f.begin("s");
     assert_eq!(summary(&f.store, "s").unwrap(), None);
     let input = |json: serde_json::Value| serde_json::from_value::<HookInput>(json).unwrap();
     let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());

@@ -107,6 +107,11 @@ impl Layout {
         self.chunks_dir().join(Self::chunk_file_name_as(chunk_type, packing))
     }
 
+    /// Where it may be, written in one way or the other.
+    pub(super) fn chunk_files(&self, chunk_type: ChunkType) -> [PathBuf; 2] {
+        [Packing::Plain, Packing::Zstd].map(|packing| self.chunk_file_as(chunk_type, packing))
+    }
+
     /// The one that is there, when nobody says how it is written.
     pub(super) fn chunk_file_found(&self, chunk_type: ChunkType) -> PathBuf {
         let packed = self.chunk_file_as(chunk_type, Packing::Zstd);
@@ -264,8 +269,7 @@ impl Layout {
         };
         if !self.is_foreign() {
             // The manifest last: files without it would look like another program's.
-            let both = |t: &ChunkType| [Packing::Plain, Packing::Zstd].map(|packing| self.chunk_file_as(*t, packing));
-            let chunk_files = ChunkType::ALL.iter().flat_map(both);
+            let chunk_files = ChunkType::ALL.iter().flat_map(|t| self.chunk_files(*t));
             let files: Vec<PathBuf> = chunk_files.chain([self.manifest()]).flat_map(|p| [next_path(&p), p]).collect();
             for path in &files {
                 gone(path, fs::remove_file(path))?;

@@ -247,9 +247,8 @@ fn rename_all(layout: &Layout, manifest: &Manifest) -> io::Result<()> {
         }
     }
     // Those that were written otherwise are of no use any more.
-    let of_type = |t: &ChunkType| [Packing::Plain, Packing::Zstd].map(|packing| layout.chunk_file_as(*t, packing));
     let ours: Vec<PathBuf> = ChunkType::ALL.iter().map(|t| manifest.chunk_file(layout, *t)).collect();
-    for path in ChunkType::ALL.iter().flat_map(of_type).filter(|path| !ours.contains(path)) {
+    for path in ChunkType::ALL.iter().flat_map(|t| layout.chunk_files(*t)).filter(|path| !ours.contains(path)) {
         match fs::remove_file(&path) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
             _ => {}

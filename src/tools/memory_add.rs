@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::context::is_zero;
 use super::{Asked, Effect, Group, Question, Reply, State, ToolError};
 use crate::memory::{Episode, EpisodeSource, Memory, MemorySource, Operation};
 
@@ -63,11 +64,6 @@ pub(super) struct Added {
     state: State,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
-}
-
 impl Question for Args {
     const NAME: &'static str = "add_memory";
     const TITLE: &'static str = "Remember";
@@ -97,9 +93,9 @@ reason, naming the files it is about. Not for what the code or the documents say
             pinned: self.pinned,
             ..Memory::new(self.episode_body, MemorySource::Episode(episode), &session)
         };
-        let before = memories.store.stats()?.redacted;
+        let before = memories.store.redacted()?;
         let id = memories.capture.capture(memory)?;
-        let secrets_redacted = memories.store.stats()?.redacted.saturating_sub(before);
+        let secrets_redacted = memories.store.redacted()?.saturating_sub(before);
         asked.serving(&memories)?;
         Ok(Added { id: id.to_string(), secrets_redacted, state: asked.memory_state(&memories) })
     }

@@ -54,7 +54,7 @@ fn some_operations(_: &mut SchemaGenerator) -> Schema {
     json_schema!({"type": "array", "items": {"type": "string", "enum": operations()}})
 }
 
-fn ten() -> usize {
+pub(super) fn ten() -> usize {
     10
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::memory_search::ten;
 use super::{Asked, Group, Question, Reply, State, ToolError, count, printable};
 
 #[derive(Deserialize, JsonSchema)]
@@ -11,10 +12,6 @@ pub(super) struct Args {
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
-}
-
-fn ten() -> usize {
-    10
 }
 
 #[derive(Serialize, JsonSchema)]

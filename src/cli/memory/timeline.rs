@@ -1,7 +1,5 @@
 //! What happened, by session.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use chrono::{DateTime, Local, Utc};
 use console::style;
@@ -9,7 +7,7 @@ use serde::Serialize;
 
 use super::super::Outcome;
 use super::super::render::{count, json, line, printable, width};
-use crate::memory::{Memories, Memory, Select, Session};
+use crate::memory::{Episode, EpisodeSource, Memories, Memory, MemorySource, Select, Session};
 
 #[derive(Serialize)]
 struct Told {
@@ -53,19 +51,19 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
 }
 
 fn events(newest_first: Vec<Memory>) -> Vec<Event> {
-    let mut batches: BTreeMap<String, usize> = BTreeMap::new();
     let mut events: Vec<Event> = Vec::new();
     for memory in newest_first.into_iter().rev() {
-        let batch = match &memory.source {
-            crate::memory::MemorySource::Episode(e) if e.source == crate::memory::EpisodeSource::GitBulkUpdate => e.git_batch_id.clone(),
-            _ => None,
-        };
-        if let Some(batch) = batch {
-            *batches.entry(batch).or_default() += 1;
+        // What git did to many files is told by its own event.
+        let is_in_batch = |e: &Episode| e.source == EpisodeSource::GitBulkUpdate && e.git_batch_id.is_some();
+        if matches!(&memory.source, MemorySource::Episode(e) if is_in_batch(e)) {
             continue;
         }
-        let text = if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name };
-        events.push(Event { at: memory.created_at, source: memory.source.name(), id: Some(memory.id), text: text.to_string() });
+        events.push(Event {
+            at: memory.created_at,
+            source: memory.source.name(),
+            id: Some(memory.id),
+            text: super::title(&memory).to_string(),
+        });
     }
     events
 }
