@@ -158,6 +158,15 @@ impl IndexingService {
         self.worker.asking()
     }
 
+    /// Whether this process watches the tree, and has compared it with the index; may be asked as long as one likes.
+    pub fn is_leading(&self) -> impl Fn() -> bool + Send + 'static {
+        let shared = self.shared.clone();
+        move || {
+            let status = locked(&shared.status);
+            status.leads && status.has_looked
+        }
+    }
+
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> ServiceStatus {

@@ -8,9 +8,7 @@ use uuid::Uuid;
 use super::code;
 use super::feed::chunk_of;
 use super::redact::redact;
-use super::{
-    ChunkerError, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector,
-};
+use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::sha256;
@@ -129,12 +127,10 @@ impl MemoryCaptureService {
         };
         // Masses of blanks are pieces, too.
         let pieces = pieces.into_iter().filter(|piece| piece.word_count > 0);
-        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = pieces.map(|piece| without_secrets(of_piece(piece, session_id))).unzip();
-        let vectors = self.vectors(&memories)?;
-        let ids = memories.iter().map(|m| m.id).collect();
-        let new: Vec<(Memory, Vec<Vector>)> = memories.into_iter().zip(vectors).collect();
+        let (new, n_secrets) = self.prepared(pieces.map(|piece| of_piece(piece, session_id)))?;
+        let ids = new.iter().map(|(memory, _)| memory.id).collect();
         self.store.replace_file(path, Some(&hash), &new)?;
-        self.store.count_redacted(n_secrets.iter().sum())?;
+        self.store.count_redacted(n_secrets)?;
         Ok(Some(ids))
     }
 
@@ -144,6 +140,13 @@ impl MemoryCaptureService {
     /// When it cannot be written.
     pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
         Ok(self.store.delete_by_file_path(path)?)
+    }
+
+    /// As they are stored: without secrets, of which it says how many there were, and with vectors.
+    pub(super) fn prepared(&self, memories: impl Iterator<Item = Memory>) -> Result<(Vec<(Memory, Vec<Vector>)>, usize), CaptureError> {
+        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = memories.map(without_secrets).unzip();
+        let vectors = self.vectors(&memories)?;
+        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
     /// The vectors of each. An embedder that takes its time is not waited for.
@@ -164,7 +167,7 @@ impl MemoryCaptureService {
 /// What may be true of code, and later no more. What happened stays true.
 fn is_statement(source: &MemorySource) -> bool {
     match source {
-        MemorySource::Episode(e) => matches!(e.source, EpisodeSource::Text | EpisodeSource::Json | EpisodeSource::Message),
+        MemorySource::Episode(e) => !e.source.is_event(),
         MemorySource::ClaudeResponse { response_type } => *response_type != ResponseType::SessionSummary,
         MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
     }

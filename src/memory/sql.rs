@@ -12,20 +12,22 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::session::{Session, SessionStatus};
-use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
+use super::{CodeReference, EpisodeSource, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
+use crate::source::FileChange;
 use crate::worker::locked;
 
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// What each version of the schema adds to the one before; `user_version` says how many are there.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
     INSERT INTO counters VALUES('identity', random());
     CREATE TABLE bodies(number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
@@ -73,7 +75,20 @@ const MIGRATIONS: &[&str] = &["
     ) WITHOUT ROWID;
     CREATE TABLE file_hashes(path TEXT PRIMARY KEY, hash TEXT NOT NULL, processed_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE given(session_id TEXT NOT NULL, memory TEXT NOT NULL, PRIMARY KEY(session_id, memory)) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE changes(
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        path TEXT NOT NULL,
+        before TEXT,
+        after TEXT,
+        symbols TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        at INTEGER NOT NULL
+    );
+    CREATE TABLE git_positions(tree TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+",
+];
 
 /// The memories of a project.
 #[derive(Debug)]
@@ -110,6 +125,38 @@ pub struct Vector {
     /// Of what was embedded.
     pub passage: Fingerprint,
     pub vector: Quantized,
+}
+
+/// A change that was kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Noted {
+    pub number: i64,
+    pub change: FileChange,
+    /// Empty outside of sessions.
+    pub session_id: String,
+    /// When the index saw it.
+    pub at: DateTime<Utc>,
+}
+
+/// What was made of changes.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Numbers of the changes.
+    pub changes: Vec<i64>,
+    /// How far each work tree's git was read before, if at all, and is now.
+    pub positions: Vec<(String, Option<String>, String)>,
+    pub episodes: Vec<(Memory, Vec<Vector>)>,
+    /// Episodes that came to nothing.
+    pub undone: Vec<Uuid>,
+}
+
+/// How many events are kept.
+#[derive(Debug, Clone)]
+pub(super) struct EventLimits {
+    /// Of each source.
+    pub most: usize,
+    /// From then on.
+    pub since: DateTime<Utc>,
 }
 
 /// Which memories; all conditions that are given must hold.
@@ -229,6 +276,7 @@ impl MemoryStore {
         }
     }
 
+    /// All or nothing of it.
     fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
         let mut connection = self.connection();
         let run = || {
@@ -348,7 +396,7 @@ impl MemoryStore {
     /// # Errors
     /// When it cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
-        self.write(|t| Ok(delete(t, "id = ?1", &id.to_string())? > 0))
+        self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
 
     /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
@@ -424,6 +472,71 @@ impl MemoryStore {
     /// The numbers of all memories, in order.
     pub(super) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
         self.read(|c| c.prepare_cached("SELECT number FROM memories ORDER BY number")?.query_map([], |r| r.get(0))?.collect())
+    }
+
+    /// Keeps what happened to files, until it is known who did it.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn note_changes(&self, changes: &[FileChange], session_id: &str, at: DateTime<Utc>) -> Result<(), StorageError> {
+        self.write(|t| {
+            let mut statement =
+                t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
+            for FileChange { path, before, after, symbols } in changes {
+                statement.execute(params![path, before, after, symbols.join("\n"), session_id, at.timestamp_millis()])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What was kept, oldest first.
+    pub(super) fn noted_changes(&self) -> Result<Vec<Noted>, StorageError> {
+        let noted = |r: &Row| {
+            let symbols: String = r.get(4)?;
+            let symbols = symbols.lines().map(String::from).collect();
+            let change = FileChange { path: r.get(1)?, before: r.get(2)?, after: r.get(3)?, symbols };
+            Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
+        };
+        let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes ORDER BY number";
+        self.read(|c| c.prepare_cached(sql)?.query_map([], noted)?.collect())
+    }
+
+    /// How far each work tree's git was read, as it was last recorded.
+    pub(super) fn git_positions(&self) -> Result<BTreeMap<String, String>, StorageError> {
+        self.read(|c| {
+            c.prepare_cached("SELECT tree, position FROM git_positions")?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect()
+        })
+    }
+
+    /// Puts episodes in the place of the changes that they were made of, and forgets episodes beyond the limits. False, and nothing is
+    /// different, when somebody else has recorded since the changes and positions were read.
+    pub(super) fn record(&self, recorded: &Recorded, limits: &EventLimits) -> Result<bool, StorageError> {
+        recorded.episodes.iter().try_for_each(|(memory, _)| check(memory))?;
+        self.write(|t| {
+            let position = "SELECT position FROM git_positions WHERE tree = ?1";
+            for (tree, before, _) in &recorded.positions {
+                if t.prepare_cached(position)?.query_row([tree], |r| r.get(0)).optional()? != *before {
+                    return Ok(false);
+                }
+            }
+            for number in &recorded.changes {
+                if !t.prepare_cached("SELECT 1 FROM changes WHERE number = ?1")?.exists([number])? {
+                    return Ok(false);
+                }
+            }
+            for (tree, _, after) in &recorded.positions {
+                t.prepare_cached("INSERT OR REPLACE INTO git_positions VALUES(?1, ?2)")?.execute([tree, after])?;
+            }
+            for number in &recorded.changes {
+                t.prepare_cached("DELETE FROM changes WHERE number = ?1")?.execute([number])?;
+            }
+            for (memory, vectors) in &recorded.episodes {
+                put(t, memory, vectors)?;
+            }
+            recorded.undone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
+            forget_events(t, limits)?;
+            Ok(true)
+        })
     }
 
     /// Notes a session, or its new state.
@@ -651,13 +764,24 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
 
 /// Deletes what was made of the pieces of a file. What happened to it stays.
 fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
-    delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", path)
+    delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", &[&path])
 }
 
-fn delete(t: &Transaction, condition: &str, value: &str) -> rusqlite::Result<usize> {
+/// Events do not pile up for ever. What is pinned stays.
+fn forget_events(t: &Transaction, limits: &EventLimits) -> rusqlite::Result<()> {
+    let oldest = limits.since.timestamp_millis();
+    for source in EpisodeSource::ALL.iter().filter(|s| s.is_event()).map(|s| s.as_str()) {
+        delete(t, "source_name = ?1 AND NOT pinned AND created_at < ?2", &[&source, &oldest])?;
+        let beyond = "number IN (SELECT number FROM memories WHERE source_name = ?1 AND NOT pinned ORDER BY created_at DESC, number DESC LIMIT -1 OFFSET ?2)";
+        delete(t, beyond, &[&source, &limits.most])?;
+    }
+    Ok(())
+}
+
+fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::Result<usize> {
     let gone = |r: &Row| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
     let sql = format!("DELETE FROM memories WHERE {condition} RETURNING id, body");
-    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map([value], gone)?.collect::<rusqlite::Result<_>>()?;
+    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map(values, gone)?.collect::<rusqlite::Result<_>>()?;
     for (id, body) in &gone {
         drop_body(t, *body)?;
         t.prepare_cached("DELETE FROM given WHERE memory = ?1")?.execute([id])?;

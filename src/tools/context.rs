@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
-use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome};
+use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome, Recording};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -43,6 +43,8 @@ pub struct Remembered {
     pub facts: Facts,
     /// Watches notes, while this lives.
     pub notes: Option<MDFileWatcher>,
+    /// Records what happens to files, while this lives.
+    pub recording: Option<Recording>,
     /// What was opened last, and the number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -50,7 +52,7 @@ pub struct Remembered {
 impl Remembered {
     #[must_use]
     pub fn new(home: MemoryHome, facts: Facts, notes: Option<MDFileWatcher>) -> Self {
-        Self { home, facts, notes, open: Mutex::default() }
+        Self { home, facts, notes, recording: None, open: Mutex::default() }
     }
 
     /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.

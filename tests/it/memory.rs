@@ -27,7 +27,7 @@ fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
 
 /// What an agent is told, if anything. Hooks never fail.
 #[track_caller]
-fn told(p: &Project, event: &str, mut input: Value) -> String {
+pub fn told(p: &Project, event: &str, mut input: Value) -> String {
     input["cwd"] = p.root().to_str().unwrap().into();
     let out = hook(p, event, input.to_string().as_bytes()).expect(0);
     assert_eq!(out.stderr, "");

@@ -1,0 +1,216 @@
+//! What happens to the files of a project while a server watches it: recorded file by file, git's doing told from edits by hand. With
+//! real git.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::following::wait_until;
+use crate::memory::told;
+use crate::project::Project;
+use crate::server::Server;
+
+/// Files of the first commit.
+const N_FILES: usize = 60;
+
+/// A repository in which something is remembered.
+struct Repository {
+    project: Project,
+    /// Ids of events that were looked at.
+    seen: BTreeSet<String>,
+}
+
+/// What was recorded: names of events by hand, of events by git, and of what git did, in order of names.
+type Told = (Vec<String>, Vec<String>, Vec<String>);
+
+fn git(directory: &Path, args: &[&str]) -> bool {
+    let base = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "gc.auto=0",
+    ];
+    let mut command = Command::new("git");
+    command.current_dir(directory).args(base).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env("GIT_EDITOR", "true").output().unwrap().status.success()
+}
+
+fn file(i: usize) -> String {
+    format!("src/part{}/file{i}.rs", i % 4)
+}
+
+fn code(i: usize, version: &str) -> String {
+    format!("/// The {version} version.\npub fn function_{i}() -> &'static str {{\n    \"{version}\"\n}}\n")
+}
+
+impl Repository {
+    /// `main` has two commits, the second of which changed 47 files; `side` comes from the first and changed three others.
+    fn new() -> Self {
+        let this = Self { project: Project::new(), seen: BTreeSet::new() };
+        this.git(&["init", "-q"]);
+        this.write_all(0..N_FILES, "first");
+        this.commit("everything");
+        this.write_all(0..47, "second");
+        this.commit("47 files");
+        this.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+        this.write_all(47..50, "side");
+        this.commit("side");
+        this.git(&["checkout", "-q", "main"]);
+        this.project.run(&["memory", "add", "The server is written in Rust."]).expect(0);
+        this.project.index();
+        this
+    }
+
+    fn write_all(&self, files: std::ops::Range<usize>, version: &str) {
+        files.for_each(|i| self.project.write(file(i), code(i, version)));
+    }
+
+    #[track_caller]
+    fn git(&self, args: &[&str]) {
+        assert!(git(&self.project.root(), args), "git {args:?}");
+    }
+
+    fn commit(&self, subject: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", subject]);
+    }
+
+    fn serve(&self) -> Server {
+        let mut command = self.project.cortex(&["serve", "--port", "0", "--watch"]);
+        let server = Server::start(command.env("CORTEX_MEMORY_WINDOW_MS", "700").env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+        server.line();
+        server
+    }
+
+    /// What is recorded and was not looked at.
+    fn new_events(&self) -> Vec<Value> {
+        let all = self.project.json(&["memory", "list", "-n", "10000"]);
+        all.as_array().unwrap().iter().filter(|m| !self.seen.contains(m["id"].as_str().unwrap())).cloned().collect()
+    }
+
+    fn told(&self) -> Told {
+        let events = self.new_events();
+        let of = |source: &str| {
+            let own = events.iter().filter(|m| m["source"]["source"] == source);
+            let mut names: Vec<String> = own.map(|m| m["name"].as_str().unwrap().to_string()).collect();
+            names.sort();
+            names
+        };
+        (of("filesystem_watch"), of("git_bulk_update"), of("git_metadata"))
+    }
+
+    /// Waits until exactly this is recorded: files by hand, how many files by git, what git did (beginnings).
+    #[track_caller]
+    fn expect(&mut self, what: &str, by_hand: &[&str], n_by_git: usize, git_did: &[&str]) -> Told {
+        let is_it = |(hand, git, did): &Told| {
+            hand == by_hand
+                && git.len() == n_by_git
+                && did.len() == git_did.len()
+                && did.iter().zip(git_did).all(|(did, start)| did.starts_with(start))
+        };
+        let mut last = self.told();
+        let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            wait_until(what, || {
+                last = self.told();
+                is_it(&last)
+            });
+        }));
+        assert!(
+            waited.is_ok(),
+            "{what}: by hand {:?}, by git {}: {:?}, git did {:?}",
+            last.0,
+            last.1.len(),
+            last.1.iter().take(3).collect::<Vec<_>>(),
+            last.2
+        );
+        self.seen.extend(self.new_events().iter().map(|m| m["id"].as_str().unwrap().to_string()));
+        let fresh = self.project.fresh_copy().timeless();
+        wait_until("the index is that of the tree", || self.project.timeless() == fresh);
+        last
+    }
+}
+
+#[test]
+fn a_reset_over_47_files_costs_the_next_session_a_line() {
+    let mut r = Repository::new();
+    let _server = r.serve();
+    told(&r.project, "session-start", serde_json::json!({ "session_id": "one", "source": "startup" }));
+    told(
+        &r.project,
+        "prompt-submit",
+        serde_json::json!({ "session_id": "one", "prompt": "Undo the second version, it breaks the release." }),
+    );
+    r.project.write("src/by_hand.rs", "pub fn written_by_hand() {}\n");
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.write(file(55), code(55, "edited"));
+    let (_, git, did) =
+        r.expect("the reset", &["create src/by_hand.rs", &format!("update {}", file(55))], 47, &["git reset --hard: 47 files at "]);
+    assert!(git.iter().all(|name| name.starts_with("update src/part")), "{git:?}");
+    assert_eq!(did.len(), 1);
+    let all = r.project.json(&["memory", "list", "-n", "1000"]);
+    let of = |source: &str| all.as_array().unwrap().iter().filter(|m| m["source"]["source"] == source).cloned().collect::<Vec<_>>();
+    let batches: BTreeSet<String> = [of("git_bulk_update"), of("git_metadata")]
+        .concat()
+        .iter()
+        .map(|m| m["source"]["git_batch_id"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(batches.len(), 1, "one operation");
+    let context = of("git_context").pop().expect("why it was done");
+    assert!(context["content"].as_str().unwrap().contains("it breaks the release") && context["session_id"] == "one", "{context}");
+
+    let text = told(&r.project, "session-start", serde_json::json!({ "session_id": "two", "source": "startup" }));
+    assert!(text.len() / 4 <= 500, "{} bytes", text.len());
+    assert_eq!(text.matches("git reset --hard").count(), 1, "{text}");
+    assert!(
+        text.contains("create src/by_hand.rs: written_by_hand") && text.contains(&format!("update {}: function_55", file(55))),
+        "{text}"
+    );
+    assert!(!text.contains(&file(3)), "{text}");
+}
+
+#[test]
+fn every_operation_of_git_is_told_from_edits_meanwhile() {
+    let mut r = Repository::new();
+    let _server = r.serve();
+    let edited = |r: &Repository, version: &str| r.project.write("edited.rs", code(0, version));
+    edited(&r, "one");
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+
+    r.git(&["checkout", "-q", "side"]);
+    edited(&r, "two");
+    // Edits of one file are one event; it is the one that was looked at.
+    r.expect("a checkout", &[], 50, &["git checkout: 50 files"]);
+    r.git(&["checkout", "-q", "main"]);
+    r.expect("and back", &[], 50, &["git checkout: 50 files"]);
+
+    r.project.write(file(51), code(51, "stashed"));
+    r.expect("what is to be stashed", &[&format!("update {}", file(51))], 0, &[]);
+    r.git(&["stash", "-q"]);
+    r.expect("a stash", &[], 1, &["git stash: 1 file"]);
+    r.git(&["stash", "pop", "-q"]);
+    r.project.write("beside.rs", code(1, "beside"));
+    r.expect("a stash that is taken", &["create beside.rs"], 1, &["git stash pop: 1 file"]);
+
+    r.commit("work");
+    r.expect("a commit", &[], 0, &["commit "]);
+    r.git(&["rebase", "-q", "side"]);
+    r.project.write("beside.rs", code(1, "after the rebase"));
+    let (_, git, _) = r.expect("a rebase", &[], 3, &["git rebase: 3 files"]);
+    assert_eq!(git, [47, 48, 49].map(|i| format!("update {}", file(i))));
+
+    r.git(&["commit", "-q", "-am", "beside"]);
+    r.expect("one more commit", &[], 0, &["commit "]);
+    r.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    r.project.write("beside.rs", code(1, "otherwise"));
+    r.project.write("third.rs", code(3, "third"));
+    r.expect("a branch", &["create third.rs"], 0, &[]);
+}
