@@ -283,7 +283,7 @@ impl Indexer {
                     if self.cancel.load(Ordering::Relaxed) {
                         return (path, action, None);
                     }
-                    let parsed = Some(self.parse(file));
+                    let parsed = self.parse(file);
                     progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
@@ -329,15 +329,16 @@ impl Indexer {
         Ok(manifest)
     }
 
-    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason.
-    fn parse(&self, file: &SourceFile) -> Parsed {
+    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
+    fn parse(&self, file: &SourceFile) -> Option<Parsed> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
         let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
             Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
                 entry.skipped = Some(Skip::Unreadable.describe(Some(&e.to_string())));
-                return Parsed { entry, chunks: Vec::new() };
+                return Some(Parsed { entry, chunks: Vec::new() });
             }
         };
         entry.sha256 = sha256(&bytes);
@@ -353,14 +354,14 @@ impl Indexer {
         };
         if let Some(skip) = source::check_content(&bytes, lines) {
             entry.skipped = Some(skip.describe(None));
-            return Parsed { entry, chunks: Vec::new() };
+            return Some(Parsed { entry, chunks: Vec::new() });
         }
         // A parser that panics on a file is no reason to lose it, or the others.
         let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
-        Parsed { entry, chunks }
+        Some(Parsed { entry, chunks })
     }
 
     /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time, of whatever chunk files are
@@ -447,12 +448,13 @@ struct Previous {
 }
 
 impl Previous {
-    /// What happened to the content of a file, as far as that is known. (A file that cannot be read has no hash.)
+    /// What happened to the content of a file, as far as that is known.
     fn change(&self, path: &str, now: Option<&SourceEntry>, symbols: Vec<String>) -> Option<FileChange> {
-        let content = |entry: Option<&SourceEntry>| entry.map(|e| e.sha256.clone()).filter(|hash| !hash.is_empty());
+        let content = |entry: Option<&SourceEntry>| entry.map(|e| e.sha256.clone());
         let (before, after) = (content(self.table.files.get(path)), content(now));
-        let is_change = self.is_known && before != after && (now.is_none() || after.is_some());
-        is_change.then(|| FileChange { path: path.to_string(), before, after, symbols })
+        // A file that cannot be read has no hash.
+        let is_known = self.is_known && [&before, &after].iter().all(|hash| hash.as_ref().is_none_or(|hash| !hash.is_empty()));
+        (is_known && before != after).then(|| FileChange { path: path.to_string(), before, after, symbols })
     }
 }
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use super::code;
 use super::feed::chunk_of;
 use super::redact::redact;
+use super::sql::Stored;
 use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -143,17 +144,33 @@ impl MemoryCaptureService {
     }
 
     /// As they are stored: without secrets, of which it says how many there were, and with vectors.
-    pub(super) fn prepared(&self, memories: impl Iterator<Item = Memory>) -> Result<(Vec<(Memory, Vec<Vector>)>, usize), CaptureError> {
+    pub(super) fn prepared(&self, memories: impl Iterator<Item = Memory>) -> Result<(Vec<Stored>, usize), CaptureError> {
         let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = memories.map(without_secrets).unzip();
         let vectors = self.vectors(&memories)?;
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
+    /// Makes vectors that an embedder which takes its time was not waited for, at most so many. Returns how many.
+    ///
+    /// # Errors
+    /// When the embedder or the database fails.
+    pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
+        if self.embedder.is_immediate() {
+            return Ok(0);
+        }
+        let memories = self.store.without_vector(self.embedder.id(), most)?;
+        for (memory, vectors) in memories.iter().zip(self.make_vectors(&memories)?) {
+            self.store.put_vectors(memory, &vectors)?;
+        }
+        Ok(memories.len())
+    }
+
     /// The vectors of each. An embedder that takes its time is not waited for.
     fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        if !self.embedder.is_immediate() {
-            return Ok(vec![Vec::new(); memories.len()]);
-        }
+        if self.embedder.is_immediate() { self.make_vectors(memories) } else { Ok(vec![Vec::new(); memories.len()]) }
+    }
+
+    fn make_vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         let chunks: Vec<_> = memories.iter().map(chunk_of).collect();
         let passages: Vec<_> = chunks.iter().map(passage).collect();
         let made = self.embedder.embed_passages(&passages)?;

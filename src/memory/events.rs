@@ -60,15 +60,16 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     all.into_values().filter(is_event).collect()
 }
 
-/// The events, in order of paths: a file that went and one with the same content that came are one that was moved.
-pub(super) fn events(changes: Vec<(Noted, Whose)>) -> Vec<Event> {
+/// The events, in order of paths. A file that went and one with the same content that came to the same work tree are one that was
+/// moved, by whoever made the new one.
+pub(super) fn events(changes: Vec<(Noted, Whose)>, tree_of: impl Fn(&str) -> Option<String>) -> Vec<Event> {
     let empty = source::sha256(b"");
-    let mut gone: HashMap<(String, Whose), Vec<String>> = HashMap::new();
-    for (noted, whose) in &changes {
+    let mut gone: HashMap<(String, Option<String>), Vec<String>> = HashMap::new();
+    for (noted, _) in &changes {
         if let FileChange { path, before: Some(before), after: None, .. } = &noted.change
             && *before != empty
         {
-            gone.entry((before.clone(), *whose)).or_default().push(path.clone());
+            gone.entry((before.clone(), tree_of(path))).or_default().push(path.clone());
         }
     }
     let mut moved = BTreeSet::new();
@@ -76,7 +77,7 @@ pub(super) fn events(changes: Vec<(Noted, Whose)>) -> Vec<Event> {
         let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } = noted;
         let is_new = before.is_none();
         let is_gone = after.is_none();
-        let from = after.filter(|_| is_new).and_then(|after| gone.get_mut(&(after, whose))?.pop());
+        let from = after.filter(|_| is_new).and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
         moved.extend(from.clone());
         let operation = match &from {
             Some(from) if Path::new(from).parent() == Path::new(&path).parent() => Operation::Rename,
@@ -113,7 +114,7 @@ impl Event {
 /// What becomes of an edit by hand.
 pub(super) enum Edit {
     /// Kept; in the place of the event that it goes on with, if that has the same id.
-    Kept(Memory),
+    Kept(Box<Memory>),
     /// What this event told has come to nothing.
     Undone(Uuid),
 }
@@ -145,7 +146,7 @@ pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageEr
         content = format!("{content}: {}{more}", named.join(", "));
     }
     let new = event.memory(content, EpisodeSource::FilesystemWatch, None);
-    Ok(Edit::Kept(Memory { id: before.map_or(new.id, |m| m.id), ..new }))
+    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), ..new })))
 }
 
 /// The event that an edit goes on with.
@@ -201,6 +202,11 @@ impl Batch {
         Self::new(tree, operation, &event.session_id)
     }
 
+    /// No file of it is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_files == 0
+    }
+
     /// How far an event is from it, in seconds.
     pub(super) fn distance(&self, event: &Event) -> u64 {
         self.operation.at.abs_diff(event.at.timestamp())
@@ -246,7 +252,7 @@ impl Batch {
             places.iter().take(MAX_PLACES).map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
         };
         content = format!("{content}\n{places}");
-        let new = metadata(name, content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
+        let new = metadata(name, &content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
         Memory { id: self.memory_id, ..new }
     }
 }
@@ -259,7 +265,7 @@ pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> 
     let more = commit.files.len() - files.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
     let content = if files.is_empty() { name.clone() } else { format!("{name}\n{}{more}", files.join(", ")) };
-    metadata(name, content, session_id, time(at), None)
+    metadata(name, &content, session_id, time(at), None)
 }
 
 /// `commit 1a2b3c4: subject`
@@ -267,7 +273,7 @@ pub(super) fn commit_name(commit: &Commit) -> String {
     format!("commit {}: {}", short(&commit.id), commit.subject)
 }
 
-fn metadata(name: String, content: String, session_id: &str, at: DateTime<Utc>, git_batch_id: Option<String>) -> Memory {
+fn metadata(name: String, content: &str, session_id: &str, at: DateTime<Utc>, git_batch_id: Option<String>) -> Memory {
     let episode = Episode { source: EpisodeSource::GitMetadata, operation: None, origin_path: None, git_batch_id };
     let content = content.chars().take(super::MAX_CONTENT_CHARS).collect::<String>();
     Memory { name, created_at: at, ..Memory::new(content, MemorySource::Episode(episode), session_id) }

@@ -57,7 +57,7 @@ pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{
     CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS, SENTENCE_TERMINATORS, TextChunk, TextChunker,
 };
-pub use feed::{Allowed, Fact, Facts, MemoryFeed, MemoryFilter};
+pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
 pub use recall::{Found, Recall, RecallError, context, tokens};

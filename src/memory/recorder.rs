@@ -21,6 +21,9 @@ const RECENT: Duration = Duration::from_secs(30);
 /// Most commits that are recorded of what happened while nobody looked.
 const MAX_COMMITS: usize = 100;
 
+/// Memories whose vectors are asked of an embedder at once that takes its time.
+const BATCH: usize = 16;
+
 /// How events are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSettings {
@@ -39,6 +42,8 @@ pub struct Recorder {
     /// By their paths relative to the project root.
     trees: Arc<Mutex<BTreeMap<String, Tree>>>,
     recent: Vec<(Batch, Instant)>,
+    /// Since when things are not quiet.
+    waiting_since: Option<Instant>,
 }
 
 /// A recorder in the background. Dropping it ends it.
@@ -56,7 +61,10 @@ impl Recording {
 
 /// A work tree: the one that the project is in, or a submodule.
 struct Tree {
-    watch: GitWatch,
+    /// `None`: it was there when it was recorded last, and is gone.
+    watch: Option<GitWatch>,
+    /// When git did something last, as far as that was noticed.
+    touched: Option<Instant>,
     /// How far git was read when that was last recorded.
     position: Option<String>,
 }
@@ -64,7 +72,7 @@ struct Tree {
 impl Recorder {
     #[must_use]
     pub fn new(home: MemoryHome, settings: EventSettings) -> Self {
-        Self { home, settings, trees: Arc::default(), recent: Vec::new() }
+        Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
     /// Records in the background while `is_responsible`: a process that watches the tree and has compared it with the index.
@@ -80,10 +88,15 @@ impl Recorder {
                 self.forget();
                 return 4 * window;
             }
-            match self.home.open(window).and_then(|memories| self.record(&memories)) {
-                Ok(Some(wait)) => asking.when_quiet(wait),
-                Ok(None) => {}
-                Err(e) => tracing::warn!("what happened to files is not recorded yet: {e}"),
+            match self.home.open(window).and_then(|memories| Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))) {
+                Ok((wait, n_embedded)) => {
+                    if n_embedded == BATCH {
+                        asking.now();
+                    } else if let Some(wait) = wait {
+                        asking.when_quiet(wait);
+                    }
+                }
+                Err(e) => tracing::warn!("what happened to files, or a vector of it, is still lacking: {e}"),
             }
             watching.follow(&self.trees, window, asking);
             4 * window
@@ -124,23 +137,27 @@ impl Recorder {
         let session = sessions.current_session().ok().flatten().unwrap_or_default();
         let mut recorded = Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
         let (mut new, mut by_git): (Vec<Memory>, Vec<String>) = (Vec::new(), Vec::new());
+        let n_before = self.recent.len();
         for (name, tree) in trees.iter_mut() {
-            let happened = tree.watch.operations();
-            for (id, at) in self.commits(name, &happened.commits) {
+            let Some(watch) = &mut tree.watch else { continue };
+            let happened = watch.operations();
+            // A repository that has just come was not committed here.
+            let commits = if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
+            for (id, at) in self.commits(name, commits) {
                 by_git.push(commit_name(&id));
                 new.push(commit(&id, name, &session, at));
             }
             self.recent.extend(happened.operations.into_iter().map(|o| (Batch::new(name, o, &session), Instant::now())));
         }
         let mut touched = BTreeSet::new();
-        for event in events(classified(coalesced(noted, &self.home.root), &trees)) {
+        for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| tree_of(path, &trees)) {
             if event.whose == Whose::Git {
-                let i = self.batch_of(&event, &trees);
+                let i = self.batch_of(&event, n_before, &trees);
                 touched.insert(i);
                 new.push(self.recent[i].0.take(&event));
             } else {
                 match edit(&event, store)? {
-                    Edit::Kept(memory) => new.push(memory),
+                    Edit::Kept(memory) => new.push(*memory),
                     Edit::Undone(id) => recorded.undone.push(id),
                 }
             }
@@ -151,10 +168,11 @@ impl Recorder {
         }
         new.extend(context(&by_git, &session, store)?);
         self.recent.retain(|(_, since)| since.elapsed() < RECENT);
-        if new.is_empty() && recorded.changes.is_empty() && trees.values().all(|tree| tree.position.is_some()) {
+        if new.is_empty() && recorded.changes.is_empty() && trees.values().all(|tree| tree.position.is_some() && tree.watch.is_some()) {
             return Ok((true, None));
         }
-        recorded.positions = trees.iter().map(|(name, tree)| (name.clone(), tree.position.clone(), tree.watch.position())).collect();
+        let now = |tree: &Tree| tree.watch.as_ref().map(GitWatch::position);
+        recorded.positions = trees.iter().map(|(name, tree)| (name.clone(), tree.position.clone(), now(tree))).collect();
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
         let limits = EventLimits { most: self.settings.most, since: Utc::now() - TimeDelta::days(self.settings.days.into()) };
@@ -162,7 +180,7 @@ impl Recorder {
         if is_done {
             store.count_redacted(n_secrets)?;
             for (tree, (_, _, position)) in trees.values_mut().zip(recorded.positions) {
-                tree.position = Some(position);
+                tree.position = position;
             }
         }
         Ok((is_done, None))
@@ -174,25 +192,43 @@ impl Recorder {
         let folders: BTreeSet<&Path> = noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
         let nested = folders.into_iter().filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
         let nested = nested.map(|f| f.to_string_lossy().into_owned());
-        let names: BTreeSet<String> = nested.chain(source::submodules(root)).chain([String::new()]).collect();
-        trees.retain(|name, tree| (names.contains(name) || tree.watch.is_there()) && tree.position.as_ref() == positions.get(name));
-        for name in names.into_iter().filter(|name| !trees.contains_key(name)).collect::<Vec<_>>() {
-            let position = positions.get(&name).cloned();
-            let at = root.join(&name);
-            let watch = position.as_ref().map_or_else(|| GitWatch::open(&at), |position| GitWatch::open_at(&at, position));
-            trees.extend(watch.map(|watch| (name, Tree { watch, position })));
+        let known = positions.keys().cloned();
+        let names: BTreeSet<String> = nested.chain(source::submodules(root)).chain(known).chain([String::new()]).collect();
+        let is_right =
+            |name: &str, tree: &Tree| tree.position.as_ref() == positions.get(name) && tree.watch.as_ref().is_some_and(GitWatch::is_there);
+        trees.retain(|name, tree| names.contains(name) && is_right(name, tree));
+        for name in names {
+            if trees.contains_key(&name) {
+                continue;
+            }
+            let (at, position) = (root.join(&name), positions.get(&name).cloned());
+            let watch = match &position {
+                Some(position) => GitWatch::open_at(&at, position),
+                // The project's own was there before. Of others the first changes come with them.
+                None if name.is_empty() => GitWatch::open(&at),
+                None => GitWatch::open_new(&at),
+            };
+            // A folder without a repository of its own is in the one around it.
+            let watch = watch.filter(|watch| name.is_empty() || watch.is_of(&at));
+            if watch.is_some() || position.is_some() {
+                trees.insert(name, Tree { watch, position, touched: None });
+            }
         }
     }
 
     /// How long until git has said everything, as far as can be known. Changes that never end are recorded in between.
-    fn must_wait(&self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
+    fn must_wait(&mut self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
         let window = self.settings.window;
-        if trees.values().any(|tree| tree.watch.is_at_work()) {
+        if trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
             return Some(window);
         }
         let age = |n: &Noted| (Utc::now() - n.at).to_std().unwrap_or_default();
-        let (oldest, newest) = (noted.iter().map(age).max()?, noted.iter().map(age).min()?);
-        window.checked_sub(newest).filter(|wait| !wait.is_zero() && oldest < 3 * window)
+        let touched = trees.values().filter_map(|tree| tree.touched).map(|at| at.elapsed());
+        let newest = noted.iter().map(age).chain(touched).min()?;
+        let waited = self.waiting_since.map(|since| since.elapsed()).max(noted.iter().map(age).max()).unwrap_or_default();
+        let wait = window.checked_sub(newest).filter(|wait| !wait.is_zero() && waited < 3 * window);
+        self.waiting_since = wait.and(self.waiting_since.or_else(|| Some(Instant::now())));
+        wait
     }
 
     /// The commits with their files, the newest of them; what git wrote of them when it cannot say more.
@@ -211,14 +247,18 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// The operation of the same work tree that is nearest in time.
-    fn batch_of(&mut self, event: &Event, trees: &BTreeMap<String, Tree>) -> usize {
-        let tree = tree_of(&event.path, trees).unwrap_or_default();
-        let own = self.recent.iter().enumerate().filter(|(_, (batch, _))| batch.tree == tree);
-        if let Some((i, _)) = own.min_by_key(|(_, (batch, _))| batch.distance(event)) {
+    /// The operation of the same work tree that is nearest in time; one of those before `n_before`, which were told before, only if it
+    /// is near, and rather one of which no file is known yet.
+    fn batch_of(&mut self, event: &Event, n_before: usize, trees: &BTreeMap<String, Tree>) -> usize {
+        let name = tree_of(&event.path, trees).unwrap_or_default();
+        let is_there = trees.get(&name).is_some_and(|tree| tree.watch.is_some());
+        let near = 2 * self.settings.window.as_secs().max(1);
+        let may_be = |i: usize, batch: &Batch| batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near);
+        let own = self.recent.iter().enumerate().filter(|(i, (batch, _))| may_be(*i, batch));
+        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| (*i < n_before && !batch.is_empty(), batch.distance(event))) {
             return i;
         }
-        self.recent.push((Batch::untold(&tree, event), Instant::now()));
+        self.recent.push((Batch::untold(&name, event), Instant::now()));
         self.recent.len() - 1
     }
 }
@@ -237,7 +277,12 @@ fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, 
         let inside = |path: &str| PathBuf::from(path[name.len()..].trim_start_matches('/'));
         let changed: Vec<Changed> =
             own.iter().map(|n| Changed { path: inside(&n.change.path), exists: n.change.after.is_some() }).collect();
-        whose.extend(own.iter().map(|n| n.change.path.clone()).zip(tree.watch.classify(&changed)));
+        let by_whom = match &tree.watch {
+            Some(watch) => watch.classify(&changed),
+            // All of it went at once.
+            None => vec![Whose::Git; changed.len()],
+        };
+        whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
     }
     noted.into_iter().map(|n| (whose.get(&n.change.path).copied().unwrap_or(Whose::Hand), n)).map(|(whose, n)| (n, whose)).collect()
 }
@@ -252,17 +297,23 @@ struct Watching {
 impl Watching {
     /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
     fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, asking: &Asking) {
-        let wanted: BTreeSet<PathBuf> = locked(trees).values().flat_map(|tree| tree.watch.directories()).collect();
+        let wanted: BTreeSet<PathBuf> =
+            locked(trees).values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
         if self.watcher.is_none() {
             let (trees, asking) = (trees.clone(), asking.clone());
             let tell = move |change| {
                 let mut is_git = false;
-                for tree in locked(&trees).values_mut() {
-                    if matches!(&change, TreeChange::Paths(paths) if !paths.iter().any(|path| tree.watch.is_relevant(path))) {
-                        continue;
+                for Tree { watch, touched, .. } in locked(&trees).values_mut() {
+                    let Some(watch) = watch else { continue };
+                    let is_its = match &change {
+                        TreeChange::Paths(paths) => paths.iter().any(|path| watch.is_relevant(path)),
+                        TreeChange::Unknown => true,
+                    };
+                    if is_its {
+                        watch.note();
+                        *touched = Some(Instant::now());
+                        is_git = true;
                     }
-                    tree.watch.note();
-                    is_git = true;
                 }
                 if is_git {
                     asking.when_quiet(window);

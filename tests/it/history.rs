@@ -204,13 +204,99 @@ fn every_operation_of_git_is_told_from_edits_meanwhile() {
     r.expect("a commit", &[], 0, &["commit "]);
     r.git(&["rebase", "-q", "side"]);
     r.project.write("beside.rs", code(1, "after the rebase"));
-    let (_, git, _) = r.expect("a rebase", &[], 3, &["git rebase: 3 files"]);
-    assert_eq!(git, [47, 48, 49].map(|i| format!("update {}", file(i))));
+    let (_, by_git, _) = r.expect("a rebase", &[], 3, &["git rebase: 3 files"]);
+    assert_eq!(by_git.into_iter().collect::<BTreeSet<_>>(), [47, 48, 49].map(|i| format!("update {}", file(i))).into());
 
     r.git(&["commit", "-q", "-am", "beside"]);
     r.expect("one more commit", &[], 0, &["commit "]);
     r.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    r.expect("a new branch", &[], 1, &["git checkout: 1 file"]);
     r.project.write("beside.rs", code(1, "otherwise"));
     r.project.write("third.rs", code(3, "third"));
-    r.expect("a branch", &["create third.rs"], 0, &[]);
+    r.commit("other");
+    r.expect("an edit that is committed at once", &["create third.rs"], 0, &["commit "]);
+    assert!(!git(&r.project.root(), &["merge", "main"]), "beside.rs conflicts");
+    r.project.write("meanwhile.rs", code(4, "meanwhile"));
+    r.expect("a merge with a conflict", &["create meanwhile.rs"], 1, &["git merge: 1 file"]);
+    r.project.write("beside.rs", code(1, "agreed"));
+    r.commit("merged");
+    r.expect("a conflict that is solved", &[], 0, &["commit "]);
+    r.git(&["mv", "third.rs", "renamed.rs"]);
+    r.expect("a file that is renamed", &["rename third.rs to renamed.rs"], 0, &[]);
+    fs::create_dir(r.project.path("moved")).unwrap();
+    r.project.rename("renamed.rs", "moved/renamed.rs");
+    r.expect("a file that is moved", &["move renamed.rs to moved/renamed.rs"], 0, &[]);
+}
+
+#[test]
+fn what_comes_from_elsewhere_is_gits() {
+    let mut r = Repository::new();
+    let elsewhere = Repository::new();
+    let url = elsewhere.project.root().to_str().unwrap().to_string();
+    r.git(&["remote", "add", "origin", &url]);
+    r.git(&["fetch", "-q"]);
+    r.git(&["reset", "-q", "--hard", "origin/main"]);
+    r.git(&["branch", "-q", "-u", "origin/main"]);
+    r.project.index();
+    let _server = r.serve();
+    r.project.write("edited.rs", code(0, "one"));
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    elsewhere.write_all(10..15, "third");
+    elsewhere.commit("third");
+    r.git(&["pull", "-q", "--no-rebase"]);
+    r.project.write(file(20), code(20, "meanwhile"));
+    r.expect("a pull", &[&format!("update {}", file(20))], 5, &["git pull: 5 files"]);
+
+    // A work tree in the tree, and a submodule: each a repository of its own.
+    r.git(&["worktree", "add", "-q", "tree", "-b", "tree", "side~1"]);
+    r.expect("a work tree", &[], N_FILES, &["git: 60 files"]);
+    assert!(git(&r.project.path("tree"), &["reset", "-q", "--hard", "main~1"]));
+    r.project.write("tree/inside.rs", code(5, "inside"));
+    r.project.write("outside.rs", code(5, "outside"));
+    r.expect("a reset in it", &["create outside.rs", "create tree/inside.rs"], 47, &["git reset --hard: 47 files"]);
+    r.git(&["worktree", "remove", "--force", "tree"]);
+    r.expect("a work tree that goes", &[], N_FILES + 1, &["git: 61 files"]);
+    r.git(&["submodule", "--quiet", "add", &url, "sub"]);
+    r.expect("a submodule", &[".gitmodules"; 0], N_FILES, &["git: 60 files"]);
+    assert!(git(&r.project.path("sub"), &["checkout", "-q", "HEAD~2"]));
+    r.project.write("sub/inside.rs", code(5, "inside"));
+    r.expect("a checkout in a submodule", &["create sub/inside.rs"], 47, &["git checkout: 47 files"]);
+}
+
+/// Nobody watched: the next server finds out.
+#[test]
+fn what_happened_while_nothing_ran_is_found_at_the_start() {
+    let mut r = Repository::new();
+    let mut server = r.serve();
+    r.project.write("edited.rs", code(0, "one"));
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    server.signal("TERM");
+    server.ended();
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.remove(&file(57));
+    r.project.write(file(58), code(58, "edited"));
+    r.git(&["commit", "-q", "-am", "edited"]);
+    let _server = r.serve();
+    let hand = [format!("delete {}", file(57)), format!("update {}", file(58))];
+    r.expect("what happened", &[&hand[0], &hand[1]], 47, &["commit ", "git reset --hard: 47 files"]);
+}
+
+/// Without a server whoever indexes notes what changed, and records it when git had the time to say something.
+#[test]
+fn without_a_server_the_next_run_records() {
+    let mut r = Repository::new();
+    let index = |r: &Repository| {
+        let out = crate::project::run(r.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"));
+        assert_eq!(out.code, 0, "{}", out.stderr);
+    };
+    r.project.write("edited.rs", code(0, "one"));
+    index(&r);
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.write("edited.rs", code(0, "two"));
+    index(&r);
+    r.expect("a reset", &[], 47, &["git reset --hard: 47 files"]);
+    r.project.write("edited.rs", code(0, "three"));
+    r.project.index();
+    assert_eq!(r.told(), Told::default(), "too new");
 }

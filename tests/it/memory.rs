@@ -191,6 +191,11 @@ fn agents_remember_and_recall_over_tools() {
     // Code answers as if nothing were remembered.
     assert!(!client.call("search", &json!({ "query": "tomatoes like the sun" })).to_string().contains("another process"));
 
+    // But who asks for both gets both, in one call.
+    let both = client.call("search", &json!({ "query": "tomatoes like the sun", "memories": 1 }));
+    let remembered = both["memories"][0].as_str().unwrap();
+    assert!(remembered.starts_with("Of another process: tomatoes like the sun. (text, 20"), "{remembered}");
+
     client.call("delete_memory", &json!({ "id": added["id"] }));
     assert!(find("how often is the wall painted").as_array().unwrap().iter().all(|f| f["fingerprintId"] != added["id"]));
     let (status, body) = get(&format!("{}/api/delete_memory?id={}", client.url, added["id"].as_str().unwrap()), &[]);

@@ -151,6 +151,15 @@ impl GitWatch {
         Some(watch)
     }
 
+    /// The same of a repository that has just come to be there, by a clone or `git worktree add`: all that its log says is new.
+    #[must_use]
+    pub fn open_new(root: &Path) -> Option<Self> {
+        let mut watch = Self::find(root)?;
+        // Work trees share them.
+        watch.stashes = watch.stash_entries();
+        Some(watch)
+    }
+
     /// As [`GitWatch::open`], from a former [`GitWatch::position`] on; from now on when that cannot be read.
     #[must_use]
     pub fn open_at(root: &Path, position: &str) -> Option<Self> {
@@ -217,6 +226,12 @@ impl GitWatch {
     pub fn directories(&self) -> Vec<PathBuf> {
         let all = [self.dir.own.clone(), self.dir.own.join("logs"), self.dir.common.join("refs"), self.dir.common.join("logs/refs")];
         all.into_iter().filter(|dir| dir.is_dir()).collect()
+    }
+
+    /// Whether the directory is the root of the work tree.
+    #[must_use]
+    pub fn is_of(&self, directory: &Path) -> bool {
+        fs::canonicalize(directory).is_ok_and(|directory| directory == self.dir.top)
     }
 
     /// Whether the repository is still there.

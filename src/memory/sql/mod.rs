@@ -1,4 +1,4 @@
-//! The database of memories. The only module that names rusqlite.
+//! The database of memories.
 //!
 //! Every operation is one transaction; several processes may have it open. Whatever changes a memory gives it the next number
 //! of change, so that a reader finds what is new to it.
@@ -17,10 +17,13 @@ use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::session::{Session, SessionStatus};
-use super::{CodeReference, EpisodeSource, MAX_CONTENT_CHARS, Memory, MemorySource};
+use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
-use crate::source::FileChange;
 use crate::worker::locked;
+
+mod events;
+
+pub(super) use events::{EventLimits, Noted, Recorded};
 
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
@@ -127,37 +130,8 @@ pub struct Vector {
     pub vector: Quantized,
 }
 
-/// A change that was kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Noted {
-    pub number: i64,
-    pub change: FileChange,
-    /// Empty outside of sessions.
-    pub session_id: String,
-    /// When the index saw it.
-    pub at: DateTime<Utc>,
-}
-
-/// What was made of changes.
-#[derive(Debug, Default)]
-pub(super) struct Recorded {
-    /// Numbers of the changes.
-    pub changes: Vec<i64>,
-    /// How far each work tree's git was read before, if at all, and is now.
-    pub positions: Vec<(String, Option<String>, String)>,
-    pub episodes: Vec<(Memory, Vec<Vector>)>,
-    /// Episodes that came to nothing.
-    pub undone: Vec<Uuid>,
-}
-
-/// How many events are kept.
-#[derive(Debug, Clone)]
-pub(super) struct EventLimits {
-    /// Of each source.
-    pub most: usize,
-    /// From then on.
-    pub since: DateTime<Utc>,
-}
+/// A memory as it is stored.
+pub(super) type Stored = (Memory, Vec<Vector>);
 
 /// Which memories; all conditions that are given must hold.
 #[derive(Debug, Clone, Default)]
@@ -306,7 +280,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// As [`MemoryStore::store`].
-    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[(Memory, Vec<Vector>)]) -> Result<usize, StorageError> {
+    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[Stored]) -> Result<usize, StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
             let replaced = delete_pieces(t, path)?;
@@ -434,6 +408,25 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
     }
 
+    /// Memories that have no vector of this embedder, oldest first.
+    pub(super) fn without_vector(&self, embedder: &str, most: usize) -> Result<Vec<Memory>, StorageError> {
+        let is_lacking = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m.number AND v.embedder = ?)";
+        let values = vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
+        self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"), values)
+    }
+
+    /// Adds vectors to a memory, if it is still the same.
+    pub(super) fn put_vectors(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
+        self.write(|t| {
+            let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
+            let same = params![memory.id.to_string(), memory.content, memory.name];
+            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else { return Ok(()) };
+            let change = add(t, "change", 1)?;
+            t.execute("UPDATE memories SET change = ?2 WHERE number = ?1", [number, change])?;
+            insert_vectors(t, number, vectors)
+        })
+    }
+
     /// The vectors of passages by one embedder.
     pub(super) fn vectors(&self, embedder: &str) -> Result<Vec<(Fingerprint, Quantized)>, StorageError> {
         let sql = "SELECT passage, scale, components FROM vectors WHERE embedder = ?1";
@@ -472,71 +465,6 @@ impl MemoryStore {
     /// The numbers of all memories, in order.
     pub(super) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
         self.read(|c| c.prepare_cached("SELECT number FROM memories ORDER BY number")?.query_map([], |r| r.get(0))?.collect())
-    }
-
-    /// Keeps what happened to files, until it is known who did it.
-    ///
-    /// # Errors
-    /// When it cannot be written.
-    pub fn note_changes(&self, changes: &[FileChange], session_id: &str, at: DateTime<Utc>) -> Result<(), StorageError> {
-        self.write(|t| {
-            let mut statement =
-                t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
-            for FileChange { path, before, after, symbols } in changes {
-                statement.execute(params![path, before, after, symbols.join("\n"), session_id, at.timestamp_millis()])?;
-            }
-            Ok(())
-        })
-    }
-
-    /// What was kept, oldest first.
-    pub(super) fn noted_changes(&self) -> Result<Vec<Noted>, StorageError> {
-        let noted = |r: &Row| {
-            let symbols: String = r.get(4)?;
-            let symbols = symbols.lines().map(String::from).collect();
-            let change = FileChange { path: r.get(1)?, before: r.get(2)?, after: r.get(3)?, symbols };
-            Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
-        };
-        let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes ORDER BY number";
-        self.read(|c| c.prepare_cached(sql)?.query_map([], noted)?.collect())
-    }
-
-    /// How far each work tree's git was read, as it was last recorded.
-    pub(super) fn git_positions(&self) -> Result<BTreeMap<String, String>, StorageError> {
-        self.read(|c| {
-            c.prepare_cached("SELECT tree, position FROM git_positions")?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect()
-        })
-    }
-
-    /// Puts episodes in the place of the changes that they were made of, and forgets episodes beyond the limits. False, and nothing is
-    /// different, when somebody else has recorded since the changes and positions were read.
-    pub(super) fn record(&self, recorded: &Recorded, limits: &EventLimits) -> Result<bool, StorageError> {
-        recorded.episodes.iter().try_for_each(|(memory, _)| check(memory))?;
-        self.write(|t| {
-            let position = "SELECT position FROM git_positions WHERE tree = ?1";
-            for (tree, before, _) in &recorded.positions {
-                if t.prepare_cached(position)?.query_row([tree], |r| r.get(0)).optional()? != *before {
-                    return Ok(false);
-                }
-            }
-            for number in &recorded.changes {
-                if !t.prepare_cached("SELECT 1 FROM changes WHERE number = ?1")?.exists([number])? {
-                    return Ok(false);
-                }
-            }
-            for (tree, _, after) in &recorded.positions {
-                t.prepare_cached("INSERT OR REPLACE INTO git_positions VALUES(?1, ?2)")?.execute([tree, after])?;
-            }
-            for number in &recorded.changes {
-                t.prepare_cached("DELETE FROM changes WHERE number = ?1")?.execute([number])?;
-            }
-            for (memory, vectors) in &recorded.episodes {
-                put(t, memory, vectors)?;
-            }
-            recorded.undone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
-            forget_events(t, limits)?;
-            Ok(true)
-        })
     }
 
     /// Notes a session, or its new state.
@@ -754,10 +682,14 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
     }
     let number: i64 = t.prepare_cached("SELECT number FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0))?;
     t.prepare_cached("DELETE FROM vectors WHERE memory = ?1")?.execute([number])?;
+    insert_vectors(t, number, vectors)
+}
+
+fn insert_vectors(t: &Transaction, number: i64, vectors: &[Vector]) -> rusqlite::Result<()> {
     for Vector { embedder, passage, vector } in vectors {
         let components: Vec<u8> = vector.components.iter().map(|c| c.cast_unsigned()).collect();
         let values = params![number, embedder, passage.to_le_bytes(), f64::from(vector.scale), components];
-        t.prepare_cached("INSERT INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
+        t.prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
     }
     Ok(())
 }
@@ -765,17 +697,6 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
 /// Deletes what was made of the pieces of a file. What happened to it stays.
 fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
     delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", &[&path])
-}
-
-/// Events do not pile up for ever. What is pinned stays.
-fn forget_events(t: &Transaction, limits: &EventLimits) -> rusqlite::Result<()> {
-    let oldest = limits.since.timestamp_millis();
-    for source in EpisodeSource::ALL.iter().filter(|s| s.is_event()).map(|s| s.as_str()) {
-        delete(t, "source_name = ?1 AND NOT pinned AND created_at < ?2", &[&source, &oldest])?;
-        let beyond = "number IN (SELECT number FROM memories WHERE source_name = ?1 AND NOT pinned ORDER BY created_at DESC, number DESC LIMIT -1 OFFSET ?2)";
-        delete(t, beyond, &[&source, &limits.most])?;
-    }
-    Ok(())
 }
 
 fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::Result<usize> {
