@@ -50,7 +50,11 @@ started anew; 0 for no limit.",
     ("memory.event_days", "180", "For how many days. What somebody said, or an agent answered, is kept until it is forgotten by hand."),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
-    ("serve.tools", "[]", "Which groups of tools servers offer: search, memory. Empty: search, and memory where anything is remembered."),
+    (
+        "serve.tools",
+        "[]",
+        "Which groups of tools servers offer: search, graph, memory. Empty: search, graph, and memory where anything is remembered.",
+    ),
     ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
 ];
 

@@ -21,6 +21,7 @@ pub mod search;
 pub mod serve;
 pub mod source;
 pub mod store;
+pub mod survey;
 pub mod syntax;
 pub mod tools;
 pub mod worker;

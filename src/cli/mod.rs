@@ -6,10 +6,12 @@ mod bench;
 mod clean;
 mod completions;
 mod eval;
+mod files;
 mod hook;
 mod index;
 mod mcp;
 mod memory;
+mod pattern;
 mod render;
 mod search;
 mod serve;
@@ -33,6 +35,8 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Search(search::Args),
+    Pattern(pattern::Args),
+    Files(files::Args),
     Index(index::Args),
     Status(status::Args),
     Memory(memory::Args),
@@ -71,6 +75,8 @@ pub fn run() -> ExitCode {
         .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
+        Command::Pattern(args) => pattern::run(&args),
+        Command::Files(args) => files::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Memory(args) => memory::run(&args),

@@ -12,8 +12,9 @@ use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
-use crate::source::{DirectoryWatcher, FileChange, Scope, WalkOptions};
+use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing};
+use crate::syntax;
 use crate::tools::{Context as Tools, Remembered};
 use crate::worker::Asking;
 
@@ -74,6 +75,12 @@ impl Project {
     /// Whether files changed since they were indexed.
     pub(super) fn is_stale(&self) -> bool {
         self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
+    }
+
+    /// The files that are for indexing, each with its language by name.
+    pub(super) fn files(&self) -> Vec<(String, String)> {
+        let files = source::walk(self.layout.root(), &self.walk, &Scope::All).files.into_iter();
+        files.map(|f| (syntax::detect(&f.path, "").name.to_string(), f.path)).map(|(language, path)| (path, language)).collect()
     }
 
     fn chunk_files(&self) -> ChunkFiles {

@@ -5,12 +5,14 @@
 
 mod git;
 mod hash;
+mod read;
 mod skip;
 mod walk;
 mod watch;
 
 pub use git::{Changed, Commit, Committed, GitWatch, Operation, OperationKind, Whose, commits, head, submodules, these_commits};
 pub use hash::sha256;
+pub use read::{ReadError, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};

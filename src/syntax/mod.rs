@@ -7,9 +7,11 @@
 mod language;
 mod markup;
 mod outline;
+mod pattern;
 #[cfg(test)]
 mod samples;
 
 pub use language::{Grammar, Kind, Language, Markup, detect, languages};
 pub use markup::{Section, sections};
 pub use outline::{Outline, Symbol, SymbolKind, outline};
+pub use pattern::{Pattern, PatternError};

@@ -178,19 +178,29 @@ fn parse(parser: &mut Parser, text: &str, mut go_on: impl FnMut(&ParseState) -> 
     tree
 }
 
-/// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
+/// The tree of a text; `None` when the parser gives nothing in time.
 #[must_use]
-pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
-    let budget = Budget { start: Instant::now() };
+pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<Tree> {
+    parse_within(grammar, text, &Budget { start: Instant::now() })
+}
+
+fn parse_within(grammar: &Grammar, text: &str, budget: &Budget) -> Option<Tree> {
     let hidden = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let plain = hidden.as_deref().unwrap_or(text);
-    let tree = PARSER.with_borrow_mut(|parser| {
+    PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
         if text.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
             return None;
         }
         parse(parser, plain, |_| budget.go_on())
-    })?;
+    })
+}
+
+/// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
+#[must_use]
+pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
+    let budget = Budget { start: Instant::now() };
+    let tree = parse_within(grammar, text, &budget)?;
     let root = tree.root_node();
     let mut matched = run_query(grammar, &tree, text, &budget);
     if budget.is_spent() {

@@ -13,10 +13,12 @@ mod memory_delete;
 mod memory_search;
 mod memory_sessions;
 mod outline;
+mod pattern;
 mod read;
 mod related;
 mod schema;
 mod search;
+mod sizes;
 mod status;
 mod tolerant;
 
@@ -38,11 +40,12 @@ use crate::search::SearchError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Search,
+    Graph,
     Memory,
 }
 
 impl Group {
-    const ALL: [(&'static str, Self); 2] = [("search", Self::Search), ("memory", Self::Memory)];
+    const ALL: [(&'static str, Self); 3] = [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory)];
 
     /// The group of this name.
     #[must_use]
@@ -90,6 +93,8 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<read::Args>(),
     Tool::of::<status::Args>(),
+    Tool::of::<pattern::Args>(),
+    Tool::of::<sizes::Args>(),
     Tool::of::<memory_add::Args>(),
     Tool::of::<memory_search::NodeSearch>(),
     Tool::of::<memory_search::FactSearch>(),
