@@ -53,7 +53,7 @@ started anew; 0 for no limit.",
     (
         "serve.tools",
         "[]",
-        "Which groups of tools servers offer: search, graph, memory. Empty: search, graph, and memory where anything is remembered.",
+        "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, and memory where anything is remembered.",
     ),
     ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
 ];

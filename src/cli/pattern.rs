@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 line(&format!("{number}{}", render::code(text, render::width().saturating_sub(8))))?;
             }
         }
-        eprintln!("{} in {}", count(found.total, "place"), count(found.n_files, "file"));
+        eprintln!("{} ({} looked at)", count(found.total, "place"), count(found.n_files, "file"));
     }
     if found.n_left > 0 {
         eprintln!("warning: {} were left out, because it took too long: name paths", count(found.n_left, "file"));

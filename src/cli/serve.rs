@@ -67,7 +67,7 @@ impl Following {
 /// Which tools a server offers.
 #[derive(clap::Args)]
 pub(super) struct Offered {
-    /// Which groups of tools to offer: search, graph, memory [default: search, graph, and memory where anything is remembered]
+    /// Which groups of tools to offer: search, graph, memory, edit [default: search, graph, and memory where anything is remembered]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
 }

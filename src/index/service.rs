@@ -152,6 +152,12 @@ impl IndexingService {
         self.worker.asking().now()
     }
 
+    /// Asks for a look at one file, relative to the root, that somebody has just written or removed.
+    pub fn on_file_changed(&self, path: &str) -> Ticket {
+        locked(&self.shared.queue).paths.insert(path.to_string());
+        self.worker.asking().now()
+    }
+
     /// To wait for a run.
     #[must_use]
     pub fn asking(&self) -> &Asking {

@@ -3,6 +3,9 @@
 
 mod budget;
 mod context;
+mod edit;
+mod edit_file;
+mod edit_json;
 mod exact;
 mod files;
 mod filters;
@@ -42,10 +45,13 @@ pub enum Group {
     Search,
     Graph,
     Memory,
+    /// Changes files of the project: offered only where that was asked for.
+    Edit,
 }
 
 impl Group {
-    const ALL: [(&'static str, Self); 3] = [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory)];
+    const ALL: [(&'static str, Self); 4] =
+        [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory), ("edit", Self::Edit)];
 
     /// The group of this name.
     #[must_use]
@@ -100,6 +106,8 @@ pub const ALL: &[Tool] = &[
     Tool::of::<memory_search::FactSearch>(),
     Tool::of::<memory_delete::Args>(),
     Tool::of::<memory_sessions::Args>(),
+    Tool::of::<edit_file::Args>(),
+    Tool::of::<edit_json::Args>(),
 ];
 
 /// The tools of these groups.

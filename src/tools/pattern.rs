@@ -103,7 +103,7 @@ impl Reply for PatternReply {
     }
 
     fn lines(&self) -> Vec<String> {
-        let head = format!("{} in {}", count(self.total, "place"), count(self.files, "file"));
+        let head = format!("{} ({} looked at)", count(self.total, "place"), count(self.files, "file"));
         let shown = if self.places.len() < self.total { format!(", the first {} shown", self.places.len()) } else { String::new() };
         let mut lines = vec![head + &shown];
         for place in &self.places {

@@ -94,12 +94,13 @@ fn crates_are_named_in_one_place() {
         ("hyper", "serve/listen.rs"),
         ("ureq", "embed/http.rs"),
         ("rusqlite", "memory/sql"),
-        ("jsonc_parser", "cli"),
+        ("rustix", "edit"),
+        ("jsonc_parser", "cli|edit"),
     ] {
         let naming: Vec<PathBuf> = sources().into_iter().filter(|(_, text)| text.contains(&format!("{krate}::"))).map(|(p, _)| p).collect();
         assert!(!naming.is_empty(), "{krate} is used nowhere");
         for path in naming {
-            assert!(path.starts_with(place), "{} names {krate}, which belongs to {place}", path.display());
+            assert!(place.split('|').any(|place| path.starts_with(place)), "{} names {krate}, which belongs to {place}", path.display());
         }
     }
 }
