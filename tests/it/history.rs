@@ -300,3 +300,38 @@ fn without_a_server_the_next_run_records() {
     r.project.index();
     assert_eq!(r.told(), Told::default(), "too new");
 }
+
+/// What git would not tell, or tells in quotes, or has forgotten: the look at the tree finds it, and parses no other file.
+#[test]
+fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
+    let p = Project::new();
+    let git = |args: &[&str]| assert!(git(&p.root(), args), "git {args:?}");
+    let step = |what: &str, n_parsed: u64, n_removed: u64| {
+        let summary = p.index();
+        assert_eq!((&summary["n_parsed"], &summary["n_removed"]), (&n_parsed.into(), &n_removed.into()), "{what}");
+        assert_eq!(p.index()["changed"], false, "{what}: nothing twice");
+        assert_eq!(p.timeless(), p.fresh_copy().timeless(), "{what}");
+    };
+    git(&["init", "-q"]);
+    (0..20).for_each(|i| p.write(format!("file{i}.rs"), code(i, "first")));
+    step("no commit yet", 20, 0);
+    git(&["add", "-A"]);
+    p.write("file0.rs", code(0, "staged and changed again"));
+    step("staged", 1, 0);
+    git(&["commit", "-q", "-am", "one"]);
+    step("a commit changes no file", 0, 0);
+    p.write("file1.rs", code(1, "uncommitted"));
+    p.write("grün \"und\"\tblau.rs", code(1, "untracked"));
+    git(&["mv", "file2.rs", "renamed.rs"]);
+    p.remove("file3.rs");
+    step("uncommitted, untracked in quotes, renamed, deleted", 3, 2);
+    git(&["checkout", "-q", "file1.rs", "file3.rs"]);
+    p.remove("grün \"und\"\tblau.rs");
+    step("taken back, of which git knows nothing", 2, 1);
+    git(&["commit", "-q", "-am", "two"]);
+    p.write("file4.rs", code(4, "amended"));
+    git(&["commit", "-q", "-a", "--amend", "-m", "other"]);
+    git(&["reflog", "expire", "--expire=now", "--all"]);
+    git(&["gc", "-q", "--prune=now"]);
+    step("the commit that was indexed is gone", 1, 0);
+}
