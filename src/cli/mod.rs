@@ -6,8 +6,10 @@ mod bench;
 mod clean;
 mod completions;
 mod eval;
+mod graph;
 mod hook;
 mod index;
+mod map;
 mod mcp;
 mod memory;
 mod render;
@@ -33,6 +35,8 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Search(search::Args),
+    Graph(graph::Args),
+    Map(map::Args),
     Index(index::Args),
     Status(status::Args),
     Memory(memory::Args),
@@ -71,6 +75,8 @@ pub fn run() -> ExitCode {
         .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
+        Command::Graph(args) => graph::run(&args),
+        Command::Map(args) => map::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Memory(args) => memory::run(&args),

@@ -3,9 +3,16 @@
 //! [`Graph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`; [`Graph::answer`] resolves names when it is asked,
 //! from the rows of all files. It knows neither the index nor chunks: it is told which files there are and how to read them.
 
+mod answer;
+mod infer;
+mod map;
+mod modules;
 mod names;
+mod resolve;
 mod rows;
+mod rules;
 mod sql;
+mod types;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -14,8 +21,12 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
+use self::answer::Answering;
+use self::resolve::Resolver;
 use self::rows::Parsed;
 use self::sql::Tables;
+pub use self::map::{Map, MapFile, MapSymbol};
+pub use self::answer::{Answer, Found, LEAST_CONFIDENCE, MAX_DEPTH, Operation, Place, Question};
 use crate::syntax::{Kind, Relations, detect, relations};
 
 /// Files that are parsed and written at once; bounds the memory of an update.
@@ -80,6 +91,22 @@ impl Graph {
             }
             done => done,
         }
+    }
+
+    /// Answers a question from what was last brought up to date.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn answer(&self, question: Question) -> Result<Answer, GraphError> {
+        Answering::new(Resolver::new(&self.tables)?).answer(question)
+    }
+
+    /// The ranked outline of the project in so many tokens; `focus` is the path of the file that it is seen from.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn map(&self, tokens: usize, focus: Option<&str>) -> Result<Map, GraphError> {
+        map::map(&self.tables, tokens, focus)
     }
 
     fn bring_up_to_date(&self, files: &HashMap<String, String>, read: &(impl Fn(&str) -> Option<String> + Sync)) -> Result<Updated, GraphError> {

@@ -42,6 +42,7 @@ pub(super) struct SymbolRow {
     pub(super) end_line: u32,
     pub(super) arity: Option<u32>,
     pub(super) result: Option<String>,
+    pub(super) signature: String,
 }
 
 impl SymbolRow {

@@ -39,6 +39,7 @@ const SCHEMA: &str = "
         end_line INTEGER NOT NULL,
         arity INTEGER,
         result TEXT,
+        signature TEXT NOT NULL,
         PRIMARY KEY(file, n)
     ) WITHOUT ROWID;
     CREATE INDEX symbols_by_name ON symbols(name);
@@ -229,7 +230,7 @@ impl Tables {
     #[cfg(test)]
     pub(super) fn dump(&self) -> Vec<String> {
         let tables: [(&str, &str); 5] = [
-            ("symbols", "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result"),
+            ("symbols", "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature"),
             ("refs", "n, symbol, name, kind, receiver, arguments, lines"),
             ("imports", "n, module, name, alias, line"),
             ("bindings", "scope, name, type"),
@@ -281,7 +282,7 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     let id = t.last_insert_rowid();
     let number = |symbol: Option<usize>| symbol.and_then(|s| i64::try_from(s).ok()).unwrap_or(-1);
     let relations = &file.relations;
-    let mut symbols = t.prepare_cached("INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)")?;
+    let mut symbols = t.prepare_cached("INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
     for (n, (s, shape)) in relations.symbols.iter().zip(&relations.shapes).enumerate() {
         let (owner, name) = super::names::owner_and_name(&relations.symbols, s);
         symbols.execute(params![
@@ -297,7 +298,8 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
             s.definition_line,
             s.end_line,
             shape.arity,
-            shape.result
+            shape.result,
+            s.signature
         ])?;
     }
     let mut refs = t.prepare_cached("INSERT INTO refs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
@@ -320,7 +322,7 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     Ok(())
 }
 
-const SYMBOL: &str = "file, n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result";
+const SYMBOL: &str = "file, n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature";
 
 fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
     Ok(SymbolRow {
@@ -336,6 +338,7 @@ fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
         end_line: r.get(10)?,
         arity: r.get(11)?,
         result: r.get(12)?,
+        signature: r.get(13)?,
     })
 }
 
