@@ -140,7 +140,12 @@ impl Texts {
 fn print(answer: &Answer, texts: &Texts) -> Result<()> {
     for target in &answer.targets {
         let what = format!("{} {}", target.kind, target.symbol);
-        eprintln!("{} of {} ({})", answer.operation.as_str(), printable(&what), place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.file));
+        eprintln!(
+            "{} of {} ({})",
+            answer.operation.as_str(),
+            printable(&what),
+            place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.file)
+        );
     }
     answer.results.iter().try_for_each(|f| print_found(answer, f, texts))?;
     if answer.truncated {
@@ -160,7 +165,12 @@ fn print_found(answer: &Answer, found: &Found, texts: &Texts) -> Result<()> {
     let via = if found.depth > 1 { format!("  via {}", printable(&found.via)) } else { String::new() };
     let sure = if found.confidence < 0.9 { format!("  {:.2}", found.confidence) } else { String::new() };
     let indent = "  ".repeat(found.depth.saturating_sub(1));
-    line(&format!("{indent}{}  {}{}", style(at).cyan(), style(printable(&found.place.symbol)).green(), style(format!("{uses}{via}{sure}")).dim()))?;
+    line(&format!(
+        "{indent}{}  {}{}",
+        style(at).cyan(),
+        style(printable(&found.place.symbol)).green(),
+        style(format!("{uses}{via}{sure}")).dim()
+    ))?;
     for site in found.sites.iter().take(if texts.n_lines > 0 { 3 } else { 0 }) {
         for (number, text) in texts.around(user(answer, found), *site) {
             line(&format!("{} {}", style(format!("{number:>6}")).dim(), printable(&text)))?;

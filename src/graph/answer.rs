@@ -301,12 +301,12 @@ impl<'a> Answering<'a> {
 
     fn edges(&mut self, at: SymbolId, step: Step) -> Result<Vec<Edge>, GraphError> {
         match step {
-            Step::Incoming(kinds) if at.n < 0 => self.into_file(at.file, kinds),
+            Step::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
             Step::Incoming(kinds) => self.incoming(at, kinds),
-            Step::Outgoing(kinds) if at.n < 0 => self.out_of_file(at.file, kinds),
+            Step::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
             Step::Outgoing(kinds) => self.outgoing(at, kinds),
             Step::Derived => self.derived(at),
-            Step::Touched if at.n < 0 => self.into_file(at.file, USES),
+            Step::Touched if at.n < 0 => self.users_of_file(at.file, USES),
             Step::Touched => {
                 let mut edges = self.incoming(at, USES)?;
                 edges.extend(self.derived(at)?);
@@ -330,6 +330,7 @@ impl<'a> Answering<'a> {
             let context = self.resolver.context(of.file)?;
             let owner = context.around(of).skip(1).find(|s| s.is_type()).map(|s| s.id);
             wanted.extend(owner.map(|o| (o, 1.0)));
+            searched.extend(self.resolver.tables.aliases_of(&symbol.owner)?);
             searched.push(symbol.owner.clone());
             searched.push("super".into());
         }
@@ -355,7 +356,7 @@ impl<'a> Answering<'a> {
         let Some(owner) = context.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id) else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         for base in self.resolver.bases(owner)? {
-            out.extend(self.resolver.members_in(base.symbol, &symbol.name, symbol.id)?.into_iter().map(|m| m.symbol));
+            out.extend(self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol));
         }
         out.retain(|id| *id != symbol.id);
         Ok(out)
@@ -395,7 +396,7 @@ impl<'a> Answering<'a> {
     }
 
     /// The files that a file uses.
-    fn out_of_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    fn used_by_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let mut symbols = BTreeMap::new();
         for reference in self.refs_of(file)?.iter().filter(|r| kinds.contains(&r.kind)) {
             self.add_meanings(reference, &mut symbols)?;
@@ -420,7 +421,7 @@ impl<'a> Answering<'a> {
         let mut out = Vec::new();
         for target in all {
             for module in &written {
-                if self.resolver.module_matches(module, from, target)? >= 1.0 && !out.contains(&target) {
+                if self.resolver.module_matches(module, from, target) >= 1.0 && !out.contains(&target) {
                     out.push(target);
                 }
             }
@@ -429,7 +430,7 @@ impl<'a> Answering<'a> {
     }
 
     /// The files that use a file.
-    fn into_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    fn users_of_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let context = self.resolver.context(file)?;
         let mut found = BTreeMap::new();
         for symbol in context.symbols.iter().filter(|s| s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)) {
@@ -442,7 +443,7 @@ impl<'a> Answering<'a> {
         for import in self.resolver.tables.imports()? {
             let written = [import.module.clone(), self.resolver.submodule(&import.module, &import.name, import.file)];
             for module in &written {
-                if import.file != file && self.resolver.module_matches(module, import.file, file)? >= 1.0 {
+                if import.file != file && self.resolver.module_matches(module, import.file, file) >= 1.0 {
                     add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
                 }
             }
@@ -489,7 +490,8 @@ impl<'a> Answering<'a> {
     /// Go's types implement an interface by having its methods.
     fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
         let context = self.resolver.context(interface.id.file)?;
-        let methods: Vec<&SymbolRow> = context.symbols.iter().filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method).collect();
+        let methods: Vec<&SymbolRow> =
+            context.symbols.iter().filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method).collect();
         let Some((first, rest)) = methods.split_first() else { return Ok(Vec::new()) };
         let owners = |rows: &[SymbolRow], like: &SymbolRow| -> HashSet<(String, String)> {
             let fits = |s: &&SymbolRow| !s.prototype && !s.owner.is_empty() && s.arity == like.arity;
@@ -550,7 +552,8 @@ impl<'a> Answering<'a> {
         for file in self.files_named(path) {
             let context = self.resolver.context(file)?;
             let defined = context.symbols.iter().filter(|s| s.line == line).max_by_key(|s| s.kind.is_callable());
-            let around = || context.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line).max_by_key(|s| (s.start_line, s.id.n));
+            let around =
+                || context.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line).max_by_key(|s| (s.start_line, s.id.n));
             out.push(defined.or_else(around).map_or(SymbolId { file, n: -1 }, |s| s.id));
         }
         Ok(out)
@@ -562,7 +565,8 @@ impl<'a> Answering<'a> {
         let Some((name, above)) = parts.split_last() else { return Ok(Vec::new()) };
         let name = name.trim_end_matches("()");
         let files: Vec<FileId> = if file.is_empty() { Vec::new() } else { self.files_named(file) };
-        let mut rows: Vec<SymbolRow> = self.resolver.named(name)?.iter().filter(|s| file.is_empty() || files.contains(&s.id.file)).cloned().collect();
+        let mut rows: Vec<SymbolRow> =
+            self.resolver.named(name)?.iter().filter(|s| file.is_empty() || files.contains(&s.id.file)).cloned().collect();
         if rows.iter().any(|s| s.kind != SymbolKind::Impl) {
             rows.retain(|s| s.kind != SymbolKind::Impl);
         }
@@ -585,10 +589,26 @@ impl<'a> Answering<'a> {
 
     fn place(&mut self, id: SymbolId) -> Result<Place, GraphError> {
         let file = self.resolver.file(id.file).map(|f| f.row.clone());
-        let Some(file) = file else { return Ok(Place { file: String::new(), name: String::new(), symbol: String::new(), kind: "file".into(), line: 0, end_line: 0 }) };
+        let Some(file) = file else {
+            return Ok(Place {
+                file: String::new(),
+                name: String::new(),
+                symbol: String::new(),
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
+        };
         let context = self.resolver.context(id.file)?;
         let Some(symbol) = context.around(id).next() else {
-            return Ok(Place { name: file.path.clone(), symbol: file.path.clone(), file: file.path, kind: "file".into(), line: 0, end_line: 0 });
+            return Ok(Place {
+                name: file.path.clone(),
+                symbol: file.path.clone(),
+                file: file.path,
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
         };
         let mut parts: Vec<&str> = context.around(id).map(|s| s.name.as_str()).collect();
         if symbol.parent < 0 && !symbol.owner.is_empty() {
@@ -664,7 +684,11 @@ impl Resolver<'_> {
         let is_impl = owner.kind == SymbolKind::Impl;
         let directory = self.directory_of(of.file);
         let is_member = |s: &&SymbolRow| {
-            if is_impl { s.id.file == of.file && s.parent == of.n } else { s.owner == names::last(&owner.name) && self.directory_of(s.id.file) == directory }
+            if is_impl {
+                s.id.file == of.file && s.parent == of.n
+            } else {
+                s.owner == names::last(&owner.name) && self.directory_of(s.id.file) == directory
+            }
         };
         Ok(rows.iter().filter(is_member).map(|s| s.id).collect())
     }

@@ -13,12 +13,18 @@ use super::types;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Entity {
     /// Of a type, as written in a symbol. (A type itself is taken for a value of it: members are found in the same way.)
-    Instance { of: String, at: SymbolId },
+    Instance {
+        of: String,
+        at: SymbolId,
+    },
     /// Of this very type.
     Of(SymbolId),
     /// The supertypes of a type.
     Super(SymbolId),
-    Module { name: String, file: i64 },
+    Module {
+        name: String,
+        file: i64,
+    },
     /// Nothing of this project.
     Elsewhere,
     Unknown,
@@ -55,7 +61,12 @@ fn steps(chain: &str) -> Vec<Step<'_>> {
         let end = rest.find(['.', ':']).unwrap_or(rest.len());
         let (written, tail) = rest.split_at(end);
         let name = written.split(['(', '[', '{']).next().unwrap_or(written);
-        out.push(Step { name, is_called: written.contains(['(', '{']), n_indexed: written.matches("[]").count(), is_path: tail.starts_with("::") });
+        out.push(Step {
+            name,
+            is_called: written.contains(['(', '{']),
+            n_indexed: written.matches("[]").count(),
+            is_path: tail.starts_with("::"),
+        });
         rest = tail.trim_start_matches(['.', ':']);
     }
     out
@@ -93,7 +104,7 @@ impl Resolver<'_> {
     }
 
     fn root(&mut self, step: &Step, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
-        let name = step.name;
+        let name = if step.name.starts_with("$crate") { step.name } else { step.name.trim_start_matches('$') };
         if name.starts_with('"') || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(ELSEWHERE);
         }
@@ -106,7 +117,7 @@ impl Resolver<'_> {
             return Ok(surely(Entity::Module { name: name.into(), file: at.file }));
         }
         if name == "super" {
-            return Ok(enclosing_type(&context, at).map_or(UNKNOWN, |t| match self.type_around(&context, at) {
+            return Ok(enclosing_type(&context, at).map_or(UNKNOWN, |t| match type_around(&context, at) {
                 Some(id) => surely(Entity::Super(id)),
                 None => surely(Entity::Instance { of: t, at }),
             }));
@@ -114,7 +125,6 @@ impl Resolver<'_> {
         if SELF.contains(&name) {
             return Ok(enclosing_type(&context, at).map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
         }
-        let name = name.trim_start_matches('$');
         if let Some((scope, is)) = binding(&context, at, name) {
             return if step.is_called { Ok(UNKNOWN) } else { self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth) };
         }
@@ -125,7 +135,11 @@ impl Resolver<'_> {
         {
             return self.symbol_as_value(&symbol, best.confidence, step.is_called, depth);
         }
-        Ok(self.imported_module(&context, step, name, at)?)
+        let known = self.imported_module(&context, step, name, at)?;
+        // What nobody defines, imports or binds is built in.
+        let is_built_in =
+            step.is_called && known.entity == Entity::Unknown && self.file(at.file).is_some_and(|f| f.rules.reach == Reach::File);
+        Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
     /// A name that is a module, or comes from one.
@@ -147,14 +161,14 @@ impl Resolver<'_> {
                 (of, _) if import.module.ends_with('.') => format!("{}{of}", import.module),
                 (of, _) => format!("{}{}{of}", import.module, separator(&import.module, step.is_path)),
             };
-            if self.module_exists(&module, file)? {
+            if self.module_exists(&module, file) {
                 return Ok(surely(Entity::Module { name: module, file }));
             }
-            let is_ours = self.module_exists(&import.module, file)?;
+            let is_ours = self.module_exists(&import.module, file);
             return Ok(if is_ours { UNKNOWN } else { ELSEWHERE });
         }
         if step.is_path {
-            let exists = self.module_exists(name, file)?;
+            let exists = self.module_exists(name, file);
             return Ok(if exists { surely(Entity::Module { name: name.into(), file }) } else { ELSEWHERE });
         }
         // A type of a module or a namespace by its own name: whatever is called so.
@@ -209,24 +223,24 @@ impl Resolver<'_> {
                     return self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth);
                 }
                 let inner = format!("{module}{}{}", separator(&module, step.is_path), step.name);
-                if self.module_exists(&inner, file)? {
+                if self.module_exists(&inner, file) {
                     return Ok(surely(Entity::Module { name: inner, file }));
                 }
-                Ok(if self.module_exists(&module, file)? { UNKNOWN } else { ELSEWHERE })
+                Ok(if self.module_exists(&module, file) { UNKNOWN } else { ELSEWHERE })
             }
-            _ => self.member(&entity, confidence, step, at, depth),
+            _ => self.member(&entity, confidence, step, depth),
         }
     }
 
     /// What a member of a value is.
-    fn member(&mut self, entity: &Entity, confidence: f32, step: &Step, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn member(&mut self, entity: &Entity, confidence: f32, step: &Step, depth: u8) -> Result<Known, GraphError> {
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
                 return Ok(Known { confidence: known.confidence * confidence * found.confidence, ..known });
             }
         }
-        if let Some(best) = self.members(entity, step.name, at)?.first().filter(|m| m.confidence >= 0.4).copied()
+        if let Some(best) = self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
             && let Some(symbol) = self.symbol(best.symbol)?
         {
             let known = self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
@@ -301,10 +315,10 @@ impl Resolver<'_> {
     }
 
     /// The members of a name that a value has, its own before those of its supertypes.
-    pub(super) fn members(&mut self, entity: &Entity, name: &str, from: SymbolId) -> Result<Vec<Meaning>, GraphError> {
+    pub(super) fn members(&mut self, entity: &Entity, name: &str) -> Result<Vec<Meaning>, GraphError> {
         let mut out: Vec<Meaning> = Vec::new();
         for found in self.types_of(entity)? {
-            for m in self.members_of(found.symbol, name, from, MAX_BASES)? {
+            for m in self.members_of(found.symbol, name)? {
                 out.push(Meaning { confidence: m.confidence * found.confidence, ..m });
             }
         }
@@ -313,15 +327,15 @@ impl Resolver<'_> {
             && let Some(types::Type { name: outer, inner: Some(inner), .. }) = types::parse(of)
             && TRANSPARENT.contains(&outer)
         {
-            return self.members(&Entity::Instance { of: inner.to_string(), at: *at }, name, from);
+            return self.members(&Entity::Instance { of: inner.to_string(), at: *at }, name);
         }
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
         Ok(out)
     }
 
     /// The same of a type.
-    pub(super) fn members_in(&mut self, of: SymbolId, name: &str, from: SymbolId) -> Result<Vec<Meaning>, GraphError> {
-        self.members_of(of, name, from, MAX_BASES)
+    pub(super) fn members_of(&mut self, of: SymbolId, name: &str) -> Result<Vec<Meaning>, GraphError> {
+        self.members_within(of, name, MAX_BASES)
     }
 
     /// What a supertype as written means.
@@ -331,12 +345,12 @@ impl Resolver<'_> {
         self.types_written(&base.written, SymbolId { file: base.symbol.file, n: outside }, MAX_DEPTH)
     }
 
-    fn members_of(&mut self, of: SymbolId, name: &str, from: SymbolId, depth: u8) -> Result<Vec<Meaning>, GraphError> {
+    fn members_within(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Vec<Meaning>, GraphError> {
         let (Some(owner), Some(depth)) = (self.symbol(of)?, depth.checked_sub(1)) else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         for c in self.candidates(name, of.file, Wanted::Callee)? {
             if c.owner == owner.name {
-                out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file)? });
+                out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
             }
         }
         let best = out.iter().map(|m| m.confidence).fold(0.0, f32::max);
@@ -348,12 +362,12 @@ impl Resolver<'_> {
         if let Some(is) = context.bindings.get(&(owner.parent, owner.name.clone())).filter(|is| !is.starts_with('=')) {
             // Another name of a type.
             for t in self.types_written(&is.clone(), SymbolId { file: of.file, n: owner.parent }, depth)? {
-                out.extend(if t.symbol == of { Vec::new() } else { self.members_of(t.symbol, name, from, depth)? });
+                out.extend(if t.symbol == of { Vec::new() } else { self.members_within(t.symbol, name, depth)? });
             }
         }
         for base in self.bases(of)? {
             if base.symbol != of && out.len() < 8 {
-                let inherited = self.members_of(base.symbol, name, from, depth)?;
+                let inherited = self.members_within(base.symbol, name, depth)?;
                 out.extend(inherited.into_iter().map(|m| Meaning { confidence: m.confidence * base.confidence * 0.97, ..m }));
             }
         }
@@ -361,15 +375,21 @@ impl Resolver<'_> {
     }
 
     /// How likely what is written in one file belongs to a type of another.
-    fn closeness(&mut self, a: i64, b: i64) -> Result<f32, GraphError> {
+    fn closeness(&self, a: i64, b: i64) -> f32 {
         if a == b {
-            return Ok(0.95);
+            return 0.95;
         }
-        let (Some(a), Some(b)) = (self.file(a), self.file(b)) else { return Ok(0.0) };
+        let (Some(a), Some(b)) = (self.file(a), self.file(b)) else { return 0.0 };
         let (a, b) = (&a.row.path, &b.row.path);
         let same = a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count();
         let is_near = super::resolve::directory(a) == super::resolve::directory(b);
-        Ok(if is_near { 0.9 } else if same > 0 { 0.75 } else { 0.6 })
+        if is_near {
+            0.9
+        } else if same > 0 {
+            0.75
+        } else {
+            0.6
+        }
     }
 
     /// The symbols that a type names as its supertypes.
@@ -379,7 +399,7 @@ impl Resolver<'_> {
         let parts: Vec<SymbolRow> = self.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
         let mut out = Vec::new();
         for part in parts {
-            let is_it = part.id == of || (part.kind == crate::syntax::SymbolKind::Impl && self.closeness(of.file, part.id.file)? >= 0.75);
+            let is_it = part.id == of || (part.kind == crate::syntax::SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
             if !is_it {
                 continue;
             }
@@ -408,19 +428,21 @@ impl Resolver<'_> {
         }
         Ok(None)
     }
-
-    fn type_around(&self, context: &Context, at: SymbolId) -> Option<SymbolId> {
-        context.around(at).find(|s| s.is_type()).map(|s| s.id)
-    }
 }
 
 fn is_self_type(written: &str) -> bool {
     matches!(types::parse(written).map(|t| t.name), Some("Self" | "this" | "self" | "static"))
 }
 
+fn type_around(context: &Context, at: SymbolId) -> Option<SymbolId> {
+    context.around(at).find(|s| s.is_type()).map(|s| s.id)
+}
+
 /// The name of the type that a symbol belongs to.
 fn enclosing_type(context: &Context, at: SymbolId) -> Option<String> {
-    context.around(at).find_map(|s| if s.is_type() { Some(s.name.clone()) } else { Some(s.owner.clone()).filter(|o| !o.is_empty() && s.kind.is_callable()) })
+    context.around(at).find_map(|s| {
+        if s.is_type() { Some(s.name.clone()) } else { Some(s.owner.clone()).filter(|o| !o.is_empty() && s.kind.is_callable()) }
+    })
 }
 
 /// What a name is bound to, in the innermost scope that binds it.

@@ -13,7 +13,7 @@ use super::rules::rules;
 use super::sql::Tables;
 use crate::syntax::SymbolKind;
 
-/// PageRank: how much of a rank is passed on, and how often.
+/// Of `PageRank`: how much of a rank is passed on, and how often.
 const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 20;
 /// How much of all attention goes to the file in focus.
@@ -59,7 +59,8 @@ impl Map {
     pub fn text(&self) -> String {
         let mut out = String::new();
         for file in &self.files {
-            out += &format!("{}\n", file.file);
+            out += &file.file;
+            out.push('\n');
             for s in &file.symbols {
                 out += &line(s);
             }
@@ -74,11 +75,8 @@ fn line(symbol: &MapSymbol) -> String {
 }
 
 pub(super) fn map(tables: &Tables, tokens: usize, focus: Option<&str>) -> Result<Map, GraphError> {
-    let files: HashMap<i64, (String, usize)> = tables
-        .files()?
-        .into_iter()
-        .map(|f| (f.id, (f.path, std::ptr::from_ref(rules(&f.language)).addr())))
-        .collect();
+    let files: HashMap<i64, (String, usize)> =
+        tables.files()?.into_iter().map(|f| (f.id, (f.path, std::ptr::from_ref(rules(&f.language)).addr()))).collect();
     let symbols: Vec<SymbolRow> = tables.symbols()?;
     let ranks = ranks(tables, &files, &symbols, focus)?;
     let mut order: Vec<usize> = (0..symbols.len()).filter(|i| is_shown(&symbols[*i])).collect();
@@ -111,7 +109,8 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: Option<&str>) -> Result
 
 /// Types, functions and constants; no fields, and no part of a type that has no name of its own.
 fn is_shown(symbol: &SymbolRow) -> bool {
-    !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Field | SymbolKind::EnumMember | SymbolKind::Module) && !symbol.signature.is_empty()
+    !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Field | SymbolKind::EnumMember | SymbolKind::Module)
+        && !symbol.signature.is_empty()
 }
 
 fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
@@ -119,7 +118,12 @@ fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
 }
 
 /// The rank of each symbol.
-fn ranks(tables: &Tables, files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: Option<&str>) -> Result<Vec<f64>, GraphError> {
+fn ranks(
+    tables: &Tables,
+    files: &HashMap<i64, (String, usize)>,
+    symbols: &[SymbolRow],
+    focus: Option<&str>,
+) -> Result<Vec<f64>, GraphError> {
     let positions: HashMap<SymbolId, u32> = symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
     let mut named: HashMap<&str, Vec<u32>> = HashMap::new();
     for (s, i) in symbols.iter().zip(0u32..).filter(|(s, _)| is_shown(s)) {

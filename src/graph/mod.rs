@@ -22,11 +22,11 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use self::answer::Answering;
+pub use self::answer::{Answer, Found, LEAST_CONFIDENCE, MAX_DEPTH, Operation, Place, Question};
+pub use self::map::{Map, MapFile, MapSymbol};
 use self::resolve::Resolver;
 use self::rows::Parsed;
 use self::sql::Tables;
-pub use self::map::{Map, MapFile, MapSymbol};
-pub use self::answer::{Answer, Found, LEAST_CONFIDENCE, MAX_DEPTH, Operation, Place, Question};
 use crate::syntax::{Kind, Relations, detect, relations};
 
 /// Files that are parsed and written at once; bounds the memory of an update.
@@ -109,7 +109,11 @@ impl Graph {
         map::map(&self.tables, tokens, focus)
     }
 
-    fn bring_up_to_date(&self, files: &HashMap<String, String>, read: &(impl Fn(&str) -> Option<String> + Sync)) -> Result<Updated, GraphError> {
+    fn bring_up_to_date(
+        &self,
+        files: &HashMap<String, String>,
+        read: &(impl Fn(&str) -> Option<String> + Sync),
+    ) -> Result<Updated, GraphError> {
         let start = Instant::now();
         let known = self.tables.hashes()?;
         let gone: Vec<String> = known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
@@ -163,3 +167,6 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
     let relations = found.unwrap_or_else(Relations::default);
     Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations })
 }
+
+#[cfg(test)]
+mod tests;

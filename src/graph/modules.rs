@@ -8,7 +8,9 @@ const UNNAMED: [&str; 11] = ["src", "lib", "mod", "main", "index", "__init__", "
 pub(super) struct Place {
     pub(super) parts: Vec<String>,
     /// How many of the parts are its directory.
-    pub(super) n_directory: usize,
+    n_directory: usize,
+    /// The whole path of its directory.
+    above: Vec<String>,
     /// How many of the parts are above its `src`.
     n_root: usize,
 }
@@ -19,6 +21,7 @@ impl Place {
         let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or(file);
         let mut place = Self::default();
         for part in directory.split('/').filter(|p| !p.is_empty()) {
+            place.above.push(part.to_string());
             if part == "src" || part == "tests" || part == "benches" || part == "examples" {
                 place.n_root = place.parts.len();
             }
@@ -57,17 +60,17 @@ pub(super) fn modules(written: &str, language: &str, from: &Place) -> Vec<Module
         "python" if written.starts_with('.') => {
             let rest = written.trim_start_matches('.');
             let up = written.len() - rest.len() - 1;
-            relative(from.directory(), up, rest.split('.'))
+            relative(&from.above, up, rest.split('.'))
         }
         _ if written.starts_with("./") || written.starts_with("../") || written == "." || written == ".." => {
             let up = written.split('/').filter(|p| *p == "..").count();
             let rest: Vec<&str> = written.split('/').filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
-            relative(from.directory(), up, rest.into_iter().map(without_extension))
+            relative(&from.above, up, rest.into_iter().map(without_extension))
         }
         "c" | "cpp" | "bash" | "ruby" | "zig" | "lua" | "php" if !written.contains('\\') => {
             let parts: Vec<&str> = written.split('/').map(without_extension).collect();
             let parts: Vec<&str> = if language == "lua" { written.split(['.', '/']).collect() } else { parts };
-            let mut out = relative(from.directory(), 0, parts.iter().copied());
+            let mut out = relative(&from.above, 0, parts.iter().copied());
             out.push(floating(parts.into_iter()));
             out
         }
@@ -99,13 +102,17 @@ fn rust(written: &str, from: &Place) -> Vec<Module> {
 
 fn without_extension(part: &str) -> &str {
     match part.rsplit_once('.') {
-        Some((stem, "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh")) => stem,
+        Some((
+            stem,
+            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh",
+        )) => stem,
         _ => part,
     }
 }
 
 fn relative<'a>(base: &[String], up: usize, rest: impl Iterator<Item = &'a str>) -> Vec<Module> {
-    let mut parts = base[..base.len().saturating_sub(up)].to_vec();
+    let mut parts = Vec::new();
+    base[..base.len().saturating_sub(up)].iter().for_each(|p| push(&mut parts, p));
     rest.filter(|p| !p.is_empty()).for_each(|p| push(&mut parts, p));
     vec![Module { parts, is_anchored: true, is_package: false }]
 }
@@ -135,7 +142,8 @@ impl Module {
         match mine.len() {
             0 => 0.0,
             // One word is too little to be found anywhere.
-            1 => if parts.starts_with(mine) { BELOW } else { 0.0 },
+            1 if !parts.starts_with(mine) => 0.0,
+            1 => BELOW,
             _ if parts.ends_with(mine) => 1.0,
             n if parts.windows(n).any(|w| w == mine) => BELOW,
             _ => 0.0,

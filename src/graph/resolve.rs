@@ -175,7 +175,7 @@ impl<'a> Resolver<'a> {
         let (from, wanted) = (reference.from, reference.kind.into());
         if reference.receiver.is_empty() {
             let found = self.bare(&reference.name, from, wanted)?;
-            return Ok(self.by_arity(&found, reference)?);
+            return self.by_arity(&found, reference);
         }
         let Known { entity, confidence } = self.evaluate(&reference.receiver, from)?;
         let found = match &entity {
@@ -183,9 +183,13 @@ impl<'a> Resolver<'a> {
             Entity::Module { name, file } => self.in_module(name, *file, &reference.name, from, wanted)?,
             Entity::Unknown => self.guess(reference)?,
             known => {
-                let members = self.members(known, &reference.name, from)?;
+                let members = self.members(known, &reference.name)?;
                 let is_open = members.is_empty() && self.types_of(known)?.iter().any(|t| t.confidence > 0.5);
-                if is_open { self.guess(reference)?.into_iter().map(|m| Meaning { confidence: m.confidence * 0.4, ..m }).collect() } else { members }
+                if is_open {
+                    self.guess(reference)?.into_iter().map(|m| Meaning { confidence: m.confidence * 0.4, ..m }).collect()
+                } else {
+                    members
+                }
             }
         };
         let found: Vec<Meaning> = found.into_iter().map(|m| Meaning { confidence: m.confidence * confidence, ..m }).collect();
@@ -196,7 +200,11 @@ impl<'a> Resolver<'a> {
     fn by_arity(&mut self, found: &[Meaning], reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         let mut out = Vec::with_capacity(found.len());
         for meaning in found {
-            let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE { self.symbol(meaning.symbol)?.and_then(|s| s.arity) } else { None };
+            let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE {
+                self.symbol(meaning.symbol)?.and_then(|s| s.arity)
+            } else {
+                None
+            };
             let fits = arity.zip(reference.arguments).is_none_or(|(takes, given)| takes == given);
             out.push(Meaning { confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 }, ..*meaning });
         }
@@ -234,7 +242,7 @@ impl<'a> Resolver<'a> {
                 scored.retain(|(s, _)| *s >= 0.5);
             }
         }
-        Ok(likeliest(scored))
+        Ok(self.likeliest(scored))
     }
 
     /// How surely a bare name means this symbol, imports by name aside.
@@ -250,7 +258,7 @@ impl<'a> Resolver<'a> {
                 return Ok(if c.id.file == from.file { SAME_SCOPE } else { WHOLE_MODULE });
             }
             for owner in around.iter().filter(|s| !s.owner.is_empty()) {
-                let bases = self.members(&Entity::Instance { of: owner.owner.clone(), at: owner.id }, &c.name, from)?;
+                let bases = self.members(&Entity::Instance { of: owner.owner.clone(), at: owner.id }, &c.name)?;
                 if bases.iter().any(|m| m.symbol == c.id) {
                     return Ok(WHOLE_MODULE);
                 }
@@ -258,7 +266,13 @@ impl<'a> Resolver<'a> {
             return Ok(ODD);
         }
         if c.id.file == from.file {
-            return Ok(if is_in_scope { SAME_SCOPE } else if c.parent >= 0 && !self.is_module_member(c)? { 0.3 } else { 0.7 });
+            return Ok(if is_in_scope {
+                SAME_SCOPE
+            } else if c.parent >= 0 && !self.is_module_member(c)? {
+                0.3
+            } else {
+                0.7
+            });
         }
         let (Some(a), Some(b)) = (self.file(from.file), self.file(c.id.file)) else { return Ok(0.0) };
         let is_nested = c.parent >= 0 && !c.is_type();
@@ -274,7 +288,7 @@ impl<'a> Resolver<'a> {
         for import in context.imports.iter().filter(|i| i.name == "*" || (rules.open_imports && i.name.is_empty())) {
             // `use Kind::*` brings the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 1.0 } else { self.module_matches(&import.module, from.file, c.id.file)? };
+            let matches = if is_owner { 1.0 } else { self.module_matches(&import.module, from.file, c.id.file) };
             whole = whole.max(matches * WHOLE_MODULE);
         }
         if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.is_module_member(c)?) {
@@ -297,7 +311,7 @@ impl<'a> Resolver<'a> {
         let (mut out, mut others) = (Vec::new(), Vec::new());
         for c in candidates {
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 0.95 } else { self.module_matches(&import.module, from, c.id.file)? };
+            let matches = if is_owner { 0.95 } else { self.module_matches(&import.module, from, c.id.file) };
             let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.is_module_member(&c)?;
             match matches {
                 m if m > 0.0 && is_free => out.push((IMPORTED * m, c)),
@@ -306,7 +320,7 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
         }
-        if out.iter().any(|(s, _)| *s >= 0.5) || !self.module_exists(&import.module, from)? {
+        if out.iter().any(|(s, _)| *s >= 0.5) || !self.module_exists(&import.module, from) {
             return Ok(out);
         }
         out.extend(others.into_iter().map(|c| (HANDED_ON, c)));
@@ -314,11 +328,18 @@ impl<'a> Resolver<'a> {
     }
 
     /// Symbols of a name in a module.
-    pub(super) fn in_module(&mut self, module: &str, file: FileId, name: &str, from: SymbolId, wanted: Wanted) -> Result<Vec<Meaning>, GraphError> {
+    pub(super) fn in_module(
+        &mut self,
+        module: &str,
+        file: FileId,
+        name: &str,
+        from: SymbolId,
+        wanted: Wanted,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let owner = names::last(module).to_string();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
         for c in self.candidates(name, from.file, wanted)? {
-            let matches = self.module_matches(module, file, c.id.file)?;
+            let matches = self.module_matches(module, file, c.id.file);
             let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.is_module_member(&c)?;
             match (matches, is_free) {
                 (m, true) if m > 0.0 => scored.push((IMPORTED * m, c)),
@@ -329,37 +350,51 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
         }
-        if scored.iter().all(|(s, _)| *s < 0.5) && self.module_exists(module, file)? {
+        if scored.iter().all(|(s, _)| *s < 0.5) && self.module_exists(module, file) {
             scored.extend(others.into_iter().map(|c| (0.6, c)));
         }
-        Ok(likeliest(scored))
+        Ok(self.likeliest(scored))
     }
 
     /// How surely a file is the module that another file names.
-    pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> Result<f32, GraphError> {
+    pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
         let key = (module.to_string(), from, target);
         if let Some(known) = self.matches.get(&key) {
-            return Ok(*known);
+            return *known;
         }
-        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return Ok(0.0) };
+        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
         let places = modules(module, &a.row.language, &a.place);
         let by_package = !b.row.package.is_empty() && b.row.language != "go" && b.row.package == module;
         let matches = if by_package { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
-        Ok(matches)
+        matches
     }
 
     /// Whether any file of the project is this module or lies in it.
-    pub(super) fn module_exists(&mut self, module: &str, from: FileId) -> Result<bool, GraphError> {
+    pub(super) fn module_exists(&mut self, module: &str, from: FileId) -> bool {
         let key = (module.to_string(), from);
         if let Some(known) = self.exists.get(&key) {
-            return Ok(*known);
+            return *known;
         }
-        let Some(a) = self.file(from) else { return Ok(false) };
+        let Some(a) = self.file(from) else { return false };
         let places = modules(module, &a.row.language, &a.place);
         let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || (!f.row.package.is_empty() && f.row.package == module));
         self.exists.insert(key, exists);
-        Ok(exists)
+        exists
+    }
+
+    /// The symbols with the best confidence share it, unless they are beside one another: variants, of which one is compiled.
+    fn likeliest(&self, mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
+        scored.dedup_by_key(|(_, c)| c.id);
+        let best = scored.first().map_or(0.0, |(s, _)| *s);
+        let is_best = |s: f32| s >= best - 0.001;
+        let places: HashSet<&str> =
+            scored.iter().filter(|(s, _)| is_best(*s)).filter_map(|(_, c)| Some(directory(&self.file(c.id.file)?.row.path))).collect();
+        let share = 1.0 / (places.len().max(1) as f32);
+        // Beside what is nearly certain, everything else is unlikely.
+        let rest = if best >= 0.5 { 0.3 } else { 1.0 };
+        scored.iter().map(|(s, c)| Meaning { symbol: c.id, confidence: s * share * if is_best(*s) { 1.0 } else { rest } }).collect()
     }
 
     /// Members of a name, of whatever type, when nothing is known of the receiver.
@@ -369,7 +404,6 @@ impl<'a> Resolver<'a> {
             self.candidates(&reference.name, from, reference.kind.into())?.into_iter().filter(|c| !c.owner.is_empty()).collect();
         let owners: HashSet<&str> = members.iter().map(|c| c.owner.as_str()).collect();
         let common = if COMMON.contains(&reference.name.as_str()) { 0.3 } else { 1.0 };
-        #[expect(clippy::cast_precision_loss, reason = "few")]
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
         let hint = names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
         let mut scored = Vec::new();
@@ -396,17 +430,4 @@ fn best_match(places: &[Module], file: &File) -> f32 {
 
 pub(super) fn directory(path: &str) -> &str {
     path.rsplit_once('/').map_or("", |(d, _)| d)
-}
-
-/// The symbols with the best confidence share it, unless they are in one file (of which one is compiled).
-fn likeliest(mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
-    scored.dedup_by_key(|(_, c)| c.id);
-    let best = scored.first().map_or(0.0, |(s, _)| *s);
-    let files: HashSet<FileId> = scored.iter().take_while(|(s, _)| *s >= best - 0.001).map(|(_, c)| c.id.file).collect();
-    #[expect(clippy::cast_precision_loss, reason = "few")]
-    let share = 1.0 / (files.len().max(1) as f32);
-    let weaker = |s: f32| if best >= 0.5 { s * 0.3 } else { s };
-    let confidence = |s: f32| if s >= best - 0.001 { s * share } else { weaker(s) * share };
-    scored.into_iter().map(|(s, c)| Meaning { symbol: c.id, confidence: confidence(s) }).collect()
 }

@@ -139,7 +139,8 @@ impl Tables {
                 delete.execute([path])?;
             }
             for file in files {
-                let there: Option<String> = t.prepare_cached("SELECT hash FROM files WHERE path = ?1")?.query_row([&file.path], |r| r.get(0)).optional()?;
+                let there: Option<String> =
+                    t.prepare_cached("SELECT hash FROM files WHERE path = ?1")?.query_row([&file.path], |r| r.get(0)).optional()?;
                 if there.as_deref() != Some(file.hash.as_str()) {
                     delete.execute([&file.path])?;
                     insert(t, file)?;
@@ -236,7 +237,8 @@ impl Tables {
             ("bindings", "scope, name, type"),
             ("implementations", "symbol, written, base"),
         ];
-        let text = |r: &Row| (0..r.as_ref().column_count()).map(|i| r.get_ref(i).map(|v| format!("{v:?}"))).collect::<rusqlite::Result<Vec<_>>>();
+        let text =
+            |r: &Row| (0..r.as_ref().column_count()).map(|i| r.get_ref(i).map(|v| format!("{v:?}"))).collect::<rusqlite::Result<Vec<_>>>();
         let mut out: Vec<String> =
             self.all("SELECT path, hash, language, package FROM files", [], |r| Ok(format!("files {:?}", text(r)?))).unwrap();
         for (table, columns) in tables {

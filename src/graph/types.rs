@@ -12,8 +12,24 @@ pub(super) struct Type<'a> {
 }
 
 const WORDS: [&str; 18] = [
-    "mut ", "const ", "dyn ", "impl ", "readonly ", "final ", "static ", "struct ", "class ", "enum ", "unsigned ", "volatile ", "inout ",
-    "chan ", "<-chan ", "infer ", "keyof ", "typeof ",
+    "mut ",
+    "const ",
+    "dyn ",
+    "impl ",
+    "readonly ",
+    "final ",
+    "static ",
+    "struct ",
+    "class ",
+    "enum ",
+    "unsigned ",
+    "volatile ",
+    "inout ",
+    "chan ",
+    "<-chan ",
+    "infer ",
+    "keyof ",
+    "typeof ",
 ];
 
 /// Reads a type. `None` when it has no name: a tuple, a function.

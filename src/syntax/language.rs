@@ -182,7 +182,17 @@ fn table() -> Vec<Language> {
     grammar!("go", &["go"], &[], L::Go, ".", Uppercase, &["type_declaration", "const_declaration", "var_declaration"]);
     grammar!("haskell", &["hs", "lhs", "hsc"], &[], L::Haskell, ".", Listed, &[]);
     grammar!("java", &["java"], &[], L::Java, ".", Keyword("public"), &[]);
-    grammar!("javascript", ["javascript", "ecmascript"], ["javascript", "ecmascript", "jsx"], &["js", "mjs", "cjs", "jsx"], &[], L::JavaScript, ".", Keyword("export"), ES);
+    grammar!(
+        "javascript",
+        ["javascript", "ecmascript"],
+        ["javascript", "ecmascript", "jsx"],
+        &["js", "mjs", "cjs", "jsx"],
+        &[],
+        L::JavaScript,
+        ".",
+        Keyword("export"),
+        ES
+    );
     grammar!("kotlin", &["kt", "kts"], &[], L::Kotlin, ".", PRIVATE, &[]);
     grammar!("lua", &["lua"], &[], L::Lua, ".", Unless(&["local"]), &["variable_declaration"]);
     grammar!("php", &["php", "phtml"], &[], L::Php, "::", PRIVATE, &["const_declaration"]);
@@ -207,7 +217,17 @@ fn table() -> Vec<Language> {
     grammar!("rust", &["rs"], &[], L::Rust, "::", Keyword("pub"), &[]);
     grammar!("scala", &["scala", "sc", "sbt"], &[], L::Scala, ".", PRIVATE, &[]);
     grammar!("swift", &["swift"], &[], L::Swift, ".", PRIVATE, &[]);
-    grammar!("typescript", ["typescript", "ecmascript"], ["typescript", "ecmascript"], &["ts", "mts", "cts"], &[], L::TypeScript, ".", Keyword("export"), ES);
+    grammar!(
+        "typescript",
+        ["typescript", "ecmascript"],
+        ["typescript", "ecmascript"],
+        &["ts", "mts", "cts"],
+        &[],
+        L::TypeScript,
+        ".",
+        Keyword("export"),
+        ES
+    );
     grammar!("tsx", ["typescript", "ecmascript"], ["typescript", "ecmascript", "jsx"], &["tsx"], &[], L::Tsx, ".", Keyword("export"), ES);
     grammar!("zig", &["zig", "zon"], &[], L::Zig, ".", Keyword("pub"), &[]);
 

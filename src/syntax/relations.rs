@@ -129,7 +129,7 @@ struct Reader<'a> {
     package: Option<String>,
     shapes: Vec<Shape>,
     /// By place: of several ways to see one name, the first of [`ReferenceKind`].
-    uses: BTreeMap<(usize, usize), (Use, u32)>,
+    uses: BTreeMap<usize, (Use, u32)>,
     imports: Vec<Import>,
     bindings: Vec<Binding>,
     /// Names of values, by function.
@@ -212,13 +212,14 @@ impl<'a> Reader<'a> {
         }
         let line = line(node);
         let symbol = self.at(line);
-        if kind != ReferenceKind::Call && symbol.is_some_and(|s| self.symbols[s].definition_line == line && self.symbols[s].name == name) {
+        let is_defined_here = |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
+        if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
             // The definition itself.
             return;
         }
         let found = ((symbol, name.into(), kind, receiver.into(), arguments), line);
-        // The end: `a.b()` and `a` of it begin at one place.
-        let place = (node.end_byte(), 0);
+        // Its end, because `a.b()` and `a` of it begin at one place.
+        let place = node.end_byte();
         match self.uses.get(&place) {
             Some(((_, _, there, ..), _)) if *there <= kind => {}
             _ => _ = self.uses.insert(place, found),
@@ -261,7 +262,7 @@ impl<'a> Reader<'a> {
     fn scope(&self, line: u32, is_field: bool) -> Option<usize> {
         self.around(line).find(|i| {
             let kind = self.symbols[*i].kind;
-            !kind.is_data() && !(is_field && kind.is_callable())
+            !(kind.is_data() || is_field && kind.is_callable())
         })
     }
 
@@ -269,7 +270,10 @@ impl<'a> Reader<'a> {
         let is_field = captures.contains_key("field");
         let line = line(name);
         let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
-        if self.around(line).any(|i| self.symbols[i].kind.is_callable() && self.symbols[i].name == name && self.symbols[i].definition_line == line) {
+        if self
+            .around(line)
+            .any(|i| self.symbols[i].kind.is_callable() && self.symbols[i].name == name && self.symbols[i].definition_line == line)
+        {
             return;
         }
         let followed = |label, end: &str| captures.get(label).and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)));
@@ -434,3 +438,6 @@ fn is_pointer_list(parameters: Node) -> bool {
     let mut cursor = parameters.walk();
     parameters.named_children(&mut cursor).any(|c| matches!(c.kind(), "parameter_declaration" | "parameter" | "self_parameter"))
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,8 +5,6 @@
 (expression_list [(identifier) (selector_expression)] @name)
 (literal_element [(identifier) (selector_expression)] @name)
 (binary_expression [(identifier) (selector_expression)] @name)
-(composite_literal type: (type_identifier) @call)
-(composite_literal type: (qualified_type) @call)
 
 (package_clause (_) @package)
 (import_spec !name path: (_) @import.module)

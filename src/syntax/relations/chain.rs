@@ -53,7 +53,7 @@ pub(super) fn chain(expression: &str) -> Option<String> {
             return None;
         }
     }
-    Some(out.replace(".await", "").replace("::::", "::")).filter(|c| !c.is_empty())
+    Some(out.replace(".await", "").replace("::::", "::").replace("::()", "()").trim_end_matches(':').to_string()).filter(|c| !c.is_empty())
 }
 
 /// The chain that ends with the name at this place, in text that was not parsed as an expression.
@@ -152,6 +152,8 @@ mod tests {
         for (expression, want) in [
             ("self.pool.get(key, |x| { x + 1 })", Some("self.pool.get()")),
             ("Set::<u8>::new()", Some("Set::new()")),
+            ("a::b::<T>(1)", Some("a::b()")),
+            ("a::b::<T>", Some("a::b")),
             ("&mut self.items[3]", Some("self.items[]")),
             ("new Foo<Bar>(1)", Some("Foo()")),
             ("(await load(')'))", Some("load()")),
