@@ -109,7 +109,7 @@ pub struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Place {
     pub file: String,
-    /// Of the file itself its path.
+    /// Of a file as a whole, and of what stands in it outside of all symbols, `<module>`.
     pub name: String,
     /// The name with those around it.
     pub symbol: String,
@@ -407,7 +407,7 @@ impl<'a> Answering<'a> {
         }
         let imports = self.resolver.context(file)?;
         for import in &imports.imports {
-            for target in self.imported_files(&import.module, &import.name, file)? {
+            for target in self.imported_files(&import.module, &import.name, file) {
                 add(&mut found, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
             }
         }
@@ -415,7 +415,7 @@ impl<'a> Answering<'a> {
     }
 
     /// The files that are exactly what is imported.
-    fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Result<Vec<FileId>, GraphError> {
+    fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
         let all: Vec<FileId> = self.resolver.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
         let written = [module.to_string(), self.resolver.submodule(module, name, from)];
         let mut out = Vec::new();
@@ -426,7 +426,7 @@ impl<'a> Answering<'a> {
                 }
             }
         }
-        Ok(out)
+        out
     }
 
     /// The files that use a file.
@@ -602,7 +602,7 @@ impl<'a> Answering<'a> {
         let context = self.resolver.context(id.file)?;
         let Some(symbol) = context.around(id).next() else {
             return Ok(Place {
-                name: file.path.clone(),
+                name: MODULE.into(),
                 symbol: file.path.clone(),
                 file: file.path,
                 kind: "file".into(),
@@ -625,6 +625,9 @@ impl<'a> Answering<'a> {
         })
     }
 }
+
+/// The name of a file as a caller.
+const MODULE: &str = "<module>";
 
 /// What joins the names of a symbol path.
 fn separator(language: &str) -> &'static str {

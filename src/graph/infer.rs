@@ -212,6 +212,10 @@ impl Resolver<'_> {
         if step.name == "?" {
             return self.unwrapped(entity, confidence);
         }
+        if let (Entity::Instance { of, at }, Ok(n)) = (&entity, step.name.parse()) {
+            let element = types::element(of, n).map(|of| Entity::Instance { of: of.to_string(), at: *at });
+            return Ok(Known { entity: element.unwrap_or(Entity::Unknown), confidence });
+        }
         match &entity {
             Entity::Unknown | Entity::Elsewhere => Ok(Known { entity, confidence }),
             Entity::Module { name, file } => {
@@ -447,7 +451,9 @@ fn enclosing_type(context: &Context, at: SymbolId) -> Option<String> {
 
 /// What a name is bound to, in the innermost scope that binds it.
 fn binding(context: &Context, at: SymbolId, name: &str) -> Option<(i64, String)> {
-    let scopes = context.around(at).filter(|s| !s.is_type()).map(|s| s.id.n).chain([-1]);
+    // Members are no variables; but the parameters of a type are known in all of it.
+    let is_parameter = name.starts_with(char::is_uppercase);
+    let scopes = context.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);
     scopes.into_iter().find_map(|n| Some((n, context.bindings.get(&(n, name.to_string()))?.clone())))
 }
 

@@ -102,6 +102,9 @@ const IN_PROJECT: f32 = 0.8;
 /// A member of a receiver of which nothing is known, when one type alone has it.
 const ONLY_MEMBER: f32 = 0.55;
 const ODD: f32 = 0.1;
+/// By how much one meaning is likelier than another, and what is left for that one.
+const CLEARLY: f32 = 0.05;
+const CANDIDATE: f32 = 0.45;
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
@@ -182,6 +185,7 @@ impl<'a> Resolver<'a> {
             Entity::Elsewhere => Vec::new(),
             Entity::Module { name, file } => self.in_module(name, *file, &reference.name, from, wanted)?,
             Entity::Unknown => self.guess(reference)?,
+            library if self.types_of(library)?.is_empty() => self.extensions(library, reference)?,
             known => {
                 let members = self.members(known, &reference.name)?;
                 let is_open = members.is_empty() && self.types_of(known)?.iter().any(|t| t.confidence > 0.5);
@@ -209,6 +213,11 @@ impl<'a> Resolver<'a> {
             out.push(Meaning { confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 }, ..*meaning });
         }
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.symbol.cmp(&b.symbol)));
+        // Where one is likelier, the others are no more than candidates.
+        let best = out.first().map_or(0.0, |m| m.confidence);
+        for weaker in out.iter_mut().filter(|m| m.confidence < best - CLEARLY) {
+            weaker.confidence = weaker.confidence.min(CANDIDATE);
+        }
         Ok(out)
     }
 
@@ -397,12 +406,28 @@ impl<'a> Resolver<'a> {
         scored.iter().map(|(s, c)| Meaning { symbol: c.id, confidence: s * share * if is_best(*s) { 1.0 } else { rest } }).collect()
     }
 
+    /// Members of a name that a type of a library may have: of what it holds, or of a trait of the project.
+    fn extensions(&mut self, library: &Entity, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        let held = self.members(library, &reference.name)?;
+        if !held.is_empty() {
+            return Ok(held);
+        }
+        let mut out = Vec::new();
+        for meaning in self.guess(reference)? {
+            let context = self.context(meaning.symbol.file)?;
+            if context.around(meaning.symbol).nth(1).is_some_and(|owner| owner.kind == SymbolKind::Trait) {
+                out.push(meaning);
+            }
+        }
+        Ok(out)
+    }
+
     /// Members of a name, of whatever type, when nothing is known of the receiver.
     fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         let from = reference.from.file;
         let members: Vec<SymbolRow> =
             self.candidates(&reference.name, from, reference.kind.into())?.into_iter().filter(|c| !c.owner.is_empty()).collect();
-        let owners: HashSet<&str> = members.iter().map(|c| c.owner.as_str()).collect();
+        let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
         let common = if COMMON.contains(&reference.name.as_str()) { 0.3 } else { 1.0 };
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
         let hint = names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");

@@ -67,6 +67,12 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     is_name.then(|| Type { name, path: path.trim_end_matches(['.', ':', '\\']), inner: inner.and_then(pick).map(str::trim) })
 }
 
+/// An element of a tuple.
+pub(super) fn element(written: &str, n: usize) -> Option<&str> {
+    let inner = written.trim().strip_prefix('(')?.strip_suffix(')')?;
+    top_level(inner, ',').get(n).map(|e| e.trim())
+}
+
 fn undecorated(written: &str) -> &str {
     let mut text = written.trim().trim_matches(['"', '\'', '`']);
     // Of alternatives the first that is something.
@@ -132,5 +138,6 @@ mod tests {
             assert_eq!(parse(written), Some(Type { name, path, inner }), "{written}");
         }
         assert_eq!(parse(""), None);
+        assert_eq!(element("(Sender<A, B>, Receiver<A>)", 1), Some("Receiver<A>"));
     }
 }

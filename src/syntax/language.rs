@@ -84,6 +84,11 @@ impl Grammar {
         matches!(self.lang, SupportLang::C | SupportLang::Cpp)
     }
 
+    /// Whether items stand in the arguments of macros (`cfg_rt! { pub fn run() {} }`), which are not parsed.
+    pub(super) fn wraps_items_in_macros(&self) -> bool {
+        matches!(self.lang, SupportLang::Rust)
+    }
+
     /// The compiled definitions query; compiled once a process.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 
 mod chain;
 mod import;
+mod macros;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -106,6 +107,8 @@ const MAX_NAME_CHARS: usize = 120;
 /// Parses `text` and finds its relations. `None` when the parser gives nothing usable.
 #[must_use]
 pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
+    let opened = grammar.wraps_items_in_macros().then(|| macros::open(text)).flatten();
+    let text = opened.as_deref().unwrap_or(text);
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
     let mut reader = Reader::new(text, &symbols);
@@ -276,10 +279,10 @@ impl<'a> Reader<'a> {
         {
             return;
         }
-        let followed = |label, end: &str| captures.get(label).and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)));
+        let followed = |label: &str, end: &str| captures.get(label).and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)));
         let is = match captures.get("is") {
             Some(is) => Some(fold_whitespace(source(*is, self.text))),
-            None => followed("from", "").or_else(|| followed("each", "[]")),
+            None => [("from", ""), ("each", "[]"), ("first", ".0"), ("second", ".1")].iter().find_map(|(label, end)| followed(label, end)),
         };
         let scope = self.scope(line, is_field);
         if let (false, Some(function)) = (is_field, scope) {

@@ -1,6 +1,7 @@
 ; How a file refers to other code. `@call` is the whole callee, or its name where `@receiver` is captured beside it; `@name` an
 ; identifier used as a value, `@type` the name of a type, `@base` a supertype of the definition around it. `@binding` is a name whose
-; type is written (`@is`), or follows from an expression: `@from` (its value), `@each` (an element of it). `@field` is the same
+; type is written (`@is`), or follows from an expression: `@from` (its value), `@each` (an element of it), `@first` and `@second`
+; (of a tuple). `@field` is the same
 ; for a member of the type around it; `@local` a name of which nothing is known. `@parameters` and `@result` belong to the function
 ; around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
 ; and `@import.alias` if there are any; `@package` is what the file says that it belongs to.
@@ -30,6 +31,8 @@
 
 (let_declaration pattern: (identifier) @binding type: (_) @is)
 (let_declaration pattern: (identifier) @binding !type value: (_) @from)
+(let_declaration pattern: (tuple_pattern . (identifier) @binding) !type value: (_) @first)
+(let_declaration pattern: (tuple_pattern . (_) . (identifier) @binding) !type value: (_) @second)
 (let_condition pattern: (tuple_struct_pattern (identifier) @binding .) value: (_) @each)
 (parameter pattern: (identifier) @binding type: (_) @is)
 (for_expression pattern: (identifier) @binding value: (_) @each)
