@@ -383,7 +383,9 @@ impl<'a> Answering<'a> {
                 self.add_meanings(reference, &mut found)?;
             }
         }
-        found.remove(&of).filter(|_| !is_callable);
+        if !is_callable {
+            found.remove(&of);
+        }
         Ok(found.into_values().collect())
     }
 

@@ -8,6 +8,7 @@ use super::resolve::{Context, Meaning, Resolver, Wanted, imported_as};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
 use super::rules::{Reach, SELF, TRANSPARENT};
 use super::types;
+use crate::syntax::SymbolKind;
 
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
@@ -248,8 +249,7 @@ impl Resolver<'_> {
             && let Some(symbol) = self.symbol(best.symbol)?
         {
             let known = self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
-            // What returns its own type: builders.
-            return Ok(known);
+            return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
         // A type of a library: what it holds, if anything, comes out of it sooner or later.
         if self.types_of(entity)?.is_empty() { self.unwrapped(entity.clone(), confidence * 0.9) } else { Ok(UNKNOWN) }
@@ -353,12 +353,12 @@ impl Resolver<'_> {
         let (Some(owner), Some(depth)) = (self.symbol(of)?, depth.checked_sub(1)) else { return Ok(Vec::new()) };
         let mut out = Vec::new();
         for c in self.candidates(name, of.file, Wanted::Callee)? {
-            if c.owner == owner.name {
+            if c.owner == owner.name && !self.is_of_another_type(&c, of)? {
                 out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
             }
         }
         let best = out.iter().map(|m| m.confidence).fold(0.0, f32::max);
-        out.retain(|m| m.confidence >= best - 0.2 && m.confidence > 0.3);
+        out.retain(|m| m.confidence >= best - 0.01);
         if !out.is_empty() {
             return Ok(out);
         }
@@ -376,6 +376,15 @@ impl Resolver<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// Whether a member is written beside another type of the same name.
+    fn is_of_another_type(&mut self, member: &SymbolRow, of: SymbolId) -> Result<bool, GraphError> {
+        if member.id.file == of.file {
+            return Ok(false);
+        }
+        let context = self.context(member.id.file)?;
+        Ok(context.symbols.iter().any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
     }
 
     /// How likely what is written in one file belongs to a type of another.
@@ -403,7 +412,7 @@ impl Resolver<'_> {
         let parts: Vec<SymbolRow> = self.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
         let mut out = Vec::new();
         for part in parts {
-            let is_it = part.id == of || (part.kind == crate::syntax::SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
+            let is_it = part.id == of || (part.kind == SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
             if !is_it {
                 continue;
             }
@@ -432,6 +441,23 @@ impl Resolver<'_> {
         }
         Ok(None)
     }
+}
+
+/// What a method of a value returns, with what the value holds in the place of its type's parameter: `get` of `Set<User>` returns
+/// `Option<T>`.
+fn with_argument(result: Entity, of: &Entity) -> Entity {
+    let is_parameter = |name: &str| name.len() <= 2 && name.chars().all(char::is_uppercase);
+    if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) = (&result, of)
+        && let (Some(parsed), Some(argument)) = (types::parse(written), types::parse(receiver).and_then(|t| t.inner))
+    {
+        let name = match parsed.inner {
+            _ if is_parameter(parsed.name) => Some(argument.to_string()),
+            Some(inner) if types::parse(inner).is_some_and(|t| is_parameter(t.name)) => Some(format!("{}<{argument}>", parsed.name)),
+            _ => None,
+        };
+        return name.map_or(result, |of| Entity::Instance { of, at: *at });
+    }
+    result
 }
 
 fn is_self_type(written: &str) -> bool {

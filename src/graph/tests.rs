@@ -197,6 +197,7 @@ fn cycle() -> Project {
 #[test]
 fn cycles_end_and_depth_is_kept() {
     let p = cycle();
+    assert_eq!(p.results(Operation::Callees, "a"), ["a.py a [2]", "a.py b [3]"]);
     assert_eq!(p.callers("a"), ["a.py a [2]", "a.py c [7]", "a.py d [9]"]);
     let deep = p.ask(Operation::Callers, "a", None, 10);
     let depths: Vec<(String, usize)> = deep.results.iter().map(|f| (f.place.name.clone(), f.depth)).collect();
