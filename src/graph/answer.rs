@@ -343,11 +343,19 @@ impl<'a> Answering<'a> {
                 let meanings = self.resolver.resolve(&reference)?;
                 let sure = meanings.iter().filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?)).fold(0.0, f32::max);
                 if sure >= LEAST_CANDIDATE {
-                    add(&mut found, reference.from, &reference.lines, sure);
+                    let from = if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
+                    add(&mut found, from, &reference.lines, sure);
                 }
             }
         }
         Ok(found.into_values().collect())
+    }
+
+    /// Who calls: the value of a constant is worked out by what is around it.
+    fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
+        let context = self.resolver.context(at.file)?;
+        let caller = context.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
+        Ok(caller.unwrap_or(SymbolId { n: -1, ..at }))
     }
 
     /// The methods of supertypes that a method takes the place of.

@@ -12,6 +12,7 @@ mod crash;
 mod eval;
 mod following;
 mod foreign;
+mod graph;
 mod incremental;
 mod index;
 mod memory;

@@ -18,7 +18,7 @@ pub(super) fn open(text: &str) -> Option<String> {
         }
         let indent = line.len() - line.trim_start().len();
         let is_end = |l: &&str| l.trim_end().len() == indent + 1 && l.trim() == "}";
-        if let Some(n) = lines[i + 1..].iter().position(|l| is_end(&l)) {
+        if let Some(n) = lines[i + 1..].iter().position(is_end) {
             blank.extend([i, i + 1 + n]);
         }
     }
