@@ -10,7 +10,7 @@ use super::render::line;
 use super::wire::Project;
 use crate::store::WriteLock;
 
-/// Remove the index (chunks and caches). Configuration and memories are yours and stay.
+/// Remove the index (chunks, caches, the code graph). Configuration and memories are yours and stay.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex clean --path ~/src/project")]
 pub(super) struct Args {

@@ -7,8 +7,10 @@ mod clean;
 mod completions;
 mod eval;
 mod files;
+mod graph;
 mod hook;
 mod index;
+mod map;
 mod mcp;
 mod memory;
 mod pattern;
@@ -37,6 +39,8 @@ enum Command {
     Search(search::Args),
     Pattern(pattern::Args),
     Files(files::Args),
+    Graph(graph::Args),
+    Map(map::Args),
     Index(index::Args),
     Status(status::Args),
     Memory(memory::Args),
@@ -77,6 +81,8 @@ pub fn run() -> ExitCode {
         Command::Search(args) => search::run(&args),
         Command::Pattern(args) => pattern::run(&args),
         Command::Files(args) => files::run(&args),
+        Command::Graph(args) => graph::run(&args),
+        Command::Map(args) => map::run(&args),
         Command::Index(args) => index::run(&args),
         Command::Status(args) => status::run(&args),
         Command::Memory(args) => memory::run(&args),

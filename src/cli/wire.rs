@@ -9,11 +9,12 @@ use anyhow::{Context, Result};
 use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
 use crate::config::{self, Config};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
+use crate::graph::Graph;
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
-use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing};
+use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, SourceTable};
 use crate::syntax;
 use crate::tools::{Context as Tools, Remembered};
 use crate::worker::Asking;
@@ -273,6 +274,17 @@ impl Project {
         let feed = self.memory_feed();
         let facts = feed.facts();
         Ok((ChunkManager::new(vec![Box::new(feed)], self.embedder.clone())?, facts))
+    }
+
+    /// The code graph, up to date with the index, and that with the tree.
+    pub(super) fn graph(&self) -> Result<Graph> {
+        self.index(Mode::Incremental, false, LONG_WAIT)?;
+        let table = SourceTable::read(&self.layout).context("another program is indexing: try again")?;
+        let graph = Graph::open(&self.layout.code_graph())?;
+        let files = table.files.into_iter().filter(|(_, e)| e.skipped.is_none()).map(|(path, e)| (path, e.sha256));
+        let root = self.layout.root();
+        graph.update(files, |path| Some(String::from_utf8_lossy(&std::fs::read(root.join(path)).ok()?).into_owned()))?;
+        Ok(graph)
     }
 
     /// Loads the index of the project as it is on disk, to be searched.

@@ -16,7 +16,7 @@ const VECTORS: &str = "vectors-";
 
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
 const GITIGNORE: &str =
-    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
+    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
 /// How those begin that are ours to bring up to date.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
@@ -167,6 +167,16 @@ impl Layout {
         entries.filter(|e| e.file_name().to_string_lossy().starts_with(VECTORS)).map(|e| e.path()).collect()
     }
 
+    /// Who calls whom; derived from the source files.
+    #[must_use]
+    pub fn code_graph(&self) -> PathBuf {
+        self.graph_dir().join("code-graph.db")
+    }
+
+    fn graph_dir(&self) -> PathBuf {
+        self.dot_cortex().join("graph")
+    }
+
     /// The lock that every writer of chunk files takes.
     #[must_use]
     pub fn write_lock(&self) -> PathBuf {
@@ -258,7 +268,7 @@ impl Layout {
         !manifest.exists() && !next_path(&manifest).exists() && ChunkType::ALL.iter().any(|t| self.chunk_file_found(*t).exists())
     }
 
-    /// Removes what Cortex derived (chunks, caches), and nothing that is the user's or another program's.
+    /// Removes what Cortex derived (chunks, caches, the code graph), and nothing that is the user's or another program's.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -277,6 +287,7 @@ impl Layout {
             // Stays when it holds something else.
             let _ = fs::remove_dir(self.chunks_dir());
         }
+        gone(&self.graph_dir(), fs::remove_dir_all(self.graph_dir()))?;
         gone(&self.cache_dir(), fs::remove_dir_all(self.cache_dir()))
     }
 }

@@ -47,6 +47,8 @@ pub struct Grammar {
     lang: SupportLang,
     /// Source of the tree-sitter query that finds definitions (`queries/*.scm`).
     query_source: &'static str,
+    /// Source of the query that finds what the definitions refer to (`queries/*.refs.scm`).
+    refs_source: &'static str,
     /// Node kinds that wrap exactly one definition and belong to it (`export_statement`, decorators).
     pub wrappers: &'static [&'static str],
     /// Joins the names of a symbol path.
@@ -54,6 +56,7 @@ pub struct Grammar {
     /// When a symbol is visible outside its module.
     pub export: Export,
     query: OnceLock<tree_sitter::Query>,
+    refs_query: OnceLock<tree_sitter::Query>,
 }
 
 /// How a language marks what is public.
@@ -88,27 +91,39 @@ impl Grammar {
         matches!(self.lang, SupportLang::C | SupportLang::Cpp)
     }
 
+    /// Whether items stand in the arguments of macros (`cfg_rt! { pub fn run() {} }`), which are not parsed.
+    pub(super) fn wraps_items_in_macros(&self) -> bool {
+        matches!(self.lang, SupportLang::Rust)
+    }
+
     /// The compiled definitions query; compiled once a process.
     ///
     /// # Panics
     /// Never: a test compiles each query, which is built in.
     pub fn query(&self) -> &tree_sitter::Query {
-        self.query.get_or_init(|| {
-            tree_sitter::Query::new(&self.language(), self.query_source)
-                // Cannot fail: the sources are built in, and a test compiles each of them.
-                .unwrap_or_else(|e| panic!("query of {:?}: {e}", self.lang))
-        })
+        self.query.get_or_init(|| self.compile(self.query_source))
+    }
+
+    /// The same of the query that finds references.
+    pub(super) fn refs_query(&self) -> &tree_sitter::Query {
+        self.refs_query.get_or_init(|| self.compile(self.refs_source))
+    }
+
+    fn compile(&self, source: &str) -> tree_sitter::Query {
+        tree_sitter::Query::new(&self.language(), source)
+            // Cannot fail: the sources are built in, and a test compiles each of them.
+            .unwrap_or_else(|e| panic!("query of {:?}: {e}", self.lang))
     }
 }
 
 const fn code(
     lang: SupportLang,
-    query_source: &'static str,
+    (query_source, refs_source): (&'static str, &'static str),
     separator: &'static str,
     export: Export,
     wrappers: &'static [&'static str],
 ) -> Grammar {
-    Grammar { lang, query_source, wrappers, separator, export, query: OnceLock::new() }
+    Grammar { lang, query_source, refs_source, wrappers, separator, export, query: OnceLock::new(), refs_query: OnceLock::new() }
 }
 
 /// Every language, in the order of the table.
@@ -127,14 +142,23 @@ fn table() -> Vec<Language> {
     let mut add = |name, extensions, filenames, kind| t.push(Language { name, extensions, filenames, kind });
     macro_rules! grammar {
         ($name:literal, $exts:expr, $files:expr, $lang:expr, $sep:literal, $export:expr, $wrappers:expr) => {
-            grammar!($name, [$name], $exts, $files, $lang, $sep, $export, $wrappers)
+            grammar!($name, [$name], [$name], $exts, $files, $lang, $sep, $export, $wrappers)
         };
-        ($name:literal, [$($query:literal),+], $exts:expr, $files:expr, $lang:expr, $sep:literal, $export:expr, $wrappers:expr) => {
+        ($name:literal, [$($query:literal),+], [$($refs:literal),+], $exts:expr, $files:expr, $lang:expr, $sep:literal, $export:expr, $wrappers:expr) => {
             add(
                 $name,
                 $exts,
                 $files,
-                Kind::Code(Box::new(code($lang, concat!($(include_str!(concat!("queries/", $query, ".scm"))),+), $sep, $export, $wrappers))),
+                Kind::Code(Box::new(code(
+                    $lang,
+                    (
+                        concat!($(include_str!(concat!("queries/", $query, ".scm"))),+),
+                        concat!($(include_str!(concat!("queries/", $refs, ".refs.scm"))),+),
+                    ),
+                    $sep,
+                    $export,
+                    $wrappers,
+                ))),
             )
         };
     }
@@ -170,7 +194,17 @@ fn table() -> Vec<Language> {
     grammar!("go", &["go"], &[], L::Go, ".", Uppercase, &["type_declaration", "const_declaration", "var_declaration"]);
     grammar!("haskell", &["hs", "lhs", "hsc"], &[], L::Haskell, ".", Listed, &[]);
     grammar!("java", &["java"], &[], L::Java, ".", Keyword("public"), &[]);
-    grammar!("javascript", ["javascript", "ecmascript"], &["js", "mjs", "cjs", "jsx"], &[], L::JavaScript, ".", Keyword("export"), ES);
+    grammar!(
+        "javascript",
+        ["javascript", "ecmascript"],
+        ["javascript", "ecmascript", "jsx"],
+        &["js", "mjs", "cjs", "jsx"],
+        &[],
+        L::JavaScript,
+        ".",
+        Keyword("export"),
+        ES
+    );
     grammar!("kotlin", &["kt", "kts"], &[], L::Kotlin, ".", PRIVATE, &[]);
     grammar!("lua", &["lua"], &[], L::Lua, ".", Unless(&["local"]), &["variable_declaration"]);
     grammar!("php", &["php", "phtml"], &[], L::Php, "::", PRIVATE, &["const_declaration"]);
@@ -195,8 +229,18 @@ fn table() -> Vec<Language> {
     grammar!("rust", &["rs"], &[], L::Rust, "::", Keyword("pub"), &[]);
     grammar!("scala", &["scala", "sc", "sbt"], &[], L::Scala, ".", PRIVATE, &[]);
     grammar!("swift", &["swift"], &[], L::Swift, ".", PRIVATE, &[]);
-    grammar!("typescript", ["typescript", "ecmascript"], &["ts", "mts", "cts"], &[], L::TypeScript, ".", Keyword("export"), ES);
-    grammar!("tsx", ["typescript", "ecmascript"], &["tsx"], &[], L::Tsx, ".", Keyword("export"), ES);
+    grammar!(
+        "typescript",
+        ["typescript", "ecmascript"],
+        ["typescript", "ecmascript"],
+        &["ts", "mts", "cts"],
+        &[],
+        L::TypeScript,
+        ".",
+        Keyword("export"),
+        ES
+    );
+    grammar!("tsx", ["typescript", "ecmascript"], ["typescript", "ecmascript", "jsx"], &["tsx"], &[], L::Tsx, ".", Keyword("export"), ES);
     grammar!("zig", &["zig", "zon"], &[], L::Zig, ".", Keyword("pub"), &[]);
 
     add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], Kind::Document(Markup::Markdown));
@@ -375,6 +419,7 @@ mod tests {
         for language in languages() {
             if let Kind::Code(grammar) = &language.kind {
                 let names = grammar.query().capture_names();
+                assert!(grammar.refs_query().capture_names().contains(&"call"), "{} has no @call", language.name);
                 assert!(names.contains(&"name"), "{} has no @name", language.name);
                 n += 1;
             }

@@ -14,7 +14,7 @@ use self::definition::{
 };
 use super::language::Grammar;
 
-mod definition;
+pub(super) mod definition;
 mod macros;
 
 /// What a source file defines. Lines are 1-based and inclusive everywhere.
@@ -99,7 +99,9 @@ impl SymbolKind {
         Self::NAMES.iter().find(|(_, k)| *k == self).map_or("function", |(n, _)| n)
     }
 
-    fn parse(name: &str) -> Option<Self> {
+    /// The kind of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k)
     }
 
@@ -128,18 +130,19 @@ thread_local! {
 
 /// The time that one file may take. Parsers and queries that look for sense in garbage may need quadratic time; a megabyte of
 /// any real program takes a tenth of this.
-struct Budget {
+pub(super) struct Budget {
     start: Instant,
 }
 
 impl Budget {
     const LIMIT: Duration = Duration::from_secs(4);
 
-    fn is_spent(&self) -> bool {
+    pub(super) fn is_spent(&self) -> bool {
         self.start.elapsed() >= Self::LIMIT
     }
 
-    fn go_on(&self) -> ControlFlow<()> {
+    /// For the callbacks of parsers and queries.
+    pub(super) fn go_on(&self) -> ControlFlow<()> {
         if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
@@ -178,39 +181,40 @@ fn parse(parser: &mut Parser, text: &str, mut go_on: impl FnMut(&ParseState) -> 
     tree
 }
 
-/// The tree of a text; `None` when the parser gives nothing in time.
+/// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
 #[must_use]
-pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<Tree> {
-    parse_within(grammar, text, &Budget { start: Instant::now() })
+pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
+    let (tree, budget) = tree(grammar, text)?;
+    let (symbols, imports) = definitions(grammar, &tree, text, &budget)?;
+    Some(Outline { symbols, imports, cut_depth: cut_depth(&tree, text) })
 }
 
-fn parse_within(grammar: &Grammar, text: &str, budget: &Budget) -> Option<Tree> {
+/// The syntax tree of a text, and what is left of the time for it.
+pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
+    let budget = Budget { start: Instant::now() };
     let hidden = if grammar.has_preprocessor() { macros::hide(text) } else { None };
     let plain = hidden.as_deref().unwrap_or(text);
-    PARSER.with_borrow_mut(|parser| {
+    let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
         if text.len() > LARGE_FILE_BYTES && is_garbage(parser, first_lines(plain)) {
             return None;
         }
         parse(parser, plain, |_| budget.go_on())
-    })
+    })?;
+    Some((tree, budget))
 }
 
-/// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
-#[must_use]
-pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
-    let budget = Budget { start: Instant::now() };
-    let tree = parse_within(grammar, text, &budget)?;
-    let root = tree.root_node();
-    let mut matched = run_query(grammar, &tree, text, &budget);
+/// Symbols and imports of a tree.
+pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &Budget) -> Option<(Vec<Symbol>, Vec<String>)> {
+    let mut matched = run_query(grammar, tree, text, budget);
     if budget.is_spent() {
         return None;
     }
     let imports = std::mem::take(&mut matched.imports);
     let symbols = nest(grammar, &matched, text);
     // A file that is wrong as a whole may still be right in its parts, say C with an `#if` around half a statement.
-    let usable = !root.is_error() || !symbols.is_empty();
-    usable.then(|| Outline { symbols, imports, cut_depth: cut_depth(&tree, text) })
+    let usable = !tree.root_node().is_error() || !symbols.is_empty();
+    usable.then_some((symbols, imports))
 }
 
 /// A definition, or (without a kind) a function body that has no name: what lies in it is local.

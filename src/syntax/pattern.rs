@@ -55,7 +55,7 @@ impl Pattern {
         if self.words.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_none()) {
             return Vec::new();
         }
-        let Some(tree) = tree(self.grammar, text) else { return Vec::new() };
+        let Some((tree, _)) = tree(self.grammar, text) else { return Vec::new() };
         let document: StrDoc<Lang> = StrDoc { src: text.to_string(), lang: self.grammar.lang(), tree };
         let line = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
         let root = AstGrep::doc(document);

@@ -93,7 +93,6 @@ fn crates_are_named_in_one_place() {
         ("axum", "serve"),
         ("hyper", "serve/listen.rs"),
         ("ureq", "embed/http.rs"),
-        ("rusqlite", "memory/sql"),
         ("rustix", "edit"),
         ("jsonc_parser", "cli|edit"),
     ] {
@@ -102,6 +101,20 @@ fn crates_are_named_in_one_place() {
         for path in naming {
             assert!(place.split('|').any(|place| path.starts_with(place)), "{} names {krate}, which belongs to {place}", path.display());
         }
+    }
+}
+
+/// What is in a database, its module knows, in one file; what all of them share is in `sqlite.rs`.
+#[test]
+fn databases_are_named_in_their_own_files() {
+    let naming: Vec<PathBuf> = sources().into_iter().filter(|(_, text)| text.contains("rusqlite::")).map(|(p, _)| p).collect();
+    assert!(naming.len() > 1);
+    for path in naming {
+        assert!(
+            path == Path::new("sqlite.rs") || path.ends_with("sql.rs") || path.parent().is_some_and(|d| d.ends_with("sql")),
+            "{} names rusqlite",
+            path.display()
+        );
     }
 }
 

@@ -12,13 +12,14 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, Transaction, TransactionBehavior, params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
+use crate::sqlite;
 use crate::worker::locked;
 
 mod events;
@@ -193,9 +194,9 @@ impl MemoryStore {
             // Nobody else reads what was said here. SQLite gives its other files the same permissions.
             OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(unreadable)?;
         }
-        let connection = Connection::open(path).map_err(|source| StorageError::OpenFailed { path: path.to_path_buf(), source })?;
+        let connection = sqlite::open(path, busy).map_err(|source| error(path, source))?;
         let this = Self { connection: Mutex::new(connection), path: path.to_path_buf() };
-        this.set_up(busy)?;
+        this.set_up()?;
         if fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
             // Of another owner it stays as it is.
             let _ = fs::set_permissions(path, Permissions::from_mode(0o600));
@@ -203,31 +204,14 @@ impl MemoryStore {
         Ok(this)
     }
 
-    fn set_up(&self, busy: Duration) -> Result<(), StorageError> {
+    fn set_up(&self) -> Result<(), StorageError> {
         let mut connection = self.connection();
-        connection.busy_timeout(busy).map_err(|e| self.error(e))?;
-        let pragmas = "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;";
-        connection.execute_batch(pragmas).map_err(|e| self.error(e))?;
-        let version = |c: &Connection| c.query_row("PRAGMA user_version", [], |r| r.get::<_, usize>(0));
-        let there = version(&connection).map_err(|e| self.error(e))?;
         let known = MIGRATIONS.len();
-        if there > known {
-            return Err(StorageError::TooNew { path: self.path.clone(), version: there, known });
+        match sqlite::version(&connection).map_err(|e| self.error(e))? {
+            there if there > known => Err(StorageError::TooNew { path: self.path.clone(), version: there, known }),
+            there if there == known => Ok(()),
+            _ => sqlite::migrate(&mut connection, known, |there| &MIGRATIONS[there..]).map_err(|e| self.error(e)),
         }
-        if there == known {
-            return Ok(());
-        }
-        let migrate = |connection: &mut Connection| {
-            connection.execute_batch("PRAGMA journal_mode = WAL")?;
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            // Another process may have done it meanwhile.
-            for migration in &MIGRATIONS[version(&transaction)?..] {
-                transaction.execute_batch(migration)?;
-            }
-            transaction.execute_batch(&format!("PRAGMA user_version = {known}"))?;
-            transaction.commit()
-        };
-        migrate(&mut connection).map_err(|e| self.error(e))
     }
 
     /// Where it is.
@@ -242,24 +226,12 @@ impl MemoryStore {
     }
 
     fn error(&self, source: rusqlite::Error) -> StorageError {
-        let path = self.path.clone();
-        match source.sqlite_error_code() {
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StorageError::Busy { path },
-            Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => StorageError::Damaged { path, source },
-            _ => StorageError::WriteFailed { path, source },
-        }
+        error(&self.path, source)
     }
 
     /// All or nothing of it.
     fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
-        let mut connection = self.connection();
-        let run = || {
-            let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let result = work(&transaction)?;
-            transaction.commit()?;
-            Ok(result)
-        };
-        run().map_err(|e| self.error(e))
+        sqlite::write(&mut self.connection(), work).map_err(|e| self.error(e))
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StorageError> {
@@ -637,6 +609,16 @@ impl Select {
             }
         }
         (parts.join(" AND "), values)
+    }
+}
+
+fn error(path: &Path, source: rusqlite::Error) -> StorageError {
+    let path = path.to_path_buf();
+    match &source {
+        e if sqlite::is_busy(e) => StorageError::Busy { path },
+        e if sqlite::is_damaged(e) => StorageError::Damaged { path, source },
+        e if e.sqlite_error_code() == Some(ErrorCode::CannotOpen) => StorageError::OpenFailed { path, source },
+        _ => StorageError::WriteFailed { path, source },
     }
 }
 

@@ -260,11 +260,11 @@ pub(super) fn is_exported(
     }
 }
 
-pub(super) fn source<'s>(node: Node, text: &'s str) -> &'s str {
+pub(in super::super) fn source<'s>(node: Node, text: &'s str) -> &'s str {
     text.get(node.byte_range()).unwrap_or("")
 }
 
-pub(super) fn line(node: Node) -> u32 {
+pub(in super::super) fn line(node: Node) -> u32 {
     row_line(node.start_position().row)
 }
 
@@ -322,6 +322,6 @@ fn row_line(row: usize) -> u32 {
     u32::try_from(row).unwrap_or(u32::MAX - 1) + 1
 }
 
-pub(super) fn fold_whitespace(s: &str) -> String {
+pub(in super::super) fn fold_whitespace(s: &str) -> String {
     s.split_whitespace().collect::<Vec<_>>().join(" ")
 }

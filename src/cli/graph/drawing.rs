@@ -1,0 +1,54 @@
+//! An answer of the code graph as a drawing.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use crate::graph::{Answer, Operation};
+
+/// Whether the results are used by the target, and not the other way round.
+pub(super) fn points_outward(operation: Operation) -> bool {
+    matches!(operation, Operation::Callees | Operation::Dependencies | Operation::Path)
+}
+
+/// Nodes by name, and who uses whom.
+fn drawn(answer: &Answer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
+    let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut number = |name| {
+        let next = nodes.len();
+        *nodes.entry(name).or_insert(next)
+    };
+    let mut edges = Vec::new();
+    for target in &answer.targets {
+        number(&target.symbol);
+    }
+    for found in &answer.results {
+        let (this, via) = (number(&found.place.symbol), if found.via.is_empty() { None } else { Some(number(&found.via)) });
+        edges.extend(via.map(|via| if points_outward(answer.operation) { (via, this) } else { (this, via) }));
+    }
+    (nodes, edges)
+}
+
+/// For Graphviz.
+pub(super) fn dot(answer: &Answer) -> String {
+    let (nodes, edges) = drawn(answer);
+    let mut out = String::from("digraph {\n  rankdir=LR;\n  node [shape=box];\n");
+    for (name, number) in nodes {
+        let _ = writeln!(out, "  n{number} [label=\"{}\"];", name.replace('\\', "\\\\").replace('"', "\\\""));
+    }
+    for (from, to) in edges {
+        let _ = writeln!(out, "  n{from} -> n{to};");
+    }
+    out + "}"
+}
+
+pub(super) fn mermaid(answer: &Answer) -> String {
+    let (nodes, edges) = drawn(answer);
+    let mut out = String::from("graph LR\n");
+    for (name, number) in nodes {
+        let _ = writeln!(out, "  n{number}[\"{}\"]", name.replace('"', "#quot;"));
+    }
+    for (from, to) in edges {
+        let _ = writeln!(out, "  n{from} --> n{to}");
+    }
+    out.trim_end().to_string()
+}

@@ -1,0 +1,708 @@
+//! The questions that the graph answers.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use serde::Serialize;
+
+use super::GraphError;
+use super::names;
+use super::resolve::{Meaning, Resolver};
+use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
+use super::rules::CONSTRUCTORS;
+use crate::syntax::{Kind, ReferenceKind, SymbolKind, languages};
+
+/// What is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// Who calls it.
+    Callers,
+    /// What it calls.
+    Callees,
+    /// What it uses in any way.
+    Dependencies,
+    /// What uses it in any way.
+    Dependents,
+    /// Where a type is used.
+    TypeUsages,
+    /// What implements or extends it.
+    Implementations,
+    /// How one symbol leads to another.
+    Path,
+    /// What a change of it may touch.
+    Impact,
+}
+
+impl Operation {
+    pub const ALL: [Self; 8] = [
+        Self::Callers,
+        Self::Callees,
+        Self::Dependencies,
+        Self::Dependents,
+        Self::TypeUsages,
+        Self::Implementations,
+        Self::Path,
+        Self::Impact,
+    ];
+
+    /// As it is written.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Callers => "callers",
+            Self::Callees => "callees",
+            Self::Dependencies => "dependencies",
+            Self::Dependents => "dependents",
+            Self::TypeUsages => "type_usages",
+            Self::Implementations => "implementations",
+            Self::Path => "path",
+            Self::Impact => "impact",
+        }
+    }
+}
+
+/// A question to the graph.
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    pub operation: Operation,
+    /// `name`, `Type::method`, `file.rs:line` or a file.
+    pub target: &'a str,
+    /// Where a path is to lead.
+    pub to: Option<&'a str>,
+    /// How many steps are followed; at most [`MAX_DEPTH`].
+    pub depth: usize,
+    /// Most results, and most candidates.
+    pub limit: usize,
+}
+
+/// Steps that are followed at most.
+pub const MAX_DEPTH: usize = 10;
+/// From this confidence on, an answer is a result; below, a candidate.
+pub const LEAST_CONFIDENCE: f32 = 0.5;
+/// Below this, it is neither.
+const LEAST_CANDIDATE: f32 = 0.1;
+/// Symbols that a question looks at, lest it never ends.
+const MAX_VISITED: usize = 5_000;
+/// Targets of one name that are followed.
+const MAX_TARGETS: usize = 50;
+/// A call through a supertype may reach any of its subtypes.
+const DISPATCHED: f32 = 0.45;
+
+/// What the graph answers.
+#[derive(Debug, Clone, Serialize)]
+pub struct Answer {
+    pub operation: Operation,
+    /// What the target was taken for; empty: there is nothing of that name.
+    pub targets: Vec<Place>,
+    /// Nearest first, then by file and line; of a path in its order.
+    pub results: Vec<Found>,
+    /// What may belong to the results, but is not sure enough: likeliest first.
+    pub candidates: Vec<Found>,
+    /// Results that there are, where not all are given.
+    pub total: usize,
+    /// Whether results are left out, or the search ended early.
+    pub truncated: bool,
+}
+
+/// A symbol, or a file as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
+pub struct Place {
+    pub file: String,
+    /// Of a file as a whole, and of what stands in it outside of all symbols, `<module>`.
+    pub name: String,
+    /// The name with those around it.
+    pub symbol: String,
+    /// `function`, `struct` …, `file`.
+    pub kind: String,
+    /// Of its definition; 0 for a file.
+    pub line: u32,
+    pub end_line: u32,
+}
+
+/// One result.
+#[derive(Debug, Clone, Serialize)]
+pub struct Found {
+    #[serde(flatten)]
+    pub place: Place,
+    /// Lines of the calls or uses, in the file of the one that calls or uses.
+    pub sites: Vec<u32>,
+    /// 0 to 1.
+    pub confidence: f32,
+    /// Steps from the target.
+    pub depth: usize,
+    /// The symbol on the other side of the step.
+    pub via: String,
+}
+
+/// One step of the graph.
+#[derive(Debug, Clone)]
+struct Edge {
+    to: SymbolId,
+    lines: Vec<u32>,
+    confidence: f32,
+}
+
+/// In which direction steps are followed, and by which uses.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Incoming(&'static [ReferenceKind]),
+    Outgoing(&'static [ReferenceKind]),
+    Derived,
+    /// Whatever a change may touch.
+    Touched,
+}
+
+const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
+const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
+
+pub(super) struct Answering<'a> {
+    resolver: Resolver<'a>,
+    refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    is_cut: bool,
+}
+
+impl<'a> Answering<'a> {
+    pub(super) fn new(resolver: Resolver<'a>) -> Self {
+        Self { resolver, refs: HashMap::new(), is_cut: false }
+    }
+
+    pub(super) fn answer(&mut self, question: Question) -> Result<Answer, GraphError> {
+        let targets = self.targets(question.target)?;
+        let mut answer = Answer {
+            operation: question.operation,
+            targets: Vec::new(),
+            results: Vec::new(),
+            candidates: Vec::new(),
+            total: 0,
+            truncated: targets.len() > MAX_TARGETS,
+        };
+        let targets = &targets[..targets.len().min(MAX_TARGETS)];
+        for target in targets {
+            answer.targets.push(self.place(*target)?);
+        }
+        let depth = question.depth.clamp(1, MAX_DEPTH);
+        let step = match question.operation {
+            Operation::Callers => Step::Incoming(CALLS),
+            Operation::Callees => Step::Outgoing(CALLS),
+            Operation::Dependencies => Step::Outgoing(USES),
+            Operation::Dependents | Operation::TypeUsages => Step::Incoming(USES),
+            Operation::Implementations => Step::Derived,
+            Operation::Impact => Step::Touched,
+            Operation::Path => {
+                let goals = self.targets(question.to.unwrap_or(""))?;
+                answer.results = self.path(targets, &goals)?;
+                answer.total = answer.results.len();
+                answer.truncated |= self.is_cut;
+                return Ok(answer);
+            }
+        };
+        let (mut results, mut candidates) = self.walk(targets, step, depth)?;
+        answer.total = results.len();
+        answer.truncated |= self.is_cut || results.len() > question.limit;
+        results.truncate(question.limit);
+        candidates.truncate(question.limit);
+        (answer.results, answer.candidates) = (results, candidates);
+        Ok(answer)
+    }
+
+    /// Follows steps from the targets outward. What is not sure enough is not followed.
+    fn walk(&mut self, targets: &[SymbolId], step: Step, depth: usize) -> Result<(Vec<Found>, Vec<Found>), GraphError> {
+        let mut seen: HashSet<SymbolId> = HashSet::new();
+        let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
+        let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
+        let mut is_expanded: HashSet<SymbolId> = targets.iter().copied().collect();
+        for level in 1..=depth {
+            let mut reached: BTreeMap<SymbolId, (Edge, SymbolId)> = BTreeMap::new();
+            for (at, sure) in std::mem::take(&mut frontier) {
+                if is_expanded.len() > MAX_VISITED {
+                    self.is_cut = true;
+                    break;
+                }
+                for edge in self.edges(at, step)? {
+                    let edge = Edge { confidence: edge.confidence * sure, ..edge };
+                    let better = reached.get(&edge.to).is_none_or(|(known, _)| known.confidence < edge.confidence);
+                    match reached.get_mut(&edge.to) {
+                        Some((known, _)) if known.confidence >= LEAST_CONFIDENCE && edge.confidence >= LEAST_CONFIDENCE => {
+                            merge(&mut known.lines, &edge.lines);
+                        }
+                        _ if better => _ = reached.insert(edge.to, (edge, at)),
+                        _ => {}
+                    }
+                }
+            }
+            for (to, (edge, via)) in reached {
+                if edge.confidence < LEAST_CANDIDATE || seen.contains(&to) {
+                    continue;
+                }
+                let found = Found {
+                    place: self.place(to)?,
+                    sites: edge.lines,
+                    confidence: (edge.confidence * 100.0).round() / 100.0,
+                    depth: level,
+                    via: self.place(via)?.symbol,
+                };
+                if found.confidence < LEAST_CONFIDENCE {
+                    candidates.entry(to).or_insert(found);
+                    continue;
+                }
+                seen.insert(to);
+                results.push(found);
+                if is_expanded.insert(to) {
+                    frontier.push((to, edge.confidence));
+                }
+            }
+        }
+        let mut candidates: Vec<Found> = candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
+        candidates.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
+        results.sort_by(|a, b| a.depth.cmp(&b.depth).then_with(|| key(a).cmp(&key(b))));
+        Ok((results, candidates))
+    }
+
+    /// The shortest way over uses from one of the starts to one of the goals.
+    fn path(&mut self, starts: &[SymbolId], goals: &[SymbolId]) -> Result<Vec<Found>, GraphError> {
+        let mut came_from: HashMap<SymbolId, Option<(SymbolId, Edge)>> = starts.iter().map(|s| (*s, None)).collect();
+        let mut frontier = starts.to_vec();
+        let goal = |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
+        for _ in 0..MAX_DEPTH {
+            if goal(&came_from).is_some() || frontier.is_empty() {
+                break;
+            }
+            for at in std::mem::take(&mut frontier) {
+                if came_from.len() > MAX_VISITED {
+                    self.is_cut = true;
+                    break;
+                }
+                for edge in self.edges(at, Step::Outgoing(USES))? {
+                    if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
+                        frontier.push(edge.to);
+                        came_from.insert(edge.to, Some((at, edge)));
+                    }
+                }
+            }
+        }
+        let mut out = Vec::new();
+        let mut at = goal(&came_from);
+        while let Some(id) = at {
+            let before = came_from.get(&id).cloned().flatten();
+            let (sites, confidence, via) = match &before {
+                Some((from, edge)) => (edge.lines.clone(), edge.confidence, self.place(*from)?.symbol),
+                None => (Vec::new(), 1.0, String::new()),
+            };
+            out.push(Found { place: self.place(id)?, sites, confidence, depth: 0, via });
+            at = before.map(|(from, _)| from);
+        }
+        out.reverse();
+        for (depth, found) in out.iter_mut().enumerate() {
+            found.depth = depth;
+        }
+        Ok(out)
+    }
+
+    fn edges(&mut self, at: SymbolId, step: Step) -> Result<Vec<Edge>, GraphError> {
+        match step {
+            Step::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
+            Step::Incoming(kinds) => self.incoming(at, kinds),
+            Step::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
+            Step::Outgoing(kinds) => self.outgoing(at, kinds),
+            Step::Derived => self.derived(at),
+            Step::Touched if at.n < 0 => self.users_of_file(at.file, USES),
+            Step::Touched => {
+                let mut edges = self.incoming(at, USES)?;
+                edges.extend(self.derived(at)?);
+                Ok(edges)
+            }
+        }
+    }
+
+    /// Who uses a symbol.
+    fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let Some(symbol) = self.resolver.symbol(of)? else { return Ok(Vec::new()) };
+        let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
+        let mut searched = vec![symbol.name.clone()];
+        searched.extend(self.resolver.tables.aliases_of(&symbol.name)?);
+        for above in self.overridden(&symbol)? {
+            wanted.insert(above, DISPATCHED);
+        }
+        let is_constructor = CONSTRUCTORS.contains(&symbol.name.as_str()) || symbol.name == symbol.owner;
+        if is_constructor && !symbol.owner.is_empty() {
+            // It is called by the name of its type.
+            let context = self.resolver.context(of.file)?;
+            let owner = context.around(of).skip(1).find(|s| s.is_type()).map(|s| s.id);
+            wanted.extend(owner.map(|o| (o, 1.0)));
+            searched.extend(self.resolver.tables.aliases_of(&symbol.owner)?);
+            searched.push(symbol.owner.clone());
+            searched.push("super".into());
+        }
+        let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
+        for name in searched {
+            for reference in self.resolver.tables.refs_named(&name)? {
+                if !kinds.contains(&reference.kind) {
+                    continue;
+                }
+                let meanings = self.resolver.resolve(&reference)?;
+                let sure = meanings.iter().filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?)).fold(0.0, f32::max);
+                if sure >= LEAST_CANDIDATE {
+                    let from = if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
+                    add(&mut found, from, &reference.lines, sure);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Who calls: the value of a constant is worked out by what is around it.
+    fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
+        let context = self.resolver.context(at.file)?;
+        let caller = context.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
+        Ok(caller.unwrap_or(SymbolId { n: -1, ..at }))
+    }
+
+    /// The methods of supertypes that a method takes the place of.
+    fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
+        let context = self.resolver.context(symbol.id.file)?;
+        let Some(owner) = context.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id) else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for base in self.resolver.bases(owner)? {
+            out.extend(self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol));
+        }
+        out.retain(|id| *id != symbol.id);
+        Ok(out)
+    }
+
+    fn refs_of(&mut self, file: FileId) -> Result<Rc<Vec<RefRow>>, GraphError> {
+        if let Some(refs) = self.refs.get(&file) {
+            return Ok(refs.clone());
+        }
+        let refs = Rc::new(self.resolver.tables.refs_of(file)?);
+        self.refs.insert(file, refs.clone());
+        Ok(refs)
+    }
+
+    /// What a symbol uses; of a type also what its members use.
+    fn outgoing(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let context = self.resolver.context(of.file)?;
+        let Some(symbol) = context.around(of).next() else { return Ok(Vec::new()) };
+        let is_callable = symbol.kind.is_callable();
+        let mut found = BTreeMap::new();
+        for reference in self.refs_of(of.file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            let is_inside = reference.from == of || (!is_callable && context.around(reference.from).any(|s| s.id == of));
+            if is_inside {
+                self.add_meanings(reference, &mut found)?;
+            }
+        }
+        if !is_callable {
+            found.remove(&of);
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn add_meanings(&mut self, reference: &RefRow, found: &mut BTreeMap<SymbolId, Edge>) -> Result<(), GraphError> {
+        const MAX_MEANINGS: usize = 5;
+        for meaning in self.resolver.resolve(reference)?.iter().take(MAX_MEANINGS).filter(|m| m.confidence >= LEAST_CANDIDATE) {
+            add(found, meaning.symbol, &reference.lines, meaning.confidence);
+        }
+        Ok(())
+    }
+
+    /// The files that a file uses.
+    fn used_by_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let mut symbols = BTreeMap::new();
+        for reference in self.refs_of(file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            self.add_meanings(reference, &mut symbols)?;
+        }
+        let mut found = BTreeMap::new();
+        for edge in symbols.into_values().filter(|e| e.to.file != file && e.confidence >= LEAST_CONFIDENCE) {
+            add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+        }
+        let imports = self.resolver.context(file)?;
+        for import in &imports.imports {
+            for target in self.imported_files(&import.module, &import.name, file) {
+                add(&mut found, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// The files that are exactly what is imported.
+    fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
+        let all: Vec<FileId> = self.resolver.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
+        let written = [module.to_string(), self.resolver.submodule(module, name, from)];
+        let mut out = Vec::new();
+        for target in all {
+            for module in &written {
+                if self.resolver.module_matches(module, from, target) >= 1.0 && !out.contains(&target) {
+                    out.push(target);
+                }
+            }
+        }
+        out
+    }
+
+    /// The files that use a file.
+    fn users_of_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let context = self.resolver.context(file)?;
+        let mut found = BTreeMap::new();
+        for symbol in context.symbols.iter().filter(|s| s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)) {
+            for edge in self.incoming(symbol.id, kinds)? {
+                if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
+                    add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+                }
+            }
+        }
+        for import in self.resolver.tables.imports()? {
+            let written = [import.module.clone(), self.resolver.submodule(&import.module, &import.name, import.file)];
+            for module in &written {
+                if import.file != file && self.resolver.module_matches(module, import.file, file) >= 1.0 {
+                    add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// What implements or extends a type, or overrides a method.
+    fn derived(&mut self, of: SymbolId) -> Result<Vec<Edge>, GraphError> {
+        let Some(symbol) = self.resolver.symbol(of)? else { return Ok(Vec::new()) };
+        if symbol.is_type() {
+            return self.subtypes(&symbol);
+        }
+        let context = self.resolver.context(of.file)?;
+        let Some(owner) = context.around(of).skip(1).find(|s| s.is_type()).cloned() else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for subtype in self.subtypes(&owner)? {
+            for m in self.resolver.own_members(subtype.to, &symbol.name)? {
+                out.push(Edge { to: m, lines: Vec::new(), confidence: subtype.confidence });
+            }
+        }
+        out.retain(|e| e.to != of);
+        Ok(out)
+    }
+
+    fn subtypes(&mut self, symbol: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
+        let mut found = BTreeMap::new();
+        for base in self.resolver.tables.derived_from(&symbol.name)? {
+            for meaning in self.resolver.base_meanings(&base)? {
+                if meaning.symbol == symbol.id {
+                    let line = self.resolver.symbol(base.symbol)?.map_or(0, |s| s.line);
+                    add(&mut found, base.symbol, &[line], meaning.confidence);
+                }
+            }
+        }
+        if self.resolver.file(symbol.id.file).is_some_and(|f| f.row.language == "go") {
+            for meaning in self.structural(symbol)? {
+                add(&mut found, meaning.symbol, &[], meaning.confidence);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Go's types implement an interface by having its methods.
+    fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
+        let context = self.resolver.context(interface.id.file)?;
+        let methods: Vec<&SymbolRow> =
+            context.symbols.iter().filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method).collect();
+        let Some((first, rest)) = methods.split_first() else { return Ok(Vec::new()) };
+        let owners = |rows: &[SymbolRow], like: &SymbolRow| -> HashSet<(String, String)> {
+            let fits = |s: &&SymbolRow| !s.prototype && !s.owner.is_empty() && s.arity == like.arity;
+            rows.iter().filter(fits).map(|s| (s.owner.clone(), self.resolver.directory_of(s.id.file))).collect()
+        };
+        let mut all = owners(&self.resolver.named_now(&first.name)?, first);
+        for method in rest {
+            let those = owners(&self.resolver.named_now(&method.name)?, method);
+            all.retain(|o| those.contains(o));
+        }
+        let confidence = if methods.len() > 1 { 0.9 } else { 0.7 };
+        let mut out = Vec::new();
+        for (owner, directory) in all {
+            let rows = self.resolver.named(&owner)?;
+            let here = rows.iter().filter(|s| s.is_type() && self.resolver.directory_of(s.id.file) == directory);
+            out.extend(here.map(|s| Meaning { symbol: s.id, confidence }));
+        }
+        Ok(out)
+    }
+
+    /// The symbols that a target means.
+    fn targets(&mut self, target: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let target = target.trim();
+        if target.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (file, rest) = match target.split_once('#') {
+            Some((file, rest)) => (file, rest),
+            None => ("", target),
+        };
+        if let Some((path, line)) = rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse::<u32>().ok()?))) {
+            let path = if file.is_empty() { path } else { file };
+            return self.at_line(path, line);
+        }
+        if file.is_empty() {
+            let files = self.files_named(target);
+            if !files.is_empty() {
+                return Ok(files.into_iter().map(|file| SymbolId { file, n: -1 }).collect());
+            }
+        }
+        self.symbols_called(rest, file)
+    }
+
+    /// Files of a path, or that end with it.
+    fn files_named(&self, path: &str) -> Vec<FileId> {
+        let path = path.trim_start_matches("./");
+        let files = &self.resolver.files;
+        if let Some(file) = files.iter().find(|f| f.row.path == path) {
+            return vec![file.row.id];
+        }
+        let end = format!("/{path}");
+        files.iter().filter(|f| path.contains('.') && f.row.path.ends_with(&end)).map(|f| f.row.id).collect()
+    }
+
+    /// The innermost symbol at a line; the file where there is none.
+    fn at_line(&mut self, path: &str, line: u32) -> Result<Vec<SymbolId>, GraphError> {
+        let mut out = Vec::new();
+        for file in self.files_named(path) {
+            let context = self.resolver.context(file)?;
+            let defined = context.symbols.iter().filter(|s| s.line == line).max_by_key(|s| s.kind.is_callable());
+            let around =
+                || context.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line).max_by_key(|s| (s.start_line, s.id.n));
+            out.push(defined.or_else(around).map_or(SymbolId { file, n: -1 }, |s| s.id));
+        }
+        Ok(out)
+    }
+
+    /// Symbols of a name, or of a path of names, definitions before declarations.
+    fn symbols_called(&mut self, written: &str, file: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let parts: Vec<&str> = written.split(['.', ':', '#', '/', '\\']).filter(|p| !p.is_empty()).collect();
+        let Some((name, above)) = parts.split_last() else { return Ok(Vec::new()) };
+        let name = name.trim_end_matches("()");
+        let files: Vec<FileId> = if file.is_empty() { Vec::new() } else { self.files_named(file) };
+        let mut rows: Vec<SymbolRow> =
+            self.resolver.named(name)?.iter().filter(|s| file.is_empty() || files.contains(&s.id.file)).cloned().collect();
+        if rows.iter().any(|s| s.kind != SymbolKind::Impl) {
+            rows.retain(|s| s.kind != SymbolKind::Impl);
+        }
+        if let Some(owner) = above.last() {
+            let mut kept = Vec::new();
+            for row in rows {
+                let context = self.resolver.context(row.id.file)?;
+                let place = self.resolver.file(row.id.file).map(|f| f.place.parts.clone()).unwrap_or_default();
+                let is_below = context.around(row.id).skip(1).any(|s| s.name == **owner) || place.last().is_some_and(|p| p == owner);
+                if row.owner == **owner || is_below {
+                    kept.push(row);
+                }
+            }
+            rows = kept;
+        }
+        let is_defined = rows.iter().any(|s| !s.prototype);
+        rows.retain(|s| !is_defined || !s.prototype || !s.owner.is_empty());
+        Ok(rows.into_iter().map(|s| s.id).collect())
+    }
+
+    fn place(&mut self, id: SymbolId) -> Result<Place, GraphError> {
+        let file = self.resolver.file(id.file).map(|f| f.row.clone());
+        let Some(file) = file else {
+            return Ok(Place {
+                file: String::new(),
+                name: String::new(),
+                symbol: String::new(),
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
+        };
+        let context = self.resolver.context(id.file)?;
+        let Some(symbol) = context.around(id).next() else {
+            return Ok(Place {
+                name: MODULE.into(),
+                symbol: file.path.clone(),
+                file: file.path,
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
+        };
+        let mut parts: Vec<&str> = context.around(id).map(|s| s.name.as_str()).collect();
+        if symbol.parent < 0 && !symbol.owner.is_empty() {
+            parts.push(&symbol.owner);
+        }
+        parts.reverse();
+        Ok(Place {
+            name: symbol.name.clone(),
+            symbol: parts.join(separator(&file.language)),
+            kind: symbol.kind.as_str().into(),
+            line: symbol.line,
+            end_line: symbol.end_line,
+            file: file.path,
+        })
+    }
+}
+
+/// The name of a file as a caller.
+const MODULE: &str = "<module>";
+
+/// What joins the names of a symbol path.
+fn separator(language: &str) -> &'static str {
+    languages().iter().find(|l| l.name == language).map_or(".", |l| match &l.kind {
+        Kind::Code(grammar) => grammar.separator,
+        _ => ".",
+    })
+}
+
+fn key(found: &Found) -> (&str, u32) {
+    (&found.place.file, found.place.line)
+}
+
+fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confidence: f32) {
+    let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
+    let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
+    if is_sure && !was_sure {
+        // Sites that are not sure do not count among those that are.
+        edge.lines.clear();
+    }
+    if is_sure || !was_sure {
+        merge(&mut edge.lines, lines);
+    }
+    edge.confidence = edge.confidence.max(confidence);
+}
+
+fn merge(lines: &mut Vec<u32>, more: &[u32]) {
+    lines.extend(more);
+    lines.sort_unstable();
+    lines.dedup();
+}
+
+impl Resolver<'_> {
+    /// What an import of a name of a module is, if it is a module itself.
+    fn submodule(&self, module: &str, name: &str, from: FileId) -> String {
+        let language = self.file(from).map_or("", |f| f.row.language.as_str());
+        match (language, name) {
+            (_, "" | "*" | "default") => module.to_string(),
+            ("rust", name) => format!("{module}::{name}"),
+            ("python", name) if module.ends_with('.') => format!("{module}{name}"),
+            (_, name) => format!("{module}.{name}"),
+        }
+    }
+
+    fn directory_of(&self, file: FileId) -> String {
+        self.file(file).map_or(String::new(), |f| super::resolve::directory(&f.row.path).to_string())
+    }
+
+    fn named_now(&self, name: &str) -> Result<Vec<SymbolRow>, GraphError> {
+        self.tables.symbols_named(name)
+    }
+
+    /// Members of a name that a type defines itself, wherever its parts are.
+    fn own_members(&mut self, of: SymbolId, name: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let Some(owner) = self.symbol(of)? else { return Ok(Vec::new()) };
+        let rows = self.named(name)?;
+        let is_impl = owner.kind == SymbolKind::Impl;
+        let directory = self.directory_of(of.file);
+        let is_member = |s: &&SymbolRow| {
+            if is_impl {
+                s.id.file == of.file && s.parent == of.n
+            } else {
+                s.owner == names::last(&owner.name) && self.directory_of(s.id.file) == directory
+            }
+        };
+        Ok(rows.iter().filter(is_member).map(|s| s.id).collect())
+    }
+}

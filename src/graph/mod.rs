@@ -1,0 +1,172 @@
+//! Who calls whom, and who depends on what: the code graph of a project.
+//!
+//! [`Graph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`; [`Graph::answer`] resolves names when it is asked,
+//! from the rows of all files. It knows neither the index nor chunks: it is told which files there are and how to read them.
+
+mod answer;
+mod infer;
+mod map;
+mod modules;
+mod names;
+mod resolve;
+mod rows;
+mod rules;
+mod sql;
+mod types;
+
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use self::answer::Answering;
+pub use self::answer::{Answer, Found, LEAST_CONFIDENCE, MAX_DEPTH, Operation, Place, Question};
+pub use self::map::{Map, MapFile, MapSymbol};
+use self::resolve::Resolver;
+use self::rows::Parsed;
+use self::sql::Tables;
+use crate::syntax::{Kind, Relations, detect, relations};
+
+/// Files that are parsed and written at once; bounds the memory of an update.
+const BATCH_FILES: usize = 256;
+
+/// Why the graph did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum GraphError {
+    #[error("{}: {source}", path.display())]
+    Failed { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
+    #[error("{}: the code graph is damaged; it is made anew when it is brought up to date", path.display())]
+    Damaged { path: PathBuf },
+    #[error("{}: {source}", path.display())]
+    Unwritable { path: PathBuf, source: std::io::Error },
+    #[error("{}: another version of cortex makes the code graph anew at the same time: try again", path.display())]
+    Contended { path: PathBuf },
+}
+
+/// The code graph of a project.
+#[derive(Debug)]
+pub struct Graph {
+    tables: Tables,
+}
+
+/// What an update did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Updated {
+    /// Files that were parsed.
+    pub n_parsed: usize,
+    /// Files that are gone.
+    pub n_removed: usize,
+    pub ms: u64,
+}
+
+impl Graph {
+    /// Opens the database, or makes it. One that is damaged or of another version is made anew.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open(path: &Path) -> Result<Self, GraphError> {
+        if let Some(directory) = path.parent() {
+            std::fs::create_dir_all(directory).map_err(|source| GraphError::Unwritable { path: path.to_path_buf(), source })?;
+        }
+        Ok(Self { tables: Tables::open(path)? })
+    }
+
+    /// Brings the graph up to date with these files (path and hash of the content). Only those are read whose hash is another one; a
+    /// file that cannot be read is none.
+    ///
+    /// # Errors
+    /// When the database cannot be written.
+    pub fn update(
+        &self,
+        files: impl IntoIterator<Item = (String, String)>,
+        read: impl Fn(&str) -> Option<String> + Sync,
+    ) -> Result<Updated, GraphError> {
+        let files: HashMap<String, String> = files.into_iter().collect();
+        match self.bring_up_to_date(&files, &read) {
+            Err(GraphError::Damaged { .. }) => {
+                self.tables.renew()?;
+                self.bring_up_to_date(&files, &read)
+            }
+            done => done,
+        }
+    }
+
+    /// Answers a question from what was last brought up to date.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn answer(&self, question: Question) -> Result<Answer, GraphError> {
+        Answering::new(Resolver::new(&self.tables)?).answer(question)
+    }
+
+    /// The ranked outline of the project in so many tokens; `focus` is the path of the file that it is seen from.
+    ///
+    /// # Errors
+    /// When the database cannot be read.
+    pub fn map(&self, tokens: usize, focus: Option<&str>) -> Result<Map, GraphError> {
+        map::map(&self.tables, tokens, focus)
+    }
+
+    fn bring_up_to_date(
+        &self,
+        files: &HashMap<String, String>,
+        read: &(impl Fn(&str) -> Option<String> + Sync),
+    ) -> Result<Updated, GraphError> {
+        let start = Instant::now();
+        let known = self.tables.hashes()?;
+        let gone: Vec<String> = known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+        let mut changed: Vec<(&String, &String)> = files.iter().filter(|(path, hash)| known.get(*path) != Some(hash)).collect();
+        changed.sort_unstable();
+        if !gone.is_empty() {
+            self.tables.replace(&[], &gone)?;
+        }
+        let mut parsed: Vec<Result<Parsed, String>> = Vec::new();
+        let mut batches = changed.chunks(BATCH_FILES);
+        loop {
+            let batch = batches.next();
+            // One batch is written while the next is parsed.
+            let parse = || batch.map(|b| b.par_iter().map(|(path, hash)| parse(path, hash, read)).collect::<Vec<_>>());
+            let (written, next) = rayon::join(|| self.write(std::mem::take(&mut parsed)), parse);
+            written?;
+            let Some(next) = next else { break };
+            parsed = next;
+        }
+        if !changed.is_empty() {
+            self.tables.settle();
+        }
+        let ms = u64::try_from(start.elapsed().as_millis()).unwrap_or(u64::MAX);
+        Ok(Updated { n_parsed: changed.len(), n_removed: gone.len(), ms })
+    }
+
+    fn write(&self, parsed: Vec<Result<Parsed, String>>) -> Result<(), GraphError> {
+        if parsed.is_empty() {
+            return Ok(());
+        }
+        let (mut files, mut unreadable) = (Vec::new(), Vec::new());
+        for file in parsed {
+            match file {
+                Ok(file) => files.push(file),
+                Err(path) => unreadable.push(path),
+            }
+        }
+        self.tables.replace(&files, &unreadable)
+    }
+}
+
+/// What a file says; its path if it cannot be read.
+fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Result<Parsed, String> {
+    let text = read(path).ok_or_else(|| path.to_string())?;
+    let language = detect(path, &text);
+    let found = match &language.kind {
+        // A parser that panics spoils one file.
+        Kind::Code(grammar) => catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten(),
+        _ => None,
+    };
+    let relations = found.unwrap_or_else(Relations::default);
+    Ok(Parsed { path: path.into(), hash: hash.into(), language: language.name, relations })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! Which files an imported module is.
+
+/// Parts of paths that modules do not name.
+const UNNAMED: [&str; 11] = ["src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source", "Sources"];
+
+/// Where a file is, as imports name it: `crates/store/src/cache/mod.rs` is `store::cache`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) parts: Vec<String>,
+    /// How many of the parts are its directory.
+    n_directory: usize,
+    /// The whole path of its directory.
+    above: Vec<String>,
+    /// How many of the parts are above its `src`.
+    n_root: usize,
+}
+
+impl Place {
+    pub(super) fn new(path: &str) -> Self {
+        let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
+        let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or(file);
+        let mut place = Self::default();
+        for part in directory.split('/').filter(|p| !p.is_empty()) {
+            place.above.push(part.to_string());
+            if part == "src" || part == "tests" || part == "benches" || part == "examples" {
+                place.n_root = place.parts.len();
+            }
+            push(&mut place.parts, part);
+        }
+        place.n_directory = place.parts.len();
+        push(&mut place.parts, stem);
+        place
+    }
+
+    fn directory(&self) -> &[String] {
+        &self.parts[..self.n_directory]
+    }
+}
+
+fn push(parts: &mut Vec<String>, part: &str) {
+    if !UNNAMED.contains(&part) {
+        parts.push(part.replace('-', "_"));
+    }
+}
+
+/// Where an import may lead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Module {
+    parts: Vec<String>,
+    /// The parts begin at the root of the project.
+    is_anchored: bool,
+    /// It is a directory, and not what lies below it.
+    is_package: bool,
+}
+
+/// The places that a module may mean, as a file of a language writes it.
+pub(super) fn modules(written: &str, language: &str, from: &Place) -> Vec<Module> {
+    match language {
+        "rust" => rust(written, from),
+        "python" if written.starts_with('.') => {
+            let rest = written.trim_start_matches('.');
+            let up = written.len() - rest.len() - 1;
+            relative(&from.above, up, rest.split('.'))
+        }
+        _ if written.starts_with("./") || written.starts_with("../") || written == "." || written == ".." => {
+            let up = written.split('/').filter(|p| *p == "..").count();
+            let rest: Vec<&str> = written.split('/').filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
+            relative(&from.above, up, rest.into_iter().map(without_extension))
+        }
+        "c" | "cpp" | "bash" | "ruby" | "zig" | "lua" | "php" if !written.contains('\\') => {
+            let parts: Vec<&str> = written.split('/').map(without_extension).collect();
+            let parts: Vec<&str> = if language == "lua" { written.split(['.', '/']).collect() } else { parts };
+            let mut out = relative(&from.above, 0, parts.iter().copied());
+            out.push(floating(parts.into_iter()));
+            out
+        }
+        "go" => vec![Module { is_package: true, ..floating(written.split('/')) }],
+        _ => vec![floating(written.split(['.', '/', ':', '\\']).filter(|p| !p.starts_with('@')).map(without_extension))],
+    }
+}
+
+fn rust(written: &str, from: &Place) -> Vec<Module> {
+    let parts: Vec<&str> = written.split("::").filter(|p| !p.is_empty()).collect();
+    let anchored = |base: &[String], rest: &[&str]| relative(base, 0, rest.iter().copied());
+    match parts.as_slice() {
+        ["crate" | "$crate", rest @ ..] => anchored(&from.parts[..from.n_root.min(from.parts.len())], rest),
+        ["self", rest @ ..] => anchored(&from.parts, rest),
+        ["super", rest @ ..] => {
+            let up = 1 + rest.iter().take_while(|p| **p == "super").count();
+            let rest = &rest[up - 1..];
+            // A module within the file counts as a level, too.
+            let levels = [up, up.saturating_sub(1)].map(|n| &from.parts[..from.parts.len().saturating_sub(n)]);
+            levels.iter().flat_map(|base| anchored(base, rest)).collect()
+        }
+        rest => {
+            let mut out = anchored(&from.parts, rest);
+            out.push(floating(rest.iter().copied()));
+            out
+        }
+    }
+}
+
+fn without_extension(part: &str) -> &str {
+    match part.rsplit_once('.') {
+        Some((
+            stem,
+            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh",
+        )) => stem,
+        _ => part,
+    }
+}
+
+fn relative<'a>(base: &[String], up: usize, rest: impl Iterator<Item = &'a str>) -> Vec<Module> {
+    let mut parts = Vec::new();
+    base[..base.len().saturating_sub(up)].iter().for_each(|p| push(&mut parts, p));
+    rest.filter(|p| !p.is_empty()).for_each(|p| push(&mut parts, p));
+    vec![Module { parts, is_anchored: true, is_package: false }]
+}
+
+fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
+    let mut parts = Vec::new();
+    written.filter(|p| !p.is_empty()).for_each(|p| push(&mut parts, p));
+    Module { parts, is_anchored: false, is_package: false }
+}
+
+impl Module {
+    /// How surely a file is this module: 1 when it is, less when it lies below it (and may be re-exported), 0 when not.
+    pub(super) fn matches(&self, place: &Place, package: &str) -> f32 {
+        const BELOW: f32 = 0.85;
+        let (parts, mine) = (&place.parts, &self.parts);
+        if self.is_package {
+            let directory = place.directory();
+            let is_it = if directory.is_empty() { mine.last().is_some_and(|l| l == package) } else { mine.ends_with(directory) };
+            return if is_it { 1.0 } else { 0.0 };
+        }
+        if parts == mine {
+            return 1.0;
+        }
+        if self.is_anchored {
+            return if parts.starts_with(mine) { BELOW } else { 0.0 };
+        }
+        match mine.len() {
+            0 => 0.0,
+            // One word is too little to be found anywhere.
+            1 if !parts.starts_with(mine) => 0.0,
+            1 => BELOW,
+            _ if parts.ends_with(mine) => 1.0,
+            n if parts.windows(n).any(|w| w == mine) => BELOW,
+            _ => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_lead_to_files() {
+        for (language, from, written, to, want) in [
+            ("rust", "src/live/manager.rs", "crate::store", "src/store/mod.rs", 1.0),
+            ("rust", "src/live/manager.rs", "super", "src/live/mod.rs", 1.0),
+            ("rust", "src/live/manager.rs", "super", "src/store/mod.rs", 0.0),
+            ("rust", "tokio/src/fs/file.rs", "crate::sync", "tokio/src/sync/mutex.rs", 0.85),
+            ("rust", "tokio-util/src/codec/mod.rs", "tokio::sync", "tokio/src/sync/mutex.rs", 0.85),
+            ("rust", "src/a.rs", "std::sync", "src/sync.rs", 0.0),
+            ("python", "mypy/checker.py", "mypy.nodes", "mypy/nodes.py", 1.0),
+            ("python", "pkg/a/b.py", "..c", "pkg/c.py", 1.0),
+            ("python", "pkg/a/b.py", ".", "pkg/a/__init__.py", 1.0),
+            ("python", "pkg/a.py", "io", "pkg/io.py", 0.0),
+            ("go", "gin.go", "github.com/gin-gonic/gin/binding", "binding/binding.go", 1.0),
+            ("go", "gin.go", "encoding/json", "internal/json/json.go", 0.0),
+            ("typescript", "packages/a/src/x.ts", "./y", "packages/a/src/y.ts", 1.0),
+            ("typescript", "packages/a/src/x.ts", "../b/index.js", "packages/a/b/index.ts", 1.0),
+            ("typescript", "packages/a/src/x.ts", "@vue/shared", "packages/shared/src/general.ts", 0.85),
+            ("java", "A.java", "org.apache.lang", "src/main/java/org/apache/lang/Strings.java", 0.85),
+            ("c", "src/a.c", "util/b.h", "src/util/b.h", 1.0),
+        ] {
+            let package = if to.contains('/') { "" } else { "gin" };
+            let place = Place::new(to);
+            let got = modules(written, language, &Place::new(from)).iter().map(|m| m.matches(&place, package)).fold(0.0, f32::max);
+            assert!((got - want).abs() < 0.01, "{language} {from}: {written} → {to} is {got}");
+        }
+    }
+}

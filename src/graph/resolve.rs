@@ -1,0 +1,458 @@
+//! What a name means where it is used.
+//!
+//! Nothing of this is stored: it follows from the rows of several files, and is worked out when somebody asks. Without a compiler some of
+//! it is a guess, so every answer has a confidence: what a scope or an import says is nearly certain, what a type in the text says is
+//! likely, and that only one symbol has the name is a hint.
+
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+
+use super::GraphError;
+use super::infer::{Entity, Known};
+use super::modules::{Module, Place, modules};
+use super::names;
+use super::rows::{BaseRow, FileId, FileRow, ImportRow, RefRow, SymbolId, SymbolRow};
+use super::rules::{COMMON, Reach, Rules, rules};
+use super::sql::Tables;
+use crate::syntax::{ReferenceKind, SymbolKind};
+
+/// A symbol that a name may mean.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Meaning {
+    pub(super) symbol: SymbolId,
+    /// 0 to 1.
+    pub(super) confidence: f32,
+}
+
+/// A file of the project.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) row: FileRow,
+    pub(super) place: Place,
+    pub(super) rules: &'static Rules,
+}
+
+/// The rows of a file that say what its names mean.
+#[derive(Debug, Default)]
+pub(super) struct Context {
+    pub(super) symbols: Vec<SymbolRow>,
+    pub(super) imports: Vec<ImportRow>,
+    pub(super) bindings: HashMap<(i64, String), String>,
+    pub(super) bases: Vec<BaseRow>,
+}
+
+impl Context {
+    /// A symbol of the file and those around it, from the inside out.
+    pub(super) fn around(&self, symbol: SymbolId) -> impl Iterator<Item = &SymbolRow> {
+        let row = |n: i64| usize::try_from(n).ok().and_then(|n| self.symbols.get(n));
+        std::iter::successors(row(symbol.n), move |s| row(s.parent))
+    }
+}
+
+/// Works out meanings; remembers what it read for the time of one answer.
+pub(super) struct Resolver<'a> {
+    pub(super) tables: &'a Tables,
+    pub(super) files: Vec<File>,
+    by_id: HashMap<FileId, usize>,
+    contexts: HashMap<FileId, Rc<Context>>,
+    named: HashMap<String, Rc<Vec<SymbolRow>>>,
+    bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
+    pub(super) known: HashMap<(SymbolId, String), Known>,
+    matches: HashMap<(String, FileId, FileId), f32>,
+    exists: HashMap<(String, FileId), bool>,
+}
+
+/// What a name is expected to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Wanted {
+    Callee,
+    Type,
+    Any,
+}
+
+impl From<ReferenceKind> for Wanted {
+    fn from(kind: ReferenceKind) -> Self {
+        match kind {
+            ReferenceKind::Call => Self::Callee,
+            ReferenceKind::Type => Self::Type,
+            ReferenceKind::Value => Self::Any,
+        }
+    }
+}
+
+impl Wanted {
+    fn admits(self, symbol: &SymbolRow) -> bool {
+        match self {
+            _ if symbol.kind == SymbolKind::Impl => false,
+            Self::Callee | Self::Any => symbol.kind != SymbolKind::Module,
+            Self::Type => symbol.is_type(),
+        }
+    }
+}
+
+/// In the same scope; imported by name; of the same package; brought in with a whole module.
+const SAME_SCOPE: f32 = 0.97;
+const IMPORTED: f32 = 0.96;
+const SAME_PACKAGE: f32 = 0.95;
+const WHOLE_MODULE: f32 = 0.9;
+/// Imported from a module of the project that does not define it, but may hand it on.
+const HANDED_ON: f32 = 0.8;
+/// A name that reaches everywhere, found elsewhere.
+const IN_PROJECT: f32 = 0.8;
+/// A member of a receiver of which nothing is known, when one type alone has it.
+const ONLY_MEMBER: f32 = 0.55;
+const ODD: f32 = 0.1;
+/// By how much one meaning is likelier than another, and what is left for that one.
+const CLEARLY: f32 = 0.05;
+const CANDIDATE: f32 = 0.45;
+
+impl<'a> Resolver<'a> {
+    pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
+        let files: Vec<File> =
+            tables.files()?.into_iter().map(|row| File { place: Place::new(&row.path), rules: rules(&row.language), row }).collect();
+        let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
+        Ok(Self {
+            tables,
+            files,
+            by_id,
+            contexts: HashMap::new(),
+            named: HashMap::new(),
+            bare: HashMap::new(),
+            known: HashMap::new(),
+            matches: HashMap::new(),
+            exists: HashMap::new(),
+        })
+    }
+
+    pub(super) fn file(&self, id: FileId) -> Option<&File> {
+        self.by_id.get(&id).map(|i| &self.files[*i])
+    }
+
+    pub(super) fn context(&mut self, file: FileId) -> Result<Rc<Context>, GraphError> {
+        if let Some(context) = self.contexts.get(&file) {
+            return Ok(context.clone());
+        }
+        let bindings = self.tables.bindings_of(file)?.into_iter().map(|(scope, name, is)| ((scope, name), is)).collect();
+        let context = Rc::new(Context {
+            symbols: self.tables.symbols_of(file)?,
+            imports: self.tables.imports_of(file)?,
+            bindings,
+            bases: self.tables.bases_of(file)?,
+        });
+        self.contexts.insert(file, context.clone());
+        Ok(context)
+    }
+
+    /// Every symbol of a name.
+    pub(super) fn named(&mut self, name: &str) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
+        if let Some(rows) = self.named.get(name) {
+            return Ok(rows.clone());
+        }
+        let rows = Rc::new(self.tables.symbols_named(name)?);
+        self.named.insert(name.to_string(), rows.clone());
+        Ok(rows)
+    }
+
+    pub(super) fn symbol(&mut self, id: SymbolId) -> Result<Option<SymbolRow>, GraphError> {
+        let context = self.context(id.file)?;
+        Ok(context.around(id).next().cloned())
+    }
+
+    fn is_same_family(&self, a: FileId, b: FileId) -> bool {
+        a == b || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| std::ptr::eq(a.rules, b.rules))
+    }
+
+    /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
+    pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Vec<SymbolRow>, GraphError> {
+        let rows = self.named(name)?;
+        let mut rows: Vec<SymbolRow> = rows.iter().filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from)).cloned().collect();
+        if rows.iter().any(|s| s.prototype) && rows.iter().any(|s| !s.prototype) {
+            let defined: HashSet<String> = rows.iter().filter(|s| !s.prototype).map(|s| s.owner.clone()).collect();
+            rows.retain(|s| !s.prototype || !defined.contains(&s.owner));
+        }
+        Ok(rows)
+    }
+
+    /// The meanings of a reference, the likeliest first.
+    pub(super) fn resolve(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        let (from, wanted) = (reference.from, reference.kind.into());
+        if reference.receiver.is_empty() {
+            let found = self.bare(&reference.name, from, wanted)?;
+            return self.by_arity(&found, reference);
+        }
+        let Known { entity, confidence } = self.evaluate(&reference.receiver, from)?;
+        let found = match &entity {
+            Entity::Elsewhere => Vec::new(),
+            Entity::Module { name, file } => self.in_module(name, *file, &reference.name, from, wanted)?,
+            Entity::Unknown => self.guess(reference)?,
+            library if self.types_of(library)?.is_empty() => self.extensions(library, reference)?,
+            known => {
+                let members = self.members(known, &reference.name)?;
+                let is_open = members.is_empty() && self.types_of(known)?.iter().any(|t| t.confidence > 0.5);
+                if is_open {
+                    self.guess(reference)?.into_iter().map(|m| Meaning { confidence: m.confidence * 0.4, ..m }).collect()
+                } else {
+                    members
+                }
+            }
+        };
+        let found: Vec<Meaning> = found.into_iter().map(|m| Meaning { confidence: m.confidence * confidence, ..m }).collect();
+        self.by_arity(&found, reference)
+    }
+
+    /// A number of arguments that does not fit makes a meaning less likely.
+    fn by_arity(&mut self, found: &[Meaning], reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        let mut out = Vec::with_capacity(found.len());
+        for meaning in found {
+            let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE {
+                self.symbol(meaning.symbol)?.and_then(|s| s.arity)
+            } else {
+                None
+            };
+            let fits = arity.zip(reference.arguments).is_none_or(|(takes, given)| takes == given);
+            out.push(Meaning { confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 }, ..*meaning });
+        }
+        out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.symbol.cmp(&b.symbol)));
+        // Where one is likelier, the others are no more than candidates.
+        let best = out.first().map_or(0.0, |m| m.confidence);
+        for weaker in out.iter_mut().filter(|m| m.confidence < best - CLEARLY) {
+            weaker.confidence = weaker.confidence.min(CANDIDATE);
+        }
+        Ok(out)
+    }
+
+    /// What a name without a receiver means.
+    pub(super) fn bare(&mut self, name: &str, from: SymbolId, wanted: Wanted) -> Result<Rc<Vec<Meaning>>, GraphError> {
+        let key = (from, name.to_string(), wanted);
+        if let Some(found) = self.bare.get(&key) {
+            return Ok(found.clone());
+        }
+        let found = Rc::new(self.find_bare(name, from, wanted)?);
+        self.bare.insert(key, found.clone());
+        Ok(found)
+    }
+
+    fn find_bare(&mut self, name: &str, from: SymbolId, wanted: Wanted) -> Result<Vec<Meaning>, GraphError> {
+        let context = self.context(from.file)?;
+        let around: Vec<&SymbolRow> = context.around(from).collect();
+        let explicit: Vec<&ImportRow> = context.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
+        let candidates = self.candidates(name, from.file, wanted)?;
+        let mut scored: Vec<(f32, SymbolRow)> = Vec::new();
+        for c in candidates {
+            let confidence = self.confidence_of_bare(&c, from, &around, &context)?;
+            scored.push((confidence, c));
+        }
+        if scored.iter().all(|(s, _)| *s < SAME_PACKAGE) {
+            for import in &explicit {
+                scored.extend(self.imported(import, from.file, wanted)?);
+            }
+            if !explicit.is_empty() && wanted != Wanted::Any {
+                // The import says what it is; nothing else of that name is.
+                scored.retain(|(s, _)| *s >= 0.5);
+            }
+        }
+        Ok(self.likeliest(scored))
+    }
+
+    /// How surely a bare name means this symbol, imports by name aside.
+    fn confidence_of_bare(&mut self, c: &SymbolRow, from: SymbolId, around: &[&SymbolRow], context: &Context) -> Result<f32, GraphError> {
+        let Some(rules) = self.file(from.file).map(|f| f.rules) else { return Ok(0.0) };
+        let is_in_scope = c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
+        if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.is_module_member(c)? {
+            if !rules.implicit_self {
+                return Ok(if is_in_scope && !around.is_empty() && c.kind.is_data() { 0.6 } else { 0.05 });
+            }
+            let is_own = around.iter().any(|s| s.owner == c.owner || (s.is_type() && s.name == c.owner));
+            if is_own {
+                return Ok(if c.id.file == from.file { SAME_SCOPE } else { WHOLE_MODULE });
+            }
+            for owner in around.iter().filter(|s| !s.owner.is_empty()) {
+                let bases = self.members(&Entity::Instance { of: owner.owner.clone(), at: owner.id }, &c.name)?;
+                if bases.iter().any(|m| m.symbol == c.id) {
+                    return Ok(WHOLE_MODULE);
+                }
+            }
+            return Ok(ODD);
+        }
+        if c.id.file == from.file {
+            return Ok(if is_in_scope {
+                SAME_SCOPE
+            } else if c.parent >= 0 && !self.is_module_member(c)? {
+                0.3
+            } else {
+                0.7
+            });
+        }
+        let (Some(a), Some(b)) = (self.file(from.file), self.file(c.id.file)) else { return Ok(0.0) };
+        let is_nested = c.parent >= 0 && !c.is_type();
+        let is_same_package = match rules.reach {
+            Reach::Directory => directory(&a.row.path) == directory(&b.row.path),
+            Reach::Package => a.row.package == b.row.package,
+            Reach::File | Reach::Project => false,
+        };
+        if is_same_package && !is_nested {
+            return Ok(SAME_PACKAGE);
+        }
+        let mut whole: f32 = 0.0;
+        for import in context.imports.iter().filter(|i| i.name == "*" || (rules.open_imports && i.name.is_empty())) {
+            // `use Kind::*` brings the members of a type.
+            let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
+            let matches = if is_owner { 1.0 } else { self.module_matches(&import.module, from.file, c.id.file) };
+            whole = whole.max(matches * WHOLE_MODULE);
+        }
+        if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.is_module_member(c)?) {
+            return Ok(whole);
+        }
+        let reaches = rules.reach == Reach::Project && !is_nested;
+        Ok(if reaches { IN_PROJECT } else { ODD })
+    }
+
+    /// Whether what a symbol is a member of is a module rather than a type.
+    fn is_module_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
+        let context = self.context(symbol.id.file)?;
+        Ok(context.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
+    }
+
+    /// What an import by name brings.
+    fn imported(&mut self, import: &ImportRow, from: FileId, wanted: Wanted) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
+        let name = if import.name.is_empty() || import.name == "default" { &import.alias } else { &import.name };
+        let candidates = self.candidates(&name.clone(), from, wanted)?;
+        let (mut out, mut others) = (Vec::new(), Vec::new());
+        for c in candidates {
+            let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
+            let matches = if is_owner { 0.95 } else { self.module_matches(&import.module, from, c.id.file) };
+            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.is_module_member(&c)?;
+            match matches {
+                m if m > 0.0 && is_free => out.push((IMPORTED * m, c)),
+                m if m > 0.0 => out.push((0.3 * m, c)),
+                _ if c.exported && is_free => others.push(c),
+                _ => {}
+            }
+        }
+        if out.iter().any(|(s, _)| *s >= 0.5) || !self.module_exists(&import.module, from) {
+            return Ok(out);
+        }
+        out.extend(others.into_iter().map(|c| (HANDED_ON, c)));
+        Ok(out)
+    }
+
+    /// Symbols of a name in a module.
+    pub(super) fn in_module(
+        &mut self,
+        module: &str,
+        file: FileId,
+        name: &str,
+        from: SymbolId,
+        wanted: Wanted,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let owner = names::last(module).to_string();
+        let (mut scored, mut others) = (Vec::new(), Vec::new());
+        for c in self.candidates(name, from.file, wanted)? {
+            let matches = self.module_matches(module, file, c.id.file);
+            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.is_module_member(&c)?;
+            match (matches, is_free) {
+                (m, true) if m > 0.0 => scored.push((IMPORTED * m, c)),
+                (m, false) if m > 0.0 => scored.push((0.2, c)),
+                // An inline module, a namespace.
+                (_, true) if c.owner == owner => scored.push((WHOLE_MODULE, c)),
+                (_, true) if c.exported => others.push(c),
+                _ => {}
+            }
+        }
+        if scored.iter().all(|(s, _)| *s < 0.5) && self.module_exists(module, file) {
+            scored.extend(others.into_iter().map(|c| (0.6, c)));
+        }
+        Ok(self.likeliest(scored))
+    }
+
+    /// How surely a file is the module that another file names.
+    pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
+        let key = (module.to_string(), from, target);
+        if let Some(known) = self.matches.get(&key) {
+            return *known;
+        }
+        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
+        let places = modules(module, &a.row.language, &a.place);
+        let by_package = !b.row.package.is_empty() && b.row.language != "go" && b.row.package == module;
+        let matches = if by_package { 1.0 } else { best_match(&places, b) };
+        self.matches.insert(key, matches);
+        matches
+    }
+
+    /// Whether any file of the project is this module or lies in it.
+    pub(super) fn module_exists(&mut self, module: &str, from: FileId) -> bool {
+        let key = (module.to_string(), from);
+        if let Some(known) = self.exists.get(&key) {
+            return *known;
+        }
+        let Some(a) = self.file(from) else { return false };
+        let places = modules(module, &a.row.language, &a.place);
+        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || (!f.row.package.is_empty() && f.row.package == module));
+        self.exists.insert(key, exists);
+        exists
+    }
+
+    /// The symbols with the best confidence share it, unless they are beside one another: variants, of which one is compiled.
+    fn likeliest(&self, mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
+        scored.dedup_by_key(|(_, c)| c.id);
+        let best = scored.first().map_or(0.0, |(s, _)| *s);
+        let is_best = |s: f32| s >= best - 0.001;
+        let places: HashSet<&str> =
+            scored.iter().filter(|(s, _)| is_best(*s)).filter_map(|(_, c)| Some(directory(&self.file(c.id.file)?.row.path))).collect();
+        let share = 1.0 / (places.len().max(1) as f32);
+        // Beside what is nearly certain, everything else is unlikely.
+        let rest = if best >= 0.5 { 0.3 } else { 1.0 };
+        scored.iter().map(|(s, c)| Meaning { symbol: c.id, confidence: s * share * if is_best(*s) { 1.0 } else { rest } }).collect()
+    }
+
+    /// Members of a name that a type of a library may have: of what it holds, or of a trait of the project.
+    fn extensions(&mut self, library: &Entity, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        let held = self.members(library, &reference.name)?;
+        if !held.is_empty() {
+            return Ok(held);
+        }
+        let mut out = Vec::new();
+        for meaning in self.guess(reference)? {
+            let context = self.context(meaning.symbol.file)?;
+            if context.around(meaning.symbol).nth(1).is_some_and(|owner| owner.kind == SymbolKind::Trait) {
+                out.push(meaning);
+            }
+        }
+        Ok(out)
+    }
+
+    /// Members of a name, of whatever type, when nothing is known of the receiver.
+    fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        let from = reference.from.file;
+        let members: Vec<SymbolRow> =
+            self.candidates(&reference.name, from, reference.kind.into())?.into_iter().filter(|c| !c.owner.is_empty()).collect();
+        let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
+        let common = if COMMON.contains(&reference.name.as_str()) { 0.3 } else { 1.0 };
+        let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
+        let hint = names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        let mut scored = Vec::new();
+        for c in &members {
+            let owner = c.owner.to_lowercase();
+            let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
+            let is_near = c.id.file == from;
+            let confidence = share * if is_like { 1.6 } else { 1.0 } * if is_near { 1.3 } else { 1.0 };
+            scored.push((confidence.min(0.85), c.clone()));
+        }
+        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+        Ok(scored.into_iter().map(|(confidence, c)| Meaning { symbol: c.id, confidence }).collect())
+    }
+}
+
+/// What a name is called where it is imported.
+pub(super) fn imported_as(import: &ImportRow) -> &str {
+    if import.alias.is_empty() { &import.name } else { &import.alias }
+}
+
+fn best_match(places: &[Module], file: &File) -> f32 {
+    places.iter().map(|m| m.matches(&file.place, &file.row.package)).fold(0.0, f32::max)
+}
+
+pub(super) fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(d, _)| d)
+}

@@ -1,0 +1,80 @@
+//! The rows of the database, in memory.
+
+use crate::syntax::{ReferenceKind, Relations, SymbolKind};
+
+pub(super) type FileId = i64;
+
+/// A symbol of a file; its number is -1 for the file itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct SymbolId {
+    pub(super) file: FileId,
+    pub(super) n: i64,
+}
+
+/// A file as it is written to the database.
+pub(super) struct Parsed {
+    pub(super) path: String,
+    pub(super) hash: String,
+    pub(super) language: &'static str,
+    pub(super) relations: Relations,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct FileRow {
+    pub(super) id: FileId,
+    pub(super) path: String,
+    pub(super) language: String,
+    pub(super) package: String,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct SymbolRow {
+    pub(super) id: SymbolId,
+    pub(super) parent: i64,
+    pub(super) name: String,
+    /// The type or module that it is a member of; empty: none.
+    pub(super) owner: String,
+    pub(super) kind: SymbolKind,
+    pub(super) exported: bool,
+    pub(super) prototype: bool,
+    pub(super) start_line: u32,
+    pub(super) line: u32,
+    pub(super) end_line: u32,
+    pub(super) arity: Option<u32>,
+    pub(super) result: Option<String>,
+    pub(super) signature: String,
+}
+
+impl SymbolRow {
+    /// A type, or what gives one its members.
+    pub(super) fn is_type(&self) -> bool {
+        !self.kind.is_data() && !self.kind.is_callable() && self.kind != SymbolKind::Module
+    }
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct RefRow {
+    /// The symbol around it.
+    pub(super) from: SymbolId,
+    pub(super) name: String,
+    pub(super) kind: ReferenceKind,
+    pub(super) receiver: String,
+    pub(super) arguments: Option<u32>,
+    pub(super) lines: Vec<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct ImportRow {
+    pub(super) file: FileId,
+    pub(super) module: String,
+    pub(super) name: String,
+    pub(super) alias: String,
+    pub(super) line: u32,
+}
+
+/// A symbol with a supertype as written.
+#[derive(Debug, Clone)]
+pub(super) struct BaseRow {
+    pub(super) symbol: SymbolId,
+    pub(super) written: String,
+}

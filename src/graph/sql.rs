@@ -1,0 +1,367 @@
+//! The database of the code graph: what each file says, and nothing that follows from two of them.
+//!
+//! The rows of a file follow from its text alone, and are replaced together. So an update gives what a fresh build gives, whatever
+//! happened before, and a change of one file touches no row of another.
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+
+use super::GraphError;
+use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId, SymbolRow};
+use crate::sqlite;
+use crate::syntax::{ReferenceKind, SymbolKind};
+
+/// How long an operation waits for another process's.
+const BUSY: Duration = Duration::from_secs(30);
+
+/// Raised when the same text would give other rows.
+const VERSION: usize = 1;
+
+/// `symbol`, `parent` and `scope` count the symbols of their file; -1 is the file itself.
+const SCHEMA: &str = "
+    CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, hash TEXT NOT NULL, language TEXT NOT NULL, package TEXT NOT NULL);
+    CREATE TABLE symbols(
+        file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        parent INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        owner TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        exported INTEGER NOT NULL,
+        prototype INTEGER NOT NULL,
+        start_line INTEGER NOT NULL,
+        line INTEGER NOT NULL,
+        end_line INTEGER NOT NULL,
+        arity INTEGER,
+        result TEXT,
+        signature TEXT NOT NULL,
+        PRIMARY KEY(file, n)
+    ) WITHOUT ROWID;
+    CREATE INDEX symbols_by_name ON symbols(name);
+    CREATE TABLE refs(
+        file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        symbol INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        receiver TEXT NOT NULL,
+        arguments INTEGER,
+        lines TEXT NOT NULL,
+        PRIMARY KEY(file, n)
+    ) WITHOUT ROWID;
+    CREATE INDEX refs_by_name ON refs(name);
+    CREATE VIEW calls AS SELECT file, symbol, name, receiver, arguments, lines FROM refs WHERE kind = 'call';
+    CREATE TABLE imports(
+        file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+        n INTEGER NOT NULL,
+        module TEXT NOT NULL,
+        name TEXT NOT NULL,
+        alias TEXT NOT NULL,
+        line INTEGER NOT NULL,
+        PRIMARY KEY(file, n)
+    ) WITHOUT ROWID;
+    CREATE INDEX imports_renamed ON imports(name, alias) WHERE alias <> '';
+    CREATE TABLE bindings(
+        file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+        scope INTEGER NOT NULL,
+        name TEXT NOT NULL,
+        type TEXT NOT NULL,
+        PRIMARY KEY(file, scope, name, type)
+    ) WITHOUT ROWID;
+    CREATE TABLE implementations(
+        file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+        symbol INTEGER NOT NULL,
+        written TEXT NOT NULL,
+        base TEXT NOT NULL,
+        PRIMARY KEY(file, symbol, written)
+    ) WITHOUT ROWID;
+    CREATE INDEX implementations_by_base ON implementations(base);
+";
+
+/// The database, open.
+#[derive(Debug)]
+pub(super) struct Tables {
+    connection: Mutex<Connection>,
+    path: PathBuf,
+}
+
+impl Tables {
+    /// Opens the database. One that is damaged, or of another version, is deleted and made anew: all of it is derived.
+    pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
+        let failed = |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
+        let connection = match open(path) {
+            Ok(Some(connection)) => connection,
+            Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
+            _ => {
+                remove(path).map_err(|source| GraphError::Unwritable { path: path.to_path_buf(), source })?;
+                open(path).map_err(failed)?.ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
+            }
+        };
+        Ok(Self { connection: Mutex::new(connection), path: path.to_path_buf() })
+    }
+
+    /// Deletes the database and makes an empty one.
+    pub(super) fn renew(&self) -> Result<(), GraphError> {
+        let mut connection = self.connection();
+        remove(&self.path).map_err(|source| GraphError::Unwritable { path: self.path.clone(), source })?;
+        let Self { connection: new, .. } = Self::open(&self.path)?;
+        *connection = new.into_inner().unwrap_or_else(PoisonError::into_inner);
+        Ok(())
+    }
+
+    fn connection(&self) -> MutexGuard<'_, Connection> {
+        // What a panic left of a transaction was rolled back when that was dropped.
+        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn error(&self, source: rusqlite::Error) -> GraphError {
+        let path = self.path.clone();
+        if sqlite::is_damaged(&source) { GraphError::Damaged { path } } else { GraphError::Failed { path, source: Box::new(source) } }
+    }
+
+    /// The hash of every file, by path.
+    pub(super) fn hashes(&self) -> Result<HashMap<String, String>, GraphError> {
+        let rows = self.all("SELECT path, hash FROM files", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(rows.into_iter().collect())
+    }
+
+    /// Replaces what is known of these files, and forgets the others, in one transaction. A file that is already as it should be (of
+    /// another process) stays.
+    pub(super) fn replace(&self, files: &[Parsed], gone: &[String]) -> Result<(), GraphError> {
+        let result = sqlite::write(&mut self.connection(), |t| {
+            let mut delete = t.prepare_cached("DELETE FROM files WHERE path = ?1")?;
+            for path in gone {
+                delete.execute([path])?;
+            }
+            for file in files {
+                let there: Option<String> =
+                    t.prepare_cached("SELECT hash FROM files WHERE path = ?1")?.query_row([&file.path], |r| r.get(0)).optional()?;
+                if there.as_deref() != Some(file.hash.as_str()) {
+                    delete.execute([&file.path])?;
+                    insert(t, file)?;
+                }
+            }
+            Ok(())
+        });
+        result.map_err(|e| self.error(e))
+    }
+
+    /// Writes what other processes wrote beside the database into it.
+    pub(super) fn settle(&self) {
+        // Failing costs a few more bytes.
+        let _ = self.connection().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    }
+
+    fn all<T>(&self, sql: &str, values: impl rusqlite::Params, row: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>, GraphError> {
+        let connection = self.connection();
+        let read = || connection.prepare_cached(sql)?.query_map(values, row)?.collect::<rusqlite::Result<Vec<T>>>();
+        read().map_err(|e| self.error(e))
+    }
+
+    pub(super) fn files(&self) -> Result<Vec<FileRow>, GraphError> {
+        self.all("SELECT id, path, language, package FROM files ORDER BY path", [], |r| {
+            Ok(FileRow { id: r.get(0)?, path: r.get(1)?, language: r.get(2)?, package: r.get(3)? })
+        })
+    }
+
+    pub(super) fn symbols_named(&self, name: &str) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols WHERE name = ?1"), [name], symbol)
+    }
+
+    pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"), [file], symbol)
+    }
+
+    pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
+        self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
+    }
+
+    pub(super) fn refs_named(&self, name: &str) -> Result<Vec<RefRow>, GraphError> {
+        self.all(&format!("SELECT {REF} FROM refs WHERE name = ?1"), [name], reference)
+    }
+
+    pub(super) fn refs_of(&self, file: FileId) -> Result<Vec<RefRow>, GraphError> {
+        self.all(&format!("SELECT {REF} FROM refs WHERE file = ?1 ORDER BY n"), [file], reference)
+    }
+
+    /// Every reference: file, symbol, name and how often.
+    pub(super) fn each_ref(&self, mut each: impl FnMut(FileId, i64, &str, usize)) -> Result<(), GraphError> {
+        let lines = "length(lines) - length(replace(lines, ' ', '')) + 1";
+        let sql = format!("SELECT file, symbol, name, {lines} FROM refs");
+        self.all(&sql, [], |r| {
+            each(r.get(0)?, r.get(1)?, r.get_ref(2)?.as_str()?, r.get(3)?);
+            Ok(())
+        })?;
+        Ok(())
+    }
+
+    pub(super) fn imports_of(&self, file: FileId) -> Result<Vec<ImportRow>, GraphError> {
+        self.all("SELECT file, module, name, alias, line FROM imports WHERE file = ?1 ORDER BY n", [file], import)
+    }
+
+    pub(super) fn imports(&self) -> Result<Vec<ImportRow>, GraphError> {
+        self.all("SELECT file, module, name, alias, line FROM imports ORDER BY file, n", [], import)
+    }
+
+    /// What a name is called where it is imported under another one.
+    pub(super) fn aliases_of(&self, name: &str) -> Result<Vec<String>, GraphError> {
+        self.all("SELECT DISTINCT alias FROM imports WHERE name = ?1 AND alias <> '' AND alias <> ?1", [name], |r| r.get(0))
+    }
+
+    /// Scope, name and type.
+    pub(super) fn bindings_of(&self, file: FileId) -> Result<Vec<(i64, String, String)>, GraphError> {
+        self.all("SELECT scope, name, type FROM bindings WHERE file = ?1", [file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    }
+
+    pub(super) fn bases_of(&self, file: FileId) -> Result<Vec<BaseRow>, GraphError> {
+        self.all("SELECT file, symbol, written FROM implementations WHERE file = ?1", [file], base)
+    }
+
+    /// Who names this as a supertype.
+    pub(super) fn derived_from(&self, name: &str) -> Result<Vec<BaseRow>, GraphError> {
+        self.all("SELECT file, symbol, written FROM implementations WHERE base = ?1", [name], base)
+    }
+
+    /// All rows as text, without the numbers of files, in a fixed order.
+    #[cfg(test)]
+    pub(super) fn dump(&self) -> Vec<String> {
+        let tables: [(&str, &str); 5] = [
+            ("symbols", "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature"),
+            ("refs", "n, symbol, name, kind, receiver, arguments, lines"),
+            ("imports", "n, module, name, alias, line"),
+            ("bindings", "scope, name, type"),
+            ("implementations", "symbol, written, base"),
+        ];
+        let text =
+            |r: &Row| (0..r.as_ref().column_count()).map(|i| r.get_ref(i).map(|v| format!("{v:?}"))).collect::<rusqlite::Result<Vec<_>>>();
+        let mut out: Vec<String> =
+            self.all("SELECT path, hash, language, package FROM files", [], |r| Ok(format!("files {:?}", text(r)?))).unwrap();
+        for (table, columns) in tables {
+            // Rows of no file would be seen.
+            let sql = format!("SELECT f.path, {columns} FROM {table} t LEFT JOIN files f ON f.id = t.file");
+            out.extend(self.all(&sql, [], |r| Ok(format!("{table} {:?}", text(r)?))).unwrap());
+        }
+        out.sort();
+        out
+    }
+}
+
+/// `None` when it is of another version.
+fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
+    let mut connection = sqlite::open(path, BUSY)?;
+    match sqlite::version(&connection)? {
+        VERSION => Ok(Some(connection)),
+        0 => {
+            sqlite::migrate(&mut connection, VERSION, |there| if there == 0 { &[SCHEMA] } else { &[] })?;
+            Ok(Some(connection))
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Removes the database and what SQLite keeps beside it.
+fn remove(path: &Path) -> std::io::Result<()> {
+    for end in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(end);
+        match fs::remove_file(name) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(e),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
+    let package = file.relations.package.as_deref().unwrap_or("");
+    let values = params![file.path, file.hash, file.language, package];
+    t.prepare_cached("INSERT INTO files(path, hash, language, package) VALUES(?1, ?2, ?3, ?4)")?.execute(values)?;
+    let id = t.last_insert_rowid();
+    let number = |symbol: Option<usize>| symbol.and_then(|s| i64::try_from(s).ok()).unwrap_or(-1);
+    let relations = &file.relations;
+    let mut symbols = t.prepare_cached("INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
+    for (n, (s, shape)) in relations.symbols.iter().zip(&relations.shapes).enumerate() {
+        let (owner, name) = super::names::owner_and_name(&relations.symbols, s);
+        symbols.execute(params![
+            id,
+            n,
+            number(s.parent),
+            name,
+            owner,
+            s.kind.as_str(),
+            s.exported,
+            s.prototype,
+            s.start_line,
+            s.definition_line,
+            s.end_line,
+            shape.arity,
+            shape.result,
+            s.signature
+        ])?;
+    }
+    let mut refs = t.prepare_cached("INSERT INTO refs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (n, r) in relations.references.iter().enumerate() {
+        let lines = r.lines.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
+        refs.execute(params![id, n, number(r.symbol), r.name, r.kind.as_str(), r.receiver, r.arguments, lines])?;
+    }
+    let mut imports = t.prepare_cached("INSERT INTO imports VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
+    for (n, i) in relations.imports.iter().enumerate() {
+        imports.execute(params![id, n, i.module, i.name, i.alias, i.line])?;
+    }
+    let mut bindings = t.prepare_cached("INSERT OR IGNORE INTO bindings VALUES(?1, ?2, ?3, ?4)")?;
+    for b in &relations.bindings {
+        bindings.execute(params![id, number(b.scope), b.name, b.is])?;
+    }
+    let mut bases = t.prepare_cached("INSERT OR IGNORE INTO implementations VALUES(?1, ?2, ?3, ?4)")?;
+    for b in &relations.bases {
+        bases.execute(params![id, b.symbol, b.name, super::names::last(&b.name)])?;
+    }
+    Ok(())
+}
+
+const SYMBOL: &str = "file, n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature";
+
+fn symbol(r: &Row) -> rusqlite::Result<SymbolRow> {
+    Ok(SymbolRow {
+        id: SymbolId { file: r.get(0)?, n: r.get(1)? },
+        parent: r.get(2)?,
+        name: r.get(3)?,
+        owner: r.get(4)?,
+        kind: SymbolKind::parse(r.get_ref(5)?.as_str()?).unwrap_or(SymbolKind::Function),
+        exported: r.get(6)?,
+        prototype: r.get(7)?,
+        start_line: r.get(8)?,
+        line: r.get(9)?,
+        end_line: r.get(10)?,
+        arity: r.get(11)?,
+        result: r.get(12)?,
+        signature: r.get(13)?,
+    })
+}
+
+const REF: &str = "file, symbol, name, kind, receiver, arguments, lines";
+
+fn reference(r: &Row) -> rusqlite::Result<RefRow> {
+    let kind = r.get_ref(3)?.as_str()?;
+    Ok(RefRow {
+        from: SymbolId { file: r.get(0)?, n: r.get(1)? },
+        name: r.get(2)?,
+        kind: ReferenceKind::ALL.into_iter().find(|k| k.as_str() == kind).unwrap_or(ReferenceKind::Value),
+        receiver: r.get(4)?,
+        arguments: r.get(5)?,
+        lines: r.get_ref(6)?.as_str()?.split(' ').filter_map(|l| l.parse().ok()).collect(),
+    })
+}
+
+fn import(r: &Row) -> rusqlite::Result<ImportRow> {
+    Ok(ImportRow { file: r.get(0)?, module: r.get(1)?, name: r.get(2)?, alias: r.get(3)?, line: r.get(4)? })
+}
+
+fn base(r: &Row) -> rusqlite::Result<BaseRow> {
+    Ok(BaseRow { symbol: SymbolId { file: r.get(0)?, n: r.get(1)? }, written: r.get(2)? })
+}

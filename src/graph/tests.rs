@@ -1,0 +1,368 @@
+//! Small projects of several files, and what the graph says of them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A project in memory, and its graph.
+struct Project {
+    directory: tempfile::TempDir,
+    files: BTreeMap<String, String>,
+    graph: Graph,
+}
+
+impl Project {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let graph = Graph::open(&directory.path().join("graph/code-graph.db")).unwrap();
+        let files = files.iter().map(|(p, t)| ((*p).to_string(), (*t).to_string())).collect();
+        let project = Self { directory, files, graph };
+        project.update();
+        project
+    }
+
+    fn database(&self) -> PathBuf {
+        self.directory.path().join("graph/code-graph.db")
+    }
+
+    fn update(&self) -> Updated {
+        update(&self.graph, &self.files)
+    }
+
+    fn write(&mut self, path: &str, text: &str) {
+        self.files.insert(path.into(), text.into());
+        self.update();
+    }
+
+    fn ask(&self, operation: Operation, target: &str, to: Option<&str>, depth: usize) -> Answer {
+        self.graph.answer(Question { operation, target, to, depth, limit: 100 }).unwrap()
+    }
+
+    /// `file symbol sites` of each result.
+    fn results(&self, operation: Operation, target: &str) -> Vec<String> {
+        rows(&self.ask(operation, target, None, 1).results)
+    }
+
+    fn callers(&self, target: &str) -> Vec<String> {
+        self.results(Operation::Callers, target)
+    }
+}
+
+fn rows(found: &[Found]) -> Vec<String> {
+    found.iter().map(|f| format!("{} {} {:?}", f.place.file, f.place.symbol, f.sites)).collect()
+}
+
+fn update(graph: &Graph, files: &BTreeMap<String, String>) -> Updated {
+    let hashes = files.iter().map(|(path, text)| (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))));
+    graph.update(hashes, |path| files.get(path).cloned()).unwrap()
+}
+
+const STORE: &str = "pub struct Store { pool: Pool }\nimpl Store {\n    pub fn new() -> Self { Self { pool: Pool::new() } }\n    pub fn get(&self) -> u8 { self.pool.take() }\n}\n";
+const POOL: &str = "pub struct Pool;\nimpl Pool {\n    pub fn new() -> Self { Pool }\n    pub fn take(&self) -> u8 { 1 }\n}\n";
+const MAIN: &str = "use crate::store::Store;\nfn main() {\n    let store = Store::new();\n    store.get();\n    store.get();\n}\n";
+
+fn rust() -> Project {
+    Project::new(&[
+        ("src/store.rs", STORE),
+        ("src/pool.rs", &format!("use crate::x::Y;\n{POOL}")),
+        ("src/main.rs", MAIN),
+        ("src/other.rs", "struct Map;\nimpl Map { fn get(&self) -> u8 { 2 } }\nfn f(m: &Map) { m.get(); }\n"),
+    ])
+}
+
+#[test]
+fn types_tell_methods_of_one_name_apart() {
+    let p = rust();
+    assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
+    assert_eq!(p.callers("Map::get"), ["src/other.rs f [3]"]);
+    assert_eq!(p.results(Operation::Callees, "main"), ["src/store.rs Store::new [3]", "src/store.rs Store::get [4, 5]"]);
+}
+
+#[test]
+fn changing_the_file_of_a_callee_keeps_its_callers() {
+    let mut p = rust();
+    p.write("src/store.rs", &format!("// A comment.\n\n{STORE}"));
+    assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
+    p.write("src/store.rs", &STORE.replace("get", "read"));
+    assert!(p.callers("Store::read").is_empty() && p.ask(Operation::Callers, "Store::get", None, 1).targets.is_empty());
+    p.write("src/store.rs", STORE);
+    assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
+}
+
+#[test]
+fn only_what_differs_is_read() {
+    let mut p = rust();
+    assert_eq!(p.update().n_parsed, 0);
+    p.files.insert("src/main.rs".into(), MAIN.replace("store.get();", ""));
+    p.files.remove("src/other.rs");
+    let updated = p.update();
+    assert_eq!((updated.n_parsed, updated.n_removed), (1, 1));
+    assert!(p.callers("Store::get").is_empty());
+    assert!(p.ask(Operation::Callers, "Map::get", None, 1).targets.is_empty());
+}
+
+#[test]
+fn methods_of_libraries_are_no_calls_of_the_only_symbol_of_that_name() {
+    let p = Project::new(&[
+        ("a.rs", "pub struct Set;\nimpl Set { pub fn push(&self, x: u8) {} }\n"),
+        ("b.rs", "fn f(v: Vec<u8>) { v.push(1); }\nfn g() { each(|set| set.push(1)); \"\".push(2); }\n"),
+    ]);
+    let answer = p.ask(Operation::Callers, "Set::push", None, 1);
+    assert!(answer.results.is_empty(), "{:?}", answer.results);
+    assert_eq!(rows(&answer.candidates), ["b.rs g [2]"], "the unknown receiver is a candidate, the vector and the text are none");
+}
+
+#[test]
+fn go_packages_interfaces_and_receivers() {
+    let p = Project::new(&[
+        (
+            "render/json.go",
+            "package render\ntype Render interface {\n\tWrite(w Writer) error\n\tKind() string\n}\ntype JSON struct{}\nfunc (j JSON) Write(w Writer) error { return encode(w) }\nfunc (j JSON) Kind() string { return \"\" }\n",
+        ),
+        ("render/help.go", "package render\nfunc encode(w Writer) error { return nil }\n"),
+        ("other/help.go", "package other\nfunc encode(w Writer) error { return nil }\n"),
+        (
+            "gin.go",
+            "package gin\nimport (\n\t\"net/http\"\n\t\"example.com/gin/render\"\n)\nfunc Run() {\n\tj := render.JSON{}\n\tj.Write(nil)\n\thttp.Write(nil)\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("render/help.go:2"), ["render/json.go JSON.Write [7]"]);
+    assert_eq!(p.callers("JSON.Write"), ["gin.go Run [8]"]);
+    assert!(p.callers("other/help.go:2").is_empty());
+    assert_eq!(p.results(Operation::Implementations, "Render"), ["render/json.go JSON []"]);
+}
+
+#[test]
+fn python_classes_imports_and_aliases() {
+    let p = Project::new(&[
+        (
+            "app/models.py",
+            "class Base:\n    def save(self): pass\nclass User(Base):\n    def __init__(self, name): self.name = name\n    def rename(self):\n        self.save()\ndef load(key): return User(key)\n",
+        ),
+        (
+            "app/views.py",
+            "from .models import User as U, load as fetch\nfrom app import models\ndef show():\n    u = U('x')\n    u.save()\n    fetch(1)\n    models.load(2)\n    open('f').save()\n",
+        ),
+        ("app/__init__.py", ""),
+    ]);
+    assert_eq!(p.callers("Base.save"), ["app/models.py User.rename [6]", "app/views.py show [5]"]);
+    assert_eq!(p.callers("load"), ["app/views.py show [6, 7]"]);
+    assert_eq!(p.callers("User.__init__"), ["app/models.py load [7]", "app/views.py show [4]"]);
+    assert_eq!(p.results(Operation::Implementations, "Base"), ["app/models.py User [3]"]);
+    assert_eq!(p.results(Operation::Dependents, "app/models.py"), ["app/views.py app/views.py [1, 2, 4, 5, 6, 7]"]);
+    assert_eq!(p.results(Operation::Dependencies, "app/views.py")[1..], ["app/models.py app/models.py [1, 2, 4, 5, 6, 7]"]);
+}
+
+#[test]
+fn typescript_imports_and_fields() {
+    let p = Project::new(&[
+        (
+            "src/log.ts",
+            "export class Logger { write(s: string): void {} }\nexport default function make(): Logger { return new Logger() }\n",
+        ),
+        (
+            "src/app.ts",
+            "import make, { Logger as L } from './log'\nimport * as log from './log'\nexport class App {\n  constructor(private logger: L) {}\n  run() { this.logger.write('a'); make().write('b'); new log.Logger().write('c') }\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("Logger.write"), ["src/app.ts App.run [5]"]);
+    assert_eq!(p.callers("make"), ["src/app.ts App.run [5]"]);
+    assert_eq!(
+        p.results(Operation::TypeUsages, "Logger"),
+        ["src/app.ts App.constructor [4]", "src/app.ts App.run [5]", "src/log.ts make [2]"]
+    );
+}
+
+#[test]
+fn a_call_through_an_interface_may_be_one_of_each_implementation() {
+    let p = Project::new(&[
+        ("Store.java", "package a;\npublic interface Store { void put(Key k); }\n"),
+        ("Disk.java", "package a;\nclass Disk implements Store { public void put(Key k) {} }\n"),
+        ("Main.java", "package a;\nclass Main { void run(Store s) { s.put(null); } }\n"),
+    ]);
+    assert_eq!(p.callers("Store.put"), ["Main.java Main.run [2]"]);
+    let answer = p.ask(Operation::Callers, "Disk.put", None, 1);
+    assert_eq!((answer.results.len(), rows(&answer.candidates)), (0, vec!["Main.java Main.run [2]".to_string()]));
+    assert_eq!(p.results(Operation::Implementations, "Store.put"), ["Disk.java Disk.put []"]);
+}
+
+/// a → b → c → a, and a calls itself.
+fn cycle() -> Project {
+    Project::new(&[("a.py", "def a():\n    a()\n    b()\ndef b():\n    c()\ndef c():\n    a()\ndef d():\n    a()\n")])
+}
+
+#[test]
+fn cycles_end_and_depth_is_kept() {
+    let p = cycle();
+    assert_eq!(p.results(Operation::Callees, "a"), ["a.py a [2]", "a.py b [3]"]);
+    assert_eq!(p.callers("a"), ["a.py a [2]", "a.py c [7]", "a.py d [9]"]);
+    let deep = p.ask(Operation::Callers, "a", None, 10);
+    let depths: Vec<(String, usize)> = deep.results.iter().map(|f| (f.place.name.clone(), f.depth)).collect();
+    assert_eq!(depths, [("a".into(), 1), ("c".into(), 1), ("d".into(), 1), ("b".into(), 2)]);
+    assert_eq!(p.ask(Operation::Impact, "c", None, 2).results.len(), 2);
+}
+
+#[test]
+fn truncation_is_told() {
+    let p = cycle();
+    let question = Question { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
+    let answer = p.graph.answer(question).unwrap();
+    assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
+    assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
+}
+
+#[test]
+fn a_path_is_the_shortest_one() {
+    let p = cycle();
+    let names = |from, to| p.ask(Operation::Path, from, Some(to), 10).results.iter().map(|f| f.place.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names("d", "c"), ["d", "a", "b", "c"]);
+    assert!(names("c", "d").is_empty());
+}
+
+#[test]
+fn targets_are_names_places_and_files() {
+    let p = rust();
+    let kinds = |target| p.ask(Operation::Callers, target, None, 1).targets.iter().map(|t| t.symbol.clone()).collect::<Vec<_>>();
+    assert_eq!(kinds("Store::get"), ["Store::get"]);
+    assert_eq!(kinds("src/store.rs#Store::get"), ["Store::get"]);
+    assert_eq!(kinds("store.rs:4"), ["Store::get"]);
+    assert_eq!(kinds("src/store.rs"), ["src/store.rs"]);
+    assert_eq!(kinds("get").len(), 2);
+    assert!(kinds("nothing").is_empty() && kinds("").is_empty() && kinds("none.rs:7").is_empty());
+}
+
+#[test]
+fn the_map_ranks_what_is_used_most_and_keeps_its_budget() {
+    let p = Project::new(&[
+        ("lib.py", "def used(): pass\ndef unused(): pass\ndef near(): pass\n"),
+        ("a.py", "from lib import *\ndef a(): used()\n"),
+        ("b.py", "from lib import *\ndef b():\n    used()\n    near()\n"),
+    ]);
+    let rank = |map: &Map, name| map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank);
+    let all = p.graph.map(1000, None).unwrap();
+    assert!(rank(&all, "used") > rank(&all, "near") && rank(&all, "near") > rank(&all, "unused"));
+    let focused = p.graph.map(1000, Some("b.py")).unwrap();
+    assert!(rank(&focused, "near") > rank(&all, "near"), "{} {}", rank(&focused, "near"), rank(&all, "near"));
+    let small = p.graph.map(12, None).unwrap();
+    assert!(small.text().contains("used") && small.text().len() <= 12 * 4, "{}", small.text());
+}
+
+#[test]
+fn what_is_no_program_has_no_rows_and_is_not_read_again() {
+    let mut p = Project::new(&[
+        ("a.md", "# call()"),
+        ("b.rs", "\u{fffd}\u{fffd}("),
+        ("min.js", &"a(".repeat(5_000)),
+        ("c.rs", "fn c() { d() }\nfn d() {}\n"),
+    ]);
+    assert_eq!(p.update().n_parsed, 0);
+    assert_eq!(p.callers("d"), ["c.rs c [1]"]);
+    // A file that cannot be read is none, and is tried again.
+    p.files.insert("gone.rs".into(), String::new());
+    let hashes: Vec<(String, String)> = p.files.keys().map(|k| (k.clone(), "other".into())).collect();
+    p.graph.update(hashes.clone(), |path| p.files.get(path).filter(|_| path != "gone.rs").cloned()).unwrap();
+    assert_eq!(p.graph.update(hashes, |_| None).unwrap().n_parsed, 1);
+}
+
+#[test]
+fn a_damaged_or_foreign_database_is_made_anew() {
+    let p = rust();
+    let path = p.database();
+    for spoil in [&b"this is no database, however long it may be........................................................"[..], b""] {
+        std::fs::write(&path, spoil).unwrap();
+        for end in ["-wal", "-shm"] {
+            let _ = std::fs::remove_file(format!("{}{end}", path.display()));
+        }
+        let graph = Graph::open(&path).unwrap();
+        assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
+    }
+    let other = rusqlite_version(&path, 77);
+    assert_eq!(other, 77);
+    let graph = Graph::open(&path).unwrap();
+    assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
+}
+
+fn rusqlite_version(path: &Path, version: usize) -> usize {
+    let mut connection = crate::sqlite::open(path, std::time::Duration::from_secs(1)).unwrap();
+    crate::sqlite::migrate(&mut connection, version, |_| &[]).unwrap();
+    crate::sqlite::version(&connection).unwrap()
+}
+
+/// Pages in the middle are overwritten: what is read of them tells, and the next update makes all of it anew.
+#[test]
+fn damage_that_is_found_later_is_repaired() {
+    let p = rust();
+    let path = p.database();
+    p.graph.tables.settle();
+    let mut bytes = std::fs::read(&path).unwrap();
+    let n = bytes.len();
+    bytes[4096..n].fill(0xab);
+    std::fs::write(&path, bytes).unwrap();
+    let graph = Graph::open(&path).unwrap();
+    assert!(graph.answer(Question { operation: Operation::Callers, target: "get", to: None, depth: 1, limit: 1 }).is_err());
+    assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
+    assert_eq!(graph.tables.dump(), rust().graph.tables.dump());
+}
+
+#[test]
+fn many_may_bring_it_up_to_date_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("code-graph.db");
+    let files: BTreeMap<String, String> =
+        (0..60).map(|i| (format!("f{i}.py"), format!("def f{i}():\n    f{}()\n", (i + 1) % 60))).collect();
+    std::thread::scope(|s| {
+        for _ in 0..4 {
+            s.spawn(|| update(&Graph::open(&path).unwrap(), &files));
+        }
+    });
+    let graph = Graph::open(&path).unwrap();
+    assert_eq!(update(&graph, &files).n_parsed, 0);
+    let fresh = Graph::open(&directory.path().join("fresh.db")).unwrap();
+    update(&fresh, &files);
+    assert_eq!(graph.tables.dump(), fresh.tables.dump());
+}
+
+#[derive(Debug, Clone)]
+enum Edit {
+    Write(usize, usize),
+    Delete(usize),
+    Update,
+}
+
+const TEXTS: [(&str, &str); 6] = [
+    ("rs", MAIN),
+    ("rs", STORE),
+    ("py", "from a import b\nclass C(B):\n    x: int = 1\n    def f(self): return b(self.x)\n"),
+    ("go", "package p\nimport \"fmt\"\ntype T struct { U }\nfunc (t *T) F() { fmt.Println(t.g()) }\n"),
+    ("ts", "import { a } from './b'\nexport class X implements Y { z: Z = a() }\n"),
+    ("md", "# Nothing\n"),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
+
+    /// Whatever happened before, the rows are those of a fresh build.
+    #[test]
+    fn updated_equals_fresh(edits in prop::collection::vec(prop_oneof![
+        4 => (0..8usize, 0..TEXTS.len()).prop_map(|(f, t)| Edit::Write(f, t)),
+        1 => (0..8usize).prop_map(Edit::Delete),
+        2 => Just(Edit::Update),
+    ], 1..24)) {
+        let mut p = Project::new(&[]);
+        for edit in edits {
+            match edit {
+                // One path may come to hold another language's text: it is parsed as what its name says.
+                Edit::Write(f, t) => _ = p.files.insert(format!("f{f}.{}", TEXTS[f % TEXTS.len()].0), TEXTS[t].1.to_string()),
+                Edit::Delete(f) => _ = p.files.remove(&format!("f{f}.{}", TEXTS[f % TEXTS.len()].0)),
+                Edit::Update => _ = p.update(),
+            }
+        }
+        p.update();
+        let fresh = Graph::open(&p.directory.path().join("fresh.db")).unwrap();
+        update(&fresh, &p.files);
+        prop_assert_eq!(p.graph.tables.dump(), fresh.tables.dump());
+    }
+}

@@ -1,0 +1,63 @@
+//! How every SQLite database of ours is opened, made and changed. What is in it, its module knows (`*/sql.rs`).
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+
+/// Opens a database that several processes use; an operation waits so long at most for another process's.
+///
+/// # Errors
+/// When it cannot be opened or is none.
+pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(busy)?;
+    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;")?;
+    Ok(connection)
+}
+
+/// Which version of its schema a database has; 0: none yet.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn version(connection: &Connection) -> Result<usize> {
+    connection.query_row("PRAGMA user_version", [], |r| r.get(0))
+}
+
+/// Brings a database to a version of its schema, by the statements that lead from the one that is there.
+///
+/// # Errors
+/// When it cannot be written: then it stays as it was.
+pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<()> {
+    connection.execute_batch("PRAGMA journal_mode = WAL")?;
+    write(connection, |t| {
+        // Another process may have done it meanwhile.
+        for step in steps(version(t)?) {
+            t.execute_batch(step)?;
+        }
+        t.execute_batch(&format!("PRAGMA user_version = {to}"))
+    })
+}
+
+/// Does some work in one transaction that nobody else writes beside.
+///
+/// # Errors
+/// Those of the work, of which nothing is left then; when another process keeps the database busy.
+pub fn write<T>(connection: &mut Connection, work: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let result = work(&transaction)?;
+    transaction.commit()?;
+    Ok(result)
+}
+
+/// Another process kept it busy.
+#[must_use]
+pub fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// It is no database, or a damaged one.
+#[must_use]
+pub fn is_damaged(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}

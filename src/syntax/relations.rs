@@ -1,0 +1,446 @@
+//! Source text of a parsed language → [`Relations`]: what its definitions call, mention, import and extend.
+//!
+//! Everything here follows from one text alone, and nothing is resolved. What a receiver is, is kept as it is written
+//! (`self.pool.get()`), with the types that the text gives to names, so that it can be followed across files when somebody asks.
+//! The rules of each language are in `queries/*.refs.scm`.
+
+mod chain;
+mod import;
+mod macros;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
+
+use self::chain::{chain, chain_before, root, split};
+use super::language::Grammar;
+use super::outline::definition::{fold_whitespace, line, source};
+use super::outline::{Budget, Symbol, definitions, tree};
+pub use import::Import;
+
+/// What a file says about other code.
+#[derive(Debug, Default)]
+pub struct Relations {
+    /// What the file says that it belongs to: `package gin`, `namespace App`.
+    pub package: Option<String>,
+    /// As in the outline.
+    pub symbols: Vec<Symbol>,
+    /// Of each symbol.
+    pub shapes: Vec<Shape>,
+    pub references: Vec<Reference>,
+    pub imports: Vec<Import>,
+    pub bindings: Vec<Binding>,
+    pub bases: Vec<Base>,
+}
+
+/// What is known of the use of a function.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Shape {
+    /// How many arguments it takes, where that is fixed; the receiver is none.
+    pub arity: Option<u32>,
+    /// The type of what it returns, as written.
+    pub result: Option<String>,
+}
+
+/// A name that is used, on all lines of one definition where it is used in the same way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reference {
+    /// Index of the innermost symbol around it.
+    pub symbol: Option<usize>,
+    pub name: String,
+    pub kind: ReferenceKind,
+    /// What stands before the name, as a chain of names: `self.pool`, `Set::new()`, `?` when it is none. Empty: nothing.
+    pub receiver: String,
+    /// Arguments of a call, where they can be counted.
+    pub arguments: Option<u32>,
+    pub lines: Vec<u32>,
+}
+
+/// How a name is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReferenceKind {
+    /// It is called or constructed.
+    Call,
+    /// As a type.
+    Type,
+    /// As a value.
+    Value,
+}
+
+impl ReferenceKind {
+    pub const ALL: [Self; 3] = [Self::Call, Self::Type, Self::Value];
+
+    /// Lower-case name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Call => "call",
+            Self::Type => "type",
+            Self::Value => "value",
+        }
+    }
+}
+
+/// A name whose type the text tells.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Binding {
+    /// Where it holds: index of a function, or of the type that it is a member of; `None`: the file.
+    pub scope: Option<usize>,
+    pub name: String,
+    /// A type as written, or `=` and the chain whose value it is.
+    pub is: String,
+}
+
+/// A supertype, a trait or an interface of a symbol, as written and without its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Base {
+    pub symbol: usize,
+    pub name: String,
+}
+
+/// More references than this are generated.
+const MAX_REFERENCES: usize = 50_000;
+/// Longer types are not followed.
+const MAX_TYPE_CHARS: usize = 120;
+const MAX_NAME_CHARS: usize = 120;
+
+/// Parses `text` and finds its relations. `None` when the parser gives nothing usable.
+#[must_use]
+pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
+    let opened = grammar.wraps_items_in_macros().then(|| macros::open(text)).flatten();
+    let text = opened.as_deref().unwrap_or(text);
+    let (tree, budget) = tree(grammar, text)?;
+    let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
+    let mut reader = Reader::new(text, &symbols);
+    reader.run(grammar.refs_query(), &tree, &budget);
+    if budget.is_spent() {
+        return None;
+    }
+    let (references, bindings) = reader.references();
+    let Reader { package, shapes, imports, bases, .. } = reader;
+    Some(Relations { package, shapes, references, imports, bindings, bases: bases.into_iter().collect(), symbols })
+}
+
+type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
+
+/// What one run of the query finds.
+struct Reader<'a> {
+    text: &'a str,
+    symbols: &'a [Symbol],
+    /// The innermost symbol of each line.
+    innermost: Vec<Option<usize>>,
+    package: Option<String>,
+    shapes: Vec<Shape>,
+    /// By place: of several ways to see one name, the first of [`ReferenceKind`].
+    uses: BTreeMap<usize, (Use, u32)>,
+    imports: Vec<Import>,
+    bindings: Vec<Binding>,
+    /// Names of values, by function.
+    locals: HashSet<(usize, String)>,
+    bases: std::collections::BTreeSet<Base>,
+}
+
+/// The captures of one match.
+type Captures<'t, 'q> = HashMap<&'q str, Node<'t>>;
+
+impl<'a> Reader<'a> {
+    fn new(text: &'a str, symbols: &'a [Symbol]) -> Self {
+        let mut innermost = vec![None; text.lines().count() + 2];
+        for (i, symbol) in symbols.iter().enumerate() {
+            let end = (symbol.end_line as usize).min(innermost.len() - 1);
+            innermost[symbol.start_line as usize..=end].fill(Some(i));
+        }
+        Self {
+            text,
+            symbols,
+            innermost,
+            package: None,
+            shapes: vec![Shape::default(); symbols.len()],
+            uses: BTreeMap::new(),
+            imports: Vec::new(),
+            bindings: Vec::new(),
+            locals: HashSet::new(),
+            bases: std::collections::BTreeSet::new(),
+        }
+    }
+
+    fn run(&mut self, query: &Query, tree: &Tree, budget: &Budget) {
+        let names = query.capture_names();
+        let mut cursor = QueryCursor::new();
+        let mut in_time = |_: &QueryCursorState| budget.go_on();
+        let options = QueryCursorOptions::new().progress_callback(&mut in_time);
+        let mut matches = cursor.matches_with_options(query, tree.root_node(), self.text.as_bytes(), options);
+        while let Some(m) = matches.next() {
+            let captures = m.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
+            self.take(&captures);
+            if self.uses.len() >= MAX_REFERENCES {
+                break;
+            }
+        }
+    }
+
+    fn take(&mut self, captures: &Captures) {
+        for (label, node) in captures {
+            match *label {
+                "call" => self.call(*node, captures.get("receiver").copied()),
+                "call.token" => self.token_call(*node),
+                "call.value" => self.named(*node, ReferenceKind::Value, captures.get("receiver").copied()),
+                "name" => self.named(*node, ReferenceKind::Value, None),
+                "type" => self.named(*node, ReferenceKind::Type, None),
+                "binding" | "field" => self.binding(*node, captures),
+                "local" => self.local(*node),
+                "base" => self.base(*node),
+                "package" => self.package = Some(fold_whitespace(source(*node, self.text))),
+                "parameters" => self.parameters(*node),
+                "result" => self.result(*node),
+                "import.path" | "import.module" => self.import(*node, captures),
+                _ => {}
+            }
+        }
+    }
+
+    fn at(&self, line: u32) -> Option<usize> {
+        self.innermost.get(line as usize).copied().flatten()
+    }
+
+    /// The symbol at a line and those around it, from the inside out.
+    fn around(&self, line: u32) -> impl Iterator<Item = usize> {
+        std::iter::successors(self.at(line), |i| self.symbols[*i].parent)
+    }
+
+    fn note(&mut self, node: Node, kind: ReferenceKind, receiver: &str, name: &str, arguments: Option<u32>) {
+        let name = name.trim_start_matches(['@', '#', '$']);
+        if name.is_empty() || name.len() > MAX_NAME_CHARS || name.starts_with(|c: char| c.is_ascii_digit()) {
+            return;
+        }
+        let line = line(node);
+        let symbol = self.at(line);
+        let is_defined_here = |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
+        if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
+            // The definition itself.
+            return;
+        }
+        let found = ((symbol, name.into(), kind, receiver.into(), arguments), line);
+        // Its end, because `a.b()` and `a` of it begin at one place.
+        let place = node.end_byte();
+        match self.uses.get(&place) {
+            Some(((_, _, there, ..), _)) if *there <= kind => {}
+            _ => _ = self.uses.insert(place, found),
+        }
+    }
+
+    fn call(&mut self, callee: Node, receiver: Option<Node>) {
+        let arguments = arguments(callee);
+        self.use_of(callee, ReferenceKind::Call, receiver, arguments);
+    }
+
+    fn named(&mut self, node: Node, kind: ReferenceKind, receiver: Option<Node>) {
+        self.use_of(node, kind, receiver, None);
+    }
+
+    fn use_of(&mut self, node: Node, kind: ReferenceKind, receiver: Option<Node>, arguments: Option<u32>) {
+        let written = source(node, self.text);
+        let whole = chain(written).unwrap_or_else(|| after_last_separator(written));
+        let Some((before, name)) = split(&whole) else { return };
+        let receiver = match receiver {
+            Some(receiver) => chain(source(receiver, self.text)).unwrap_or_else(|| "?".into()),
+            None => before.to_string(),
+        };
+        self.note(node, kind, &receiver, name, arguments);
+    }
+
+    /// A call in the arguments of a macro, which are no more than tokens.
+    fn token_call(&mut self, name: Node) {
+        let follows = self.text.as_bytes().get(name.end_byte());
+        if follows != Some(&b'(') {
+            return;
+        }
+        let whole = chain_before(self.text, name.byte_range()).unwrap_or_else(|| format!("?.{}", source(name, self.text)));
+        if let Some((receiver, name_text)) = split(&whole) {
+            self.note(name, ReferenceKind::Call, receiver, name_text, None);
+        }
+    }
+
+    /// The function or the type that a binding belongs to.
+    fn scope(&self, line: u32, is_field: bool) -> Option<usize> {
+        self.around(line).find(|i| {
+            let kind = self.symbols[*i].kind;
+            !(kind.is_data() || is_field && kind.is_callable())
+        })
+    }
+
+    fn binding(&mut self, name: Node, captures: &Captures) {
+        let is_field = captures.contains_key("field");
+        let line = line(name);
+        let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
+        if self
+            .around(line)
+            .any(|i| self.symbols[i].kind.is_callable() && self.symbols[i].name == name && self.symbols[i].definition_line == line)
+        {
+            return;
+        }
+        let followed = |label: &str, end: &str| captures.get(label).and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)));
+        let is = match captures.get("is") {
+            Some(is) => Some(fold_whitespace(source(*is, self.text))),
+            None => [("from", ""), ("each", "[]"), ("first", ".0"), ("second", ".1")].iter().find_map(|(label, end)| followed(label, end)),
+        };
+        let scope = self.scope(line, is_field);
+        if let (false, Some(function)) = (is_field, scope) {
+            self.locals.insert((function, name.clone()));
+        }
+        if is_field && scope.is_none() {
+            return;
+        }
+        if let Some(is) = is.filter(|is| is.len() <= MAX_TYPE_CHARS) {
+            self.bindings.push(Binding { scope, name, is });
+        }
+    }
+
+    fn local(&mut self, name: Node) {
+        if let Some(function) = self.scope(line(name), false) {
+            self.locals.insert((function, source(name, self.text).to_string()));
+        }
+    }
+
+    fn base(&mut self, node: Node) {
+        let written = source(node, self.text);
+        let name = written.split(['<', '(', '[', '{', '\n']).next().unwrap_or(written).trim().trim_start_matches(['*', '&', '?', '!']);
+        let is_type = |i: &usize| !self.symbols[*i].kind.is_data() && !self.symbols[*i].kind.is_callable();
+        let owner = self.around(line(node)).find(is_type);
+        if let Some(symbol) = owner.filter(|_| !name.is_empty() && name.len() <= MAX_NAME_CHARS) {
+            self.bases.insert(Base { symbol, name: name.to_string() });
+        }
+    }
+
+    /// The function whose head this is a part of.
+    fn function(&self, node: Node) -> Option<usize> {
+        let line = line(node);
+        self.around(line).find(|i| self.symbols[*i].kind.is_callable() && self.symbols[*i].definition_line <= line)
+    }
+
+    fn parameters(&mut self, node: Node) {
+        let Some(function) = self.function(node) else { return };
+        let shape = &self.shapes[function];
+        if shape.arity.is_none() {
+            self.shapes[function].arity = arity(node, self.text);
+        }
+    }
+
+    fn result(&mut self, node: Node) {
+        let Some(function) = self.function(node) else { return };
+        let result = fold_whitespace(source(node, self.text));
+        if self.shapes[function].result.is_none() && result.len() <= MAX_TYPE_CHARS {
+            self.shapes[function].result = Some(result);
+        }
+    }
+
+    fn import(&mut self, node: Node, captures: &Captures) {
+        let text = |label| captures.get(label).map(|n| source(*n, self.text));
+        let line = line(node);
+        let found = match text("import.path") {
+            Some(path) => import::paths(path, text("import.alias"), line),
+            None => vec![Import::new(text("import.module").unwrap_or(""), text("import.name"), text("import.alias"), line)],
+        };
+        self.imports.extend(found.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
+    }
+
+    /// The references, each use of a name in a function once, and the bindings that they need.
+    fn references(&mut self) -> (Vec<Reference>, Vec<Binding>) {
+        let mut places: BTreeMap<Use, Vec<u32>> = BTreeMap::new();
+        for (found, line) in std::mem::take(&mut self.uses).into_values() {
+            if found.3.is_empty() && self.is_local(found.0, &found.1) {
+                continue;
+            }
+            let lines = places.entry(found).or_default();
+            if lines.last() != Some(&line) {
+                lines.push(line);
+            }
+        }
+        let references: Vec<Reference> = places
+            .into_iter()
+            .map(|((symbol, name, kind, receiver, arguments), mut lines)| {
+                lines.sort_unstable();
+                lines.dedup();
+                Reference { symbol, name, kind, receiver, arguments, lines }
+            })
+            .collect();
+        self.bindings.sort();
+        self.bindings.dedup();
+        let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
+        let needed: HashSet<&str> = references.iter().map(|r| root(&r.receiver)).chain(values.map(root)).collect();
+        let is_needed = |b: &&Binding| {
+            let is_local = b.scope.is_some_and(|s| self.symbols[s].kind.is_callable());
+            !is_local || needed.contains(b.name.as_str()) || b.name.starts_with(char::is_uppercase)
+        };
+        let bindings = self.bindings.iter().filter(is_needed).cloned().collect();
+        (references, bindings)
+    }
+
+    /// Whether a name means a parameter or a variable of a function around it.
+    fn is_local(&self, symbol: Option<usize>, name: &str) -> bool {
+        std::iter::successors(symbol, |i| self.symbols[*i].parent).any(|i| self.locals.contains(&(i, name.to_string())))
+    }
+}
+
+/// `?.name` for an expression that is no chain, but ends with a name.
+fn after_last_separator(written: &str) -> String {
+    let name = written.rsplit(['.', ':', '>']).next().unwrap_or("").trim();
+    let is_name = !name.is_empty() && name.len() < written.len() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    if is_name { format!("?.{name}") } else { String::new() }
+}
+
+/// How many arguments a call has, where they can be counted.
+fn arguments(callee: Node) -> Option<u32> {
+    let mut node = callee;
+    // A generic function, or a name beside its receiver, is one level deeper.
+    for _ in 0..2 {
+        node = node.parent()?;
+        if let Some(arguments) = node.child_by_field_name("arguments") {
+            return count(arguments, |kind| {
+                ["splat", "spread", "variadic", "keyword", "dictionary", "generator"].iter().any(|k| kind.contains(k))
+            });
+        }
+    }
+    None
+}
+
+/// Named children, none of which `defies` counting.
+fn count(list: Node, defies: impl Fn(&str) -> bool) -> Option<u32> {
+    let mut cursor = list.walk();
+    let mut n = 0;
+    for child in list.named_children(&mut cursor).filter(|c| !c.kind().contains("comment")) {
+        if defies(child.kind()) {
+            return None;
+        }
+        n += 1;
+    }
+    Some(n)
+}
+
+fn arity(parameters: Node, text: &str) -> Option<u32> {
+    let written = source(parameters, text);
+    if written.contains(['=', '*', '?', '/']) && !written.contains("=>") && !is_pointer_list(parameters) || written.contains("...") {
+        return None;
+    }
+    let mut cursor = parameters.walk();
+    let mut n = 0;
+    for (i, child) in parameters.named_children(&mut cursor).enumerate() {
+        let kind = child.kind();
+        let is_self = i == 0 && (kind == "self_parameter" || matches!(source(child, text), "self" | "cls"));
+        if is_self || kind.contains("comment") || kind == "attribute_item" {
+            continue;
+        }
+        let mut cursor = child.walk();
+        n += u32::try_from(child.children_by_field_name("name", &mut cursor).count().max(1)).ok()?;
+    }
+    Some(n)
+}
+
+/// Whether `*` and `&` in a list of parameters are of types.
+fn is_pointer_list(parameters: Node) -> bool {
+    let mut cursor = parameters.walk();
+    parameters.named_children(&mut cursor).any(|c| matches!(c.kind(), "parameter_declaration" | "parameter" | "self_parameter"))
+}
+
+#[cfg(test)]
+mod tests;
