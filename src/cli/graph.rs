@@ -10,9 +10,10 @@ use console::style;
 use serde::Serialize;
 
 use super::Outcome;
-use super::render::{count, json, line, place, printable};
+use super::render::{code, count, json, line, place, printable, width};
 use super::wire::Project;
 use crate::graph::{Answer, Found, MAX_DEPTH, Operation, Question};
+use crate::source::read_text;
 
 /// Ask the code graph: who calls a function, what it calls, what depends on it, what a change may touch.
 #[derive(clap::Args)]
@@ -130,9 +131,8 @@ impl Texts {
     /// The lines around a use, with their numbers.
     fn around(&self, file: &str, at: u32) -> Vec<(usize, String)> {
         let Some(before) = self.n_lines.checked_sub(1) else { return Vec::new() };
-        let Ok(bytes) = std::fs::read(self.root.join(file)) else { return Vec::new() };
+        let Ok(text) = read_text(&self.root, file) else { return Vec::new() };
         let first = (at as usize).saturating_sub(before / 2).max(1);
-        let text = String::from_utf8_lossy(&bytes);
         text.lines().enumerate().skip(first - 1).take(self.n_lines).map(|(i, l)| (i + 1, l.to_string())).collect()
     }
 }
@@ -172,20 +172,11 @@ fn print_found(answer: &Answer, found: &Found, texts: &Texts) -> Result<()> {
         style(format!("{uses}{via}{sure}")).dim()
     ))?;
     for site in found.sites.iter().take(if texts.n_lines > 0 { 3 } else { 0 }) {
-        for (number, text) in texts.around(user(answer, found), *site) {
-            line(&format!("{} {}", style(format!("{number:>6}")).dim(), printable(&text)))?;
+        for (number, text) in texts.around(answer.file_of_uses(found), *site) {
+            line(&format!("{} {}", style(format!("{number:>6}")).dim(), code(&text, width().saturating_sub(8))))?;
         }
     }
     Ok(())
-}
-
-/// The file that the sites are in.
-fn user<'a>(answer: &'a Answer, found: &'a Found) -> &'a str {
-    if !drawing::points_outward(answer.operation) {
-        return &found.place.file;
-    }
-    let all = answer.targets.iter().chain(answer.results.iter().map(|f| &f.place));
-    all.into_iter().find(|p| p.symbol == found.via).map_or(&found.place.file, |p| &p.file)
 }
 
 /// The JSON answer; documented in specs/cli-json.md.
@@ -208,7 +199,7 @@ struct Lines {
 impl<'a> Reply<'a> {
     fn new(answer: &'a Answer, texts: &Texts) -> Self {
         let lines = |found: &Found| {
-            let file = user(answer, found).to_string();
+            let file = answer.file_of_uses(found).to_string();
             let around = texts.around(&file, found.sites.first().copied().unwrap_or(found.place.line));
             let text = around.iter().map(|(_, l)| l.as_str()).collect::<Vec<_>>().join("\n");
             Lines { file, start_line: around.first().map_or(0, |(n, _)| *n), text }

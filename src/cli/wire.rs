@@ -14,9 +14,9 @@ use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
-use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, SourceTable};
+use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing};
 use crate::syntax;
-use crate::tools::{Context as Tools, Remembered};
+use crate::tools::{self, Context as Tools, Remembered};
 use crate::worker::Asking;
 
 /// How long an index run waits for another one.
@@ -279,12 +279,7 @@ impl Project {
     /// The code graph, up to date with the index, and that with the tree.
     pub(super) fn graph(&self) -> Result<Graph> {
         self.index(Mode::Incremental, false, LONG_WAIT)?;
-        let table = SourceTable::read(&self.layout).context("another program is indexing: try again")?;
-        let graph = Graph::open(&self.layout.code_graph())?;
-        let files = table.files.into_iter().filter(|(_, e)| e.skipped.is_none()).map(|(path, e)| (path, e.sha256));
-        let root = self.layout.root();
-        graph.update(files, |path| Some(String::from_utf8_lossy(&std::fs::read(root.join(path)).ok()?).into_owned()))?;
-        Ok(graph)
+        Ok(tools::code_graph(&self.layout)?)
     }
 
     /// Loads the index of the project as it is on disk, to be searched.

@@ -35,6 +35,12 @@ pub enum Operation {
 }
 
 impl Operation {
+    /// From the target to what it uses.
+    #[must_use]
+    pub fn points_outward(self) -> bool {
+        matches!(self, Self::Callees | Self::Dependencies | Self::Path)
+    }
+
     pub const ALL: [Self; 8] = [
         Self::Callers,
         Self::Callees,
@@ -103,6 +109,18 @@ pub struct Answer {
     pub total: usize,
     /// Whether results are left out, or the search ended early.
     pub truncated: bool,
+}
+
+impl Answer {
+    /// The file that the uses of a result are in: of whoever uses.
+    #[must_use]
+    pub fn file_of_uses<'a>(&'a self, found: &'a Found) -> &'a str {
+        if !self.operation.points_outward() {
+            return &found.place.file;
+        }
+        let all = self.targets.iter().chain(self.results.iter().map(|f| &f.place));
+        all.into_iter().find(|place| place.symbol == found.via).map_or(&found.place.file, |place| &place.file)
+    }
 }
 
 /// A symbol, or a file as a whole.

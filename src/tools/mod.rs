@@ -9,6 +9,7 @@ mod edit_json;
 mod exact;
 mod files;
 mod filters;
+mod graph;
 mod hits;
 mod memory;
 mod memory_add;
@@ -26,6 +27,7 @@ mod status;
 mod tolerant;
 
 pub use context::{Context, Freshness, Remembered, Taken, Wait};
+pub use graph::code_graph;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -99,6 +101,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<read::Args>(),
     Tool::of::<status::Args>(),
+    Tool::of::<graph::Args>(),
     Tool::of::<pattern::Args>(),
     Tool::of::<sizes::Args>(),
     Tool::of::<memory_add::Args>(),

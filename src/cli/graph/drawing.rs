@@ -3,12 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::graph::{Answer, Operation};
-
-/// Whether the results are used by the target, and not the other way round.
-pub(super) fn points_outward(operation: Operation) -> bool {
-    matches!(operation, Operation::Callees | Operation::Dependencies | Operation::Path)
-}
+use crate::graph::Answer;
 
 /// Nodes by name, and who uses whom.
 fn drawn(answer: &Answer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
@@ -23,7 +18,7 @@ fn drawn(answer: &Answer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
     }
     for found in &answer.results {
         let (this, via) = (number(&found.place.symbol), if found.via.is_empty() { None } else { Some(number(&found.via)) });
-        edges.extend(via.map(|via| if points_outward(answer.operation) { (via, this) } else { (this, via) }));
+        edges.extend(via.map(|via| if answer.operation.points_outward() { (via, this) } else { (this, via) }));
     }
     (nodes, edges)
 }
