@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use crate::project::Project;
+use crate::server::{Client, Server};
 
 fn project() -> Project {
     Project::with(&[
@@ -52,4 +53,48 @@ fn questions_that_have_no_answer() {
     assert!(p.run(&["graph", "callers", "nobody"]).expect(1).stderr.contains("no symbol or file nobody"));
     assert!(p.run(&["graph", "path", "main"]).error().contains("FROM TO"));
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));
+}
+
+/// An agent asks in the same call in which it says that it has edited.
+#[test]
+fn agents_ask_the_graph_as_it_is_after_their_edits() {
+    let p = project();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "graph,edit"]));
+    let client = Client::new(&server.line());
+    let callers = json!({ "operation": "callers", "target": "Store::get", "include_context": true, "wait_ms": 20_000 });
+    let found = client.call("cortex_graph", &callers);
+    assert_eq!((&found["targets"][0]["symbol"], &found["total"]), (&json!("Store::get"), &json!(1)), "{found}");
+    assert_eq!((&found["results"][0]["path"], &found["results"][0]["sites"]), (&json!("src/main.rs"), &json!([6])));
+    assert!(found["results"][0]["context"].as_str().unwrap().contains("    held.get();"), "{found}");
+    let caller = "use crate::store::Store;\n\npub fn second(store: &Store) -> u8 {\n    store.get()\n}\n";
+    client.call("file_editor", &json!({ "command": "create", "path": "src/second.rs", "text": caller }));
+    assert_eq!(client.call("cortex_graph", &json!({ "operation": "callers", "target": "Store::get" }))["total"], 2);
+    for (arguments, status) in [
+        (json!({ "operation": "callers", "target": "nobody" }), 404),
+        (json!({ "operation": "path", "target": "main" }), 400),
+        (json!({ "operation": "rumours", "target": "main" }), 400),
+    ] {
+        assert_eq!(client.try_call("cortex_graph", &arguments).unwrap().0, status, "{arguments}");
+    }
+    let pattern = client.call("cortex_pattern", &json!({ "pattern": "$A.get()", "paths": ["src/s*"] }));
+    assert_eq!((&pattern["total"], &pattern["places"][0]["start_line"]), (&json!(1), &json!(4)), "{pattern}");
+    let sizes = client.call("cortex_files", &json!({ "group_by": "file", "sort": "lines", "top": 1 }));
+    assert_eq!((&sizes["rows"][0]["name"], &sizes["total"]["files"]), (&json!("src/main.rs"), &json!(3)), "{sizes}");
+}
+
+#[test]
+fn shapes_and_sizes_on_the_command_line() {
+    let p = project();
+    let found = p.json(&["pattern", "$A.get()"]);
+    assert_eq!(
+        (&found["places"][0]["path"], &found["places"][0]["start_line"], &found["total"]),
+        (&json!("src/main.rs"), &json!(6), &json!(1))
+    );
+    assert!(p.run(&["pattern", "$A.get()", "-C", "1"]).expect(0).stdout.contains("6     held.get();"));
+    p.run(&["pattern", "nobody($A)"]).expect(1);
+    assert!(p.run(&["pattern", "fn (", "--lang", "rust"]).error().contains("is no pattern of rust"));
+    let files = p.json(&["files"]);
+    assert_eq!((&files[0]["name"], &files[0]["files"], &files[0]["lines"]), (&json!("rust"), &json!(2), &json!(13)));
+    assert!(p.run(&["files", "--by", "file"]).expect(0).stdout.contains("src/store.rs"));
 }
