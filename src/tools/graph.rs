@@ -20,7 +20,7 @@ const MAX_SITES: usize = 10;
 pub(super) struct Args {
     /// path: how `target` leads to `to`; impact: what a change of it may touch.
     operation: Wanted,
-    /// A name, `Type::method`, `file.rs:line`, a chunk_id or a file.
+    /// A name, `Type::method`, `file.rs:line`, a chunk by its id, or a file.
     target: String,
     /// path: where it leads.
     to: Option<String>,
@@ -82,7 +82,7 @@ impl From<Wanted> for Operation {
 #[derive(Clone, Serialize, JsonSchema)]
 pub(super) struct GraphReply {
     /// What the target was taken for.
-    targets: Vec<Symbol>,
+    targets: Vec<Definition>,
     /// Nearest first; of a path in its order.
     results: Vec<Row>,
     /// What may belong to the results, but is not sure enough.
@@ -99,7 +99,7 @@ pub(super) struct GraphReply {
 
 /// A definition, or a file.
 #[derive(Clone, Serialize, JsonSchema)]
-struct Symbol {
+struct Definition {
     /// Relative to the root.
     path: String,
     /// Of the definition; 0 for a file.
@@ -114,7 +114,7 @@ struct Symbol {
 #[derive(Clone, Serialize, JsonSchema)]
 struct Row {
     #[serde(flatten)]
-    symbol: Symbol,
+    definition: Definition,
     /// Lines of the uses, in the file of whoever uses.
     sites: Vec<u32>,
     /// 0 to 1.
@@ -175,7 +175,7 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
         }
         let root = asked.context.layout.root();
         let row = |found: &Found| Row {
-            symbol: Symbol::new(&found.place),
+            definition: Definition::new(&found.place),
             sites: found.sites.iter().take(MAX_SITES).copied().collect(),
             confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
             depth: found.depth,
@@ -186,7 +186,7 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
         let candidates: Vec<Row> = answer.candidates.iter().map(row).collect();
         let state = State::new(taken.index.clone(), taken.warnings.clone());
         Ok(fit(self.max_tokens, rows.len() + candidates.len(), |n| GraphReply {
-            targets: answer.targets.iter().map(Symbol::new).collect(),
+            targets: answer.targets.iter().map(Definition::new).collect(),
             results: rows.iter().take(n).cloned().collect(),
             candidates: candidates.iter().take(n.saturating_sub(rows.len())).cloned().collect(),
             total: answer.total,
@@ -204,7 +204,7 @@ fn around(root: &Path, file: &str, found: &Found) -> Option<String> {
     Some(text.lines().skip(first - 1).take(at + AROUND + 1 - first).collect::<Vec<_>>().join("\n"))
 }
 
-impl Symbol {
+impl Definition {
     fn new(place: &graph::Place) -> Self {
         Self { path: place.file.clone(), line: place.line, symbol: place.symbol.clone(), kind: place.kind.clone() }
     }
@@ -220,7 +220,7 @@ impl Row {
         let sites: Vec<String> = self.sites.iter().map(u32::to_string).collect();
         let uses = if sites.is_empty() { String::new() } else { format!(", uses at {}", sites.join(", ")) };
         let via = self.via.as_ref().map(|via| format!(", {} steps, via {}", self.depth, printable(via))).unwrap_or_default();
-        let head = format!("{}{uses}{via}, {:.2}", self.symbol.place(), self.confidence);
+        let head = format!("{}{uses}{via}, {:.2}", self.definition.place(), self.confidence);
         let context = self.context.iter().flat_map(|text| text.lines()).map(|line| format!("  {}", printable(&line.replace('\t', "    "))));
         std::iter::once(head).chain(context).collect()
     }
