@@ -18,6 +18,8 @@ use crate::worker::{Asking, Worker, locked};
 
 /// Files that change later may be of an operation that was recorded so long ago.
 const RECENT: Duration = Duration::from_secs(30);
+/// How often it is looked unasked, at most.
+const LEAST_PAUSE: Duration = Duration::from_secs(1);
 /// Most commits that are recorded of what happened while nobody looked.
 const MAX_COMMITS: usize = 100;
 
@@ -82,11 +84,12 @@ impl Recorder {
     pub fn spawn(mut self, is_responsible: impl Fn() -> bool + Send + 'static) -> std::io::Result<Recording> {
         let mut watching = Watching::default();
         let window = self.settings.window;
+        let pause = (4 * window).max(LEAST_PAUSE);
         let job = move |asking: &Asking| {
             if !is_responsible() || !self.home.is_in_use() {
                 watching = Watching::default();
                 self.forget();
-                return 4 * window;
+                return pause;
             }
             match self.home.open(window).and_then(|memories| Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))) {
                 Ok((wait, n_embedded)) => {
@@ -99,7 +102,7 @@ impl Recorder {
                 Err(e) => tracing::warn!("what happened to files, or a vector of it, is still lacking: {e}"),
             }
             watching.follow(&self.trees, window, asking);
-            4 * window
+            pause
         };
         let worker = Worker::spawn("recording", job)?;
         worker.asking().now();
