@@ -373,8 +373,7 @@ impl<'a> Resolver<'a> {
         }
         let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
         let places = modules(module, &a.row.language, &a.place);
-        let by_package = !b.row.package.is_empty() && b.row.language != "go" && b.row.package == module;
-        let matches = if by_package { 1.0 } else { best_match(&places, b) };
+        let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
         matches
     }
@@ -387,7 +386,7 @@ impl<'a> Resolver<'a> {
         }
         let Some(a) = self.file(from) else { return false };
         let places = modules(module, &a.row.language, &a.place);
-        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || (!f.row.package.is_empty() && f.row.package == module));
+        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);
         exists
     }
@@ -447,6 +446,11 @@ impl<'a> Resolver<'a> {
 /// What a name is called where it is imported.
 pub(super) fn imported_as(import: &ImportRow) -> &str {
     if import.alias.is_empty() { &import.name } else { &import.alias }
+}
+
+/// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
+fn is_package(file: &File, module: &str) -> bool {
+    file.row.language != "go" && !file.row.package.is_empty() && file.row.package == module
 }
 
 fn best_match(places: &[Module], file: &File) -> f32 {
