@@ -41,9 +41,20 @@ started anew; 0 for no limit.",
         "[]",
         "Folders of Markdown files that are remembered and are not part of the index. Empty: the notes that Claude Code keeps of this project.",
     ),
+    (
+        "memory.window_ms",
+        "5000",
+        "How long before or after git did something a change of a file may be git's: events are recorded when things were quiet for so long, in milliseconds.",
+    ),
+    ("memory.max_events", "5000", "How many events of each kind (edits, git's operations, files that git changed) are kept."),
+    ("memory.event_days", "180", "For how many days. What somebody said, or an agent answered, is kept until it is forgotten by hand."),
     ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", "7717", "The first port that it tries."),
-    ("serve.tools", "[]", "Which groups of tools servers offer: search, memory. Empty: search, and memory where anything is remembered."),
+    (
+        "serve.tools",
+        "[]",
+        "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, and memory where anything is remembered.",
+    ),
     ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
 ];
 
@@ -70,6 +81,12 @@ pub struct Config {
     pub memory_bytes: Option<u64>,
     /// Folders of notes that are remembered; empty when nothing is said.
     pub notes: Vec<PathBuf>,
+    /// How long things must be quiet before events are recorded.
+    pub window: Duration,
+    /// Events that are kept of each kind.
+    pub max_events: usize,
+    /// For how many days.
+    pub event_days: u32,
     /// Where the HTTP server listens.
     pub address: IpAddr,
     /// The first port that it tries.
@@ -153,6 +170,9 @@ struct RawLive {
 #[serde(default)]
 struct RawMemory {
     notes: Option<Vec<PathBuf>>,
+    window_ms: Option<u64>,
+    max_events: Option<usize>,
+    event_days: Option<u32>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -227,6 +247,9 @@ impl Config {
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
             memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
             notes: raw.memory.notes.unwrap_or_default(),
+            window: Duration::from_millis(raw.memory.window_ms.unwrap_or(5000)),
+            max_events: raw.memory.max_events.unwrap_or(5000),
+            event_days: raw.memory.event_days.unwrap_or(180),
             address,
             port: raw.serve.port.unwrap_or(7717),
             tools: raw.serve.tools.unwrap_or_default(),

@@ -97,7 +97,15 @@ impl Bed {
         let layout = Layout::at(&std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id())));
         let walk = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
         let bed = Self {
-            indexer: Indexer { layout, walk, embedder, packing: Packing::Plain, lock_wait: Duration::ZERO, cancel: Arc::default() },
+            indexer: Indexer {
+                layout,
+                walk,
+                embedder,
+                packing: Packing::Plain,
+                lock_wait: Duration::ZERO,
+                cancel: Arc::default(),
+                journal: None,
+            },
             origin,
         };
         bed.layout().create()?;

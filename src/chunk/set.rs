@@ -145,6 +145,12 @@ impl ChunkSet {
         self.tables().files.iter().map(|file| self.path(file))
     }
 
+    /// The same, each with the language that it is written in.
+    pub fn written_in(&self) -> impl Iterator<Item = (&str, &str)> {
+        let language = |file: &[u32]| file.first().and_then(|i| self.entries[*i as usize].language.as_deref()).unwrap_or_default();
+        self.tables().files.iter().map(move |file| (self.path(file), language(file)))
+    }
+
     fn path(&self, file: &[u32]) -> &str {
         let first = file.first().map(|i| &self.entries[*i as usize]);
         first.and_then(|e| e.file_path.as_deref()).unwrap_or_default()

@@ -97,6 +97,9 @@ struct Add {
     /// What kind of text it is
     #[arg(long, default_value = "text", value_parser = ["text", "json", "message"])]
     source: String,
+    /// What it belongs to, where one project holds several things
+    #[arg(long, value_name = "ID", default_value = "")]
+    group: String,
 }
 
 #[derive(clap::Args)]
@@ -141,6 +144,9 @@ struct Of {
     /// Not of this operation; may be repeated
     #[arg(long = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
     exclude_operations: Vec<String>,
+    /// Only of this group; may be repeated
+    #[arg(long = "group", value_name = "ID")]
+    group_ids: Vec<String>,
 }
 
 impl Of {
@@ -149,7 +155,7 @@ impl Of {
             sources: self.sources.clone(),
             exclude_sources: self.exclude_sources.clone(),
             exclude_operations: self.exclude_operations.clone(),
-            group_ids: Vec::new(),
+            group_ids: self.group_ids.clone(),
         }
     }
 }
@@ -226,7 +232,8 @@ impl Args {
         }
         let source = MemorySource::Episode(Episode { source, operation: None, origin_path: None, git_batch_id: None });
         let session = memories.sessions.current_session()?.unwrap_or_default();
-        let memory = Memory { name: add.name.clone(), pinned: add.pin, ..Memory::new(text.trim(), source, &session) };
+        let memory =
+            Memory { name: add.name.clone(), group_id: add.group.clone(), pinned: add.pin, ..Memory::new(text.trim(), source, &session) };
         let id = memories.capture.capture(memory)?;
         let stored = memories.store.get(id)?.context("it was stored, and is gone")?;
         self.told(&stored, "remembered")

@@ -6,12 +6,14 @@ mod bench;
 mod clean;
 mod completions;
 mod eval;
+mod files;
 mod graph;
 mod hook;
 mod index;
 mod map;
 mod mcp;
 mod memory;
+mod pattern;
 mod render;
 mod search;
 mod serve;
@@ -35,6 +37,8 @@ pub struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Search(search::Args),
+    Pattern(pattern::Args),
+    Files(files::Args),
     Graph(graph::Args),
     Map(map::Args),
     Index(index::Args),
@@ -75,6 +79,8 @@ pub fn run() -> ExitCode {
         .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
+        Command::Pattern(args) => pattern::run(&args),
+        Command::Files(args) => files::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Index(args) => index::run(&args),

@@ -62,6 +62,11 @@ pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) ->
         .collect()
 }
 
+/// A line of code as it is shown, cut to `room` columns.
+pub(super) fn code(line: &str, room: usize) -> String {
+    marked(line, &[], room)
+}
+
 /// A line cut to `room` columns, tabs as two spaces, marked ranges in bold.
 fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
     let bold = Style::new().bold().yellow();

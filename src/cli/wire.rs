@@ -1,7 +1,7 @@
 //! Composes the objects of one project from a directory and the environment.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -12,9 +12,10 @@ use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::Graph;
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
-use crate::memory::{self, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome};
-use crate::source::{DirectoryWatcher, Scope, WalkOptions};
-use crate::store::{ChunkFiles, IndexCache, Layout, Packing, SourceTable};
+use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
+use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
+use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, SourceTable};
+use crate::syntax;
 use crate::tools::{Context as Tools, Remembered};
 use crate::worker::Asking;
 
@@ -68,12 +69,19 @@ impl Project {
             embedder: self.embedder.clone(),
             packing: if self.config.compress { Packing::Zstd } else { Packing::Plain },
             cancel: Arc::default(),
+            journal: Some(Arc::new(self.memory_home().journal())),
         }
     }
 
     /// Whether files changed since they were indexed.
     pub(super) fn is_stale(&self) -> bool {
         self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
+    }
+
+    /// The files that are for indexing, each with its language by name.
+    pub(super) fn files(&self) -> Vec<(String, String)> {
+        let files = source::walk(self.layout.root(), &self.walk, &Scope::All).files.into_iter();
+        files.map(|f| (syntax::detect(&f.path, "").name.to_string(), f.path)).map(|(language, path)| (path, language)).collect()
     }
 
     fn chunk_files(&self) -> ChunkFiles {
@@ -84,7 +92,18 @@ impl Project {
     pub(super) fn index(&self, mode: Mode, quiet: bool, lock_wait: Duration) -> Result<Summary> {
         let bar = Bar::new("indexing {wide_bar} {pos}/{len} files {elapsed}", quiet);
         let summary = self.indexer(lock_wait).run(mode, &Scope::All, &|p| bar.show(p));
-        summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))
+        let summary = summary.with_context(|| format!("{} was not indexed", self.layout.root().display()))?;
+        if summary.changed && self.memory_home().is_in_use() && !LeaderLock::is_held(&self.layout) {
+            // Nobody else does. What is not quiet yet is recorded by the next one.
+            let recorded = self.memories_within(SHORT_WAIT).and_then(|memories| Ok(self.recorder().record(&memories)?));
+            let _ = recorded.inspect_err(|e| tracing::warn!("what happened to files is not recorded yet: {e:#}"));
+        }
+        Ok(summary)
+    }
+
+    fn recorder(&self) -> Recorder {
+        let Config { window, max_events: most, event_days: days, .. } = self.config;
+        Recorder::new(self.memory_home(), EventSettings { window, most, days })
     }
 
     /// Has an embedder that takes its time make the vectors that are lacking, however long that takes. Returns how many were
@@ -126,7 +145,7 @@ impl Project {
     pub(super) fn serve(&self, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Tools> {
         self.warn_of_plain_text();
         let memory = self.memory_feed();
-        let remembered = Remembered::new(self.memory_home(), memory.facts(), if follow { self.watch_notes() } else { None });
+        let mut remembered = Remembered::new(self.memory_home(), memory.facts(), if follow { self.watch_notes() } else { None });
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(self.chunk_files()), Box::new(memory)];
         let manager = Arc::new(ChunkManager::new(feeds, self.embedder.clone())?);
         let created = if follow { self.layout.create() } else { Ok(()) };
@@ -142,8 +161,33 @@ impl Project {
             changed();
         };
         let follow = follow && created.is_ok();
-        let indexing = if follow { Some(IndexingService::spawn(self.indexer(SERVICE_WAIT), self.config.debounce, told)?) } else { None };
+        let indexing = if follow {
+            let (indexing, recording) = self.follow(told)?;
+            remembered.recording = Some(recording);
+            Some(indexing)
+        } else {
+            None
+        };
         Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing, memory: Some(remembered) })
+    }
+
+    /// What keeps the index up to date, and what records why it had to be.
+    fn follow(&self, told: impl Fn(Told) + Send + Sync + 'static) -> Result<(IndexingService, Recording)> {
+        let (journal, window) = (self.memory_home().journal(), self.config.window);
+        let recording: Arc<OnceLock<Asking>> = Arc::default();
+        let wake = recording.clone();
+        let journal = move |changes: &[FileChange]| {
+            journal(changes);
+            if let Some(recording) = wake.get() {
+                recording.when_quiet(window);
+            }
+        };
+        let indexer = Indexer { journal: Some(Arc::new(journal)), ..self.indexer(SERVICE_WAIT) };
+        let indexing = IndexingService::spawn(indexer, self.config.debounce, told)?;
+        let recorder = self.recorder().spawn(indexing.is_leading())?;
+        // Nobody else sets it.
+        let _ = recording.set(recorder.asking().clone());
+        Ok((indexing, recorder))
     }
 
     /// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.

@@ -393,7 +393,7 @@ mod tests {
     }
 
     fn commit(subject: &str, files: &[&str]) -> Commit {
-        Commit { subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
+        Commit { id: String::new(), subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
     }
 
     /// What is asked, and where: `query => path:lines path`.

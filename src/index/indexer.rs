@@ -1,6 +1,6 @@
 //! One index run: plan, parse in batches, embed, merge with the old chunk files, publish.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use super::plan::{Action, Plan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::embed::{EmbedError, Embedder, passage};
-use crate::source::{self, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
+use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
     SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
@@ -76,7 +76,12 @@ pub struct Indexer {
     pub lock_wait: Duration,
     /// Ends a run early.
     pub cancel: Arc<Cancel>,
+    /// Is told which files changed since they were indexed, before the new generation is there.
+    pub journal: Option<Arc<Journal>>,
 }
+
+/// Keeps what happened to files. A run that fails afterwards tells it again.
+pub type Journal = dyn Fn(&[FileChange]) + Send + Sync;
 
 /// The tree, or a part of it, beside the index.
 #[derive(Debug)]
@@ -217,14 +222,14 @@ impl Indexer {
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
-            return Previous { manifest, table: SourceTable::default(), reparse: true, intact };
+            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false };
         }
         match self.valid_table() {
-            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact },
+            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true },
             // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
             None => {
                 let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
-                Previous { manifest, table, reparse: true, intact }
+                Previous { manifest, table, reparse: true, intact, is_known: false }
             }
         }
     }
@@ -268,6 +273,7 @@ impl Indexer {
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
         let done = AtomicUsize::new(0);
+        let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
             let parsed: Vec<(String, Action, Option<Parsed>)> = batch
@@ -277,7 +283,7 @@ impl Indexer {
                     if self.cancel.load(Ordering::Relaxed) {
                         return (path, action, None);
                     }
-                    let parsed = Some(self.parse(file));
+                    let parsed = self.parse(file);
                     progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
@@ -298,18 +304,23 @@ impl Indexer {
                     (Action::Parse(_), Some(parsed)) => {
                         summary.n_parsed += 1;
                         summary.parsed_bytes += parsed.entry.bytes;
-                        merge.replace(old_n, parsed.chunks)?;
+                        let symbols = merge.replace(old_n, parsed.chunks)?;
+                        changes.extend(previous.change(&path, Some(&parsed.entry), symbols));
                         table.files.insert(path, parsed.entry);
                     }
                     _ => {
                         summary.n_removed += 1;
-                        merge.replace(old_n, Vec::new())?;
+                        let symbols = merge.replace(old_n, Vec::new())?;
+                        changes.extend(previous.change(&path, None, symbols));
                     }
                 }
             }
         }
         summary.n_embedded = embed.writer.finish()?;
         merge.finish()?;
+        if let Some(journal) = self.journal.as_ref().filter(|_| !changes.is_empty()) {
+            journal(&changes);
+        }
         let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
         // The last handle on replaced files: to give their blocks back takes the file system as long as to write the new ones.
         let old = merge.old;
@@ -318,15 +329,16 @@ impl Indexer {
         Ok(manifest)
     }
 
-    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason.
-    fn parse(&self, file: &SourceFile) -> Parsed {
+    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
+    fn parse(&self, file: &SourceFile) -> Option<Parsed> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
         let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
             Ok(bytes) => bytes,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
                 entry.skipped = Some(Skip::Unreadable.describe(Some(&e.to_string())));
-                return Parsed { entry, chunks: Vec::new() };
+                return Some(Parsed { entry, chunks: Vec::new() });
             }
         };
         entry.sha256 = sha256(&bytes);
@@ -342,14 +354,14 @@ impl Indexer {
         };
         if let Some(skip) = source::check_content(&bytes, lines) {
             entry.skipped = Some(skip.describe(None));
-            return Parsed { entry, chunks: Vec::new() };
+            return Some(Parsed { entry, chunks: Vec::new() });
         }
         // A parser that panics on a file is no reason to lose it, or the others.
         let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
-        Parsed { entry, chunks }
+        Some(Parsed { entry, chunks })
     }
 
     /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time, of whatever chunk files are
@@ -431,6 +443,19 @@ struct Previous {
     reparse: bool,
     /// The chunk files are those of the manifest, line for line.
     intact: bool,
+    /// The table says what each file was.
+    is_known: bool,
+}
+
+impl Previous {
+    /// What happened to the content of a file, as far as that is known.
+    fn change(&self, path: &str, now: Option<&SourceEntry>, symbols: Vec<String>) -> Option<FileChange> {
+        let content = |entry: Option<&SourceEntry>| entry.map(|e| e.sha256.clone());
+        let (before, after) = (content(self.table.files.get(path)), content(now));
+        // A file that cannot be read has no hash.
+        let is_known = self.is_known && [&before, &after].iter().all(|hash| hash.as_ref().is_none_or(|hash| !hash.is_empty()));
+        (is_known && before != after).then(|| FileChange { path: path.to_string(), before, after, symbols })
+    }
 }
 
 struct Parsed {
@@ -492,8 +517,9 @@ impl Merge<'_> {
         (0..self.old.len()).try_for_each(|i| self.copy_now(i))
     }
 
-    /// Writes the new chunks of a file; those whose content did not change keep their time stamps.
-    fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<()> {
+    /// Writes the new chunks of a file; those whose content did not change keep their time stamps. Returns the symbols of those
+    /// that did, or are new or gone.
+    fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
         let mut old: HashMap<String, Chunk> = HashMap::new();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
             self.copy_now(i)?;
@@ -505,15 +531,21 @@ impl Merge<'_> {
                 }
             }
         }
+        let mut symbols = BTreeSet::new();
         for mut chunk in chunks {
-            (chunk.created_at, chunk.updated_at) = match old.get(&*chunk.id) {
+            let before = old.remove(&*chunk.id);
+            if before.as_ref().is_none_or(|before| before.text != chunk.text) {
+                symbols.extend(chunk.metadata.symbol.clone());
+            }
+            (chunk.created_at, chunk.updated_at) = match before {
                 Some(before) if before.content() == chunk.content() => (before.created_at, before.updated_at),
                 Some(before) => (before.created_at, self.now),
                 None => (self.now, self.now),
             };
             self.new.put(chunk.chunk_type, &chunk.to_json())?;
         }
-        Ok(())
+        symbols.extend(old.into_values().filter_map(|chunk| chunk.metadata.symbol));
+        Ok(symbols.into_iter().collect())
     }
 }
 

@@ -152,10 +152,25 @@ impl IndexingService {
         self.worker.asking().now()
     }
 
+    /// Asks for a look at one file, relative to the root, that somebody has just written or removed.
+    pub fn on_file_changed(&self, path: &str) -> Ticket {
+        locked(&self.shared.queue).paths.insert(path.to_string());
+        self.worker.asking().now()
+    }
+
     /// To wait for a run.
     #[must_use]
     pub fn asking(&self) -> &Asking {
         self.worker.asking()
+    }
+
+    /// Whether this process watches the tree, and has compared it with the index; may be asked as long as one likes.
+    pub fn is_leading(&self) -> impl Fn() -> bool + Send + 'static {
+        let shared = self.shared.clone();
+        move || {
+            let status = locked(&shared.status);
+            status.leads && status.has_looked
+        }
     }
 
     /// How it goes.

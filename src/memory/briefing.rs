@@ -28,7 +28,7 @@ const SECTIONS: &[Section] = &[
     Section { heading: "Always", most: 8, holds: |m| m.pinned },
     Section { heading: "Last session", most: 1, holds: |m| is_response(m, ResponseType::SessionSummary) },
     Section { heading: "Decided and noted", most: 6, holds: |m| is_said(m) },
-    Section { heading: "Git", most: 4, holds: |m| is_episode(m, &[EpisodeSource::GitMetadata, EpisodeSource::GitContext]) },
+    Section { heading: "Git", most: 4, holds: |m| is_episode(m, &[EpisodeSource::GitMetadata]) },
     Section { heading: "Edited by hand", most: 8, holds: |m| is_episode(m, &[EpisodeSource::FilesystemWatch]) },
     Section { heading: "Answered", most: 2, holds: |m| is_response(m, ResponseType::SignificantResponse) },
 ];
@@ -90,12 +90,14 @@ const CLOSING: &str = "More: search_memory_nodes, or `cortex memory search`.\n";
 
 /// `- We keep the cache in one file (text, 2026-01-31)`
 fn line(memory: &Memory) -> String {
-    let what = match &memory.source {
-        MemorySource::Episode(e) if e.operation.is_some() && !memory.name.is_empty() => memory.name.clone(),
-        _ => {
-            let content = folded(&memory.content);
-            if memory.name.is_empty() || content.contains(&memory.name) { content } else { format!("{}: {content}", memory.name) }
-        }
+    let content = folded(&memory.content);
+    let is_event = memory.source.operation().is_some() && !memory.name.is_empty();
+    let what = if memory.name.is_empty() || content.contains(&memory.name) {
+        content
+    } else if is_event {
+        memory.name.clone()
+    } else {
+        format!("{}: {content}", memory.name)
     };
     let mut line = format!("- {}", cut(&what, LINE));
     let _ = writeln!(line, " ({}, {})", source_in_short(&memory.source), when(memory.created_at));

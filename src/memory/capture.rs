@@ -8,9 +8,8 @@ use uuid::Uuid;
 use super::code;
 use super::feed::chunk_of;
 use super::redact::redact;
-use super::{
-    ChunkerError, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector,
-};
+use super::sql::Stored;
+use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::sha256;
@@ -129,12 +128,10 @@ impl MemoryCaptureService {
         };
         // Masses of blanks are pieces, too.
         let pieces = pieces.into_iter().filter(|piece| piece.word_count > 0);
-        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = pieces.map(|piece| without_secrets(of_piece(piece, session_id))).unzip();
-        let vectors = self.vectors(&memories)?;
-        let ids = memories.iter().map(|m| m.id).collect();
-        let new: Vec<(Memory, Vec<Vector>)> = memories.into_iter().zip(vectors).collect();
+        let (new, n_secrets) = self.prepared(pieces.map(|piece| of_piece(piece, session_id)))?;
+        let ids = new.iter().map(|(memory, _)| memory.id).collect();
         self.store.replace_file(path, Some(&hash), &new)?;
-        self.store.count_redacted(n_secrets.iter().sum())?;
+        self.store.count_redacted(n_secrets)?;
         Ok(Some(ids))
     }
 
@@ -146,11 +143,34 @@ impl MemoryCaptureService {
         Ok(self.store.delete_by_file_path(path)?)
     }
 
+    /// As they are stored: without secrets, of which it says how many there were, and with vectors.
+    pub(super) fn prepared(&self, memories: impl Iterator<Item = Memory>) -> Result<(Vec<Stored>, usize), CaptureError> {
+        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = memories.map(without_secrets).unzip();
+        let vectors = self.vectors(&memories)?;
+        Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
+    }
+
+    /// Makes vectors that an embedder which takes its time was not waited for, at most so many. Returns how many.
+    ///
+    /// # Errors
+    /// When the embedder or the database fails.
+    pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
+        if self.embedder.is_immediate() {
+            return Ok(0);
+        }
+        let memories = self.store.without_vector(self.embedder.id(), most)?;
+        for (memory, vectors) in memories.iter().zip(self.make_vectors(&memories)?) {
+            self.store.put_vectors(memory, &vectors)?;
+        }
+        Ok(memories.len())
+    }
+
     /// The vectors of each. An embedder that takes its time is not waited for.
     fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        if !self.embedder.is_immediate() {
-            return Ok(vec![Vec::new(); memories.len()]);
-        }
+        if self.embedder.is_immediate() { self.make_vectors(memories) } else { Ok(vec![Vec::new(); memories.len()]) }
+    }
+
+    fn make_vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         let chunks: Vec<_> = memories.iter().map(chunk_of).collect();
         let passages: Vec<_> = chunks.iter().map(passage).collect();
         let made = self.embedder.embed_passages(&passages)?;
@@ -164,7 +184,7 @@ impl MemoryCaptureService {
 /// What may be true of code, and later no more. What happened stays true.
 fn is_statement(source: &MemorySource) -> bool {
     match source {
-        MemorySource::Episode(e) => matches!(e.source, EpisodeSource::Text | EpisodeSource::Json | EpisodeSource::Message),
+        MemorySource::Episode(e) => !e.source.is_event(),
         MemorySource::ClaudeResponse { response_type } => *response_type != ResponseType::SessionSummary,
         MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
     }

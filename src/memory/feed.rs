@@ -19,6 +19,7 @@ use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
     Saving, StoredVectors,
 };
+use crate::search::Condition;
 
 /// Longest title that is made of a first line, in characters.
 const MAX_TITLE: usize = 80;
@@ -54,8 +55,8 @@ pub(super) fn chunk_of(memory: &Memory) -> Chunk {
 }
 
 /// What filters ask of a memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
-pub struct Fact {
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
+struct Fact {
     /// Position in [`MemorySource::names`].
     source: u8,
     /// Position in [`Operation::ALL`], after one for none.
@@ -64,21 +65,36 @@ pub struct Fact {
     group: u64,
 }
 
-/// What filters ask of every memory that is served, by id.
+/// What filters ask of every memory that is served, by its number.
 #[derive(Debug, Clone, Default)]
-pub struct Facts(Arc<RwLock<Arc<FxHashMap<ChunkId, Fact>>>>);
+pub struct Facts(Arc<RwLock<Arc<Vec<Fact>>>>);
 
 impl Facts {
-    /// As they are now.
+    /// A condition that a memory meets which the filter allows.
     #[must_use]
-    pub fn now(&self) -> Arc<FxHashMap<ChunkId, Fact>> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+    pub fn condition(&self, filter: &MemoryFilter) -> Condition {
+        let facts = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let allowed = filter.compiled();
+        Condition::new(move |entry| number_of(entry).and_then(|n| facts.get(n)).is_some_and(|fact| allowed.allows(*fact)))
     }
 
     /// Whoever still reads them keeps them as they were.
-    fn change(&self, change: impl FnOnce(&mut FxHashMap<ChunkId, Fact>)) {
+    fn change(&self, change: impl FnOnce(&mut Vec<Fact>)) {
         change(Arc::make_mut(&mut self.0.write().unwrap_or_else(PoisonError::into_inner)));
     }
+}
+
+/// The number of a memory is where its text stands.
+fn number_of(entry: &Entry) -> Option<usize> {
+    entry.line().map(|(_, at)| at.start as usize)
+}
+
+fn put(facts: &mut Vec<Fact>, number: u32, fact: Fact) {
+    let number = number as usize;
+    if facts.len() <= number {
+        facts.resize(number + 1, Fact::default());
+    }
+    facts[number] = fact;
 }
 
 /// The memories of a project as a feed.
@@ -176,7 +192,7 @@ impl MemoryFeed {
         self.entries.clear();
         self.set = Arc::default();
         self.position = Position::default();
-        self.facts.change(FxHashMap::clear);
+        self.facts.change(Vec::clear);
     }
 
     fn read(&mut self, store: &Arc<MemoryStore>) -> Result<(), StorageError> {
@@ -199,14 +215,13 @@ impl MemoryFeed {
                 let path = chunk.metadata.file_path.as_deref().map(Arc::from);
                 let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
                 let entry = Entry::of_known_line(chunk.id.clone(), path, chunk.chunk_type, None, at);
-                facts.insert(chunk.id, Fact::of(&memory));
+                put(facts, number, Fact::of(&memory));
                 entries.insert(number, Arc::new(entry));
             }
-            let Some(left) = left else { return };
-            for (_, gone) in entries.extract_if(.., |number, _| !left.contains(number)) {
-                facts.remove(&gone.id);
-            }
         });
+        if let Some(left) = left {
+            entries.retain(|number, _| left.contains(number));
+        }
         self.set = Arc::new(ChunkSet::of_unique(self.entries.values().cloned().collect()));
         self.position = now;
         Ok(())
@@ -244,10 +259,16 @@ impl Feed for MemoryFeed {
     }
 
     fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
-        let facts = self.facts.now();
+        let facts = self.facts.0.read().unwrap_or_else(PoisonError::into_inner).clone();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
-            Some(SavedRow { number: *number, id: entry.id.clone(), path: entry.file_path.clone(), hash, fact: *facts.get(&entry.id)? })
+            Some(SavedRow {
+                number: *number,
+                id: entry.id.clone(),
+                path: entry.file_path.clone(),
+                hash,
+                fact: *facts.get(*number as usize)?,
+            })
         };
         let rows = self.entries.iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| io::Error::other("an entry is unknown"))?;
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
@@ -264,7 +285,7 @@ impl Feed for MemoryFeed {
         entries.clear();
         self.facts.change(|facts| {
             for SavedRow { number, id, path, hash, fact } in rows {
-                facts.insert(id.clone(), fact);
+                put(facts, number, fact);
                 let at = (hash, lines.clone(), number..number);
                 entries.insert(number, Arc::new(Entry::of_known_line(id, path, ChunkType::Documentation, None, at)));
             }
@@ -316,8 +337,7 @@ impl MemoryFilter {
     }
 
     /// What it says, to be asked of many memories.
-    #[must_use]
-    pub fn compiled(&self) -> Allowed {
+    fn compiled(&self) -> Allowed {
         let listed = |list: &[String], name: &str| list.iter().any(|one| one == name);
         let source = |name: &&str| (self.sources.is_empty() || listed(&self.sources, name)) && !listed(&self.exclude_sources, name);
         let operations = std::iter::once(true).chain(Operation::ALL.iter().map(|o| !listed(&self.exclude_operations, o.as_str())));
@@ -340,7 +360,7 @@ impl MemoryFilter {
 
 /// A filter, ready to be asked.
 #[derive(Debug, Clone)]
-pub struct Allowed {
+struct Allowed {
     /// By position, as in [`Fact`].
     sources: Vec<bool>,
     operations: Vec<bool>,
@@ -350,8 +370,7 @@ pub struct Allowed {
 
 impl Allowed {
     /// Whether this memory may be found.
-    #[must_use]
-    pub fn allows(&self, fact: Fact) -> bool {
+    fn allows(&self, fact: Fact) -> bool {
         let at = |list: &[bool], at: u8| list.get(usize::from(at)).is_some_and(|is| *is);
         at(&self.sources, fact.source)
             && at(&self.operations, fact.operation)

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, spool};
+use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, now, spool};
 use crate::embed::Embedder;
+use crate::source::FileChange;
 
 /// The places of a project's memory. Nothing is opened, or made, before somebody needs it.
 #[derive(Clone)]
@@ -39,6 +40,21 @@ impl MemoryHome {
     #[must_use]
     pub fn identity(&self) -> Option<u64> {
         std::fs::metadata(&self.database).ok().map(|m| m.ino())
+    }
+
+    /// Notes which files changed, where anything is remembered.
+    pub fn journal(&self) -> impl Fn(&[FileChange]) + Send + Sync + 'static {
+        let home = self.clone();
+        move |changes| {
+            if !home.is_in_use() {
+                return;
+            }
+            let session = std::fs::read_to_string(&home.current_session).unwrap_or_default();
+            let noted = MemoryStore::open(&home.database).and_then(|store| store.note_changes(changes, session.trim(), now()));
+            if let Err(e) = noted {
+                tracing::warn!("what happened to {} files is not remembered: {e}", changes.len());
+            }
+        }
     }
 
     /// Opens the database, or makes it, and stores what was kept for later. `busy`: how long to wait at most while others write.

@@ -36,10 +36,12 @@ mod briefing;
 mod capture;
 mod chunker;
 mod code;
+mod events;
 mod feed;
 mod home;
 mod hook;
 mod recall;
+mod recorder;
 mod redact;
 mod session;
 mod spool;
@@ -55,10 +57,11 @@ pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{
     CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS, SENTENCE_TERMINATORS, TextChunk, TextChunker,
 };
-pub use feed::{Allowed, Fact, Facts, MemoryFeed, MemoryFilter};
+pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
 pub use recall::{Found, Recall, RecallError, context, tokens};
+pub use recorder::{EventSettings, Recorder, Recording};
 pub use redact::{Redacted, redact};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
@@ -158,6 +161,14 @@ names!(
         Message = "message",
     }
 );
+
+impl EpisodeSource {
+    /// Something that happened, not something that was said.
+    #[must_use]
+    pub fn is_event(self) -> bool {
+        !matches!(self, Self::Text | Self::Json | Self::Message)
+    }
+}
 
 names!(
     /// What happened to a file.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::code::is_stale;
 use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, StorageError};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{Condition, Corpus, Filter, Hit, SearchError, Term};
+use crate::search::{Corpus, Filter, Hit, SearchError, Term};
 
 /// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
 const RECENCY: f64 = 1.0;
@@ -73,10 +73,7 @@ impl Recall<'_> {
             tracing::debug!("memories are found by words alone: {e}");
             Vec::new()
         });
-        let condition = (!filter.is_empty()).then(|| {
-            let (facts, filter) = (self.facts.now(), filter.compiled());
-            Condition::new(move |entry| facts.get(&entry.id).is_some_and(|fact| filter.allows(*fact)))
-        });
+        let condition = (!filter.is_empty()).then(|| self.facts.condition(filter));
         // Recency may bring up what stands a little below.
         let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
         let found = results.hits.iter().map(|hit| self.found(hit, &vector, now));

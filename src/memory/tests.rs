@@ -3,6 +3,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use uuid::Uuid;
 
@@ -10,6 +11,7 @@ use super::*;
 use crate::chunk::{Cache, Cancel, Feed, Saved, Saving};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
+use crate::source::FileChange;
 use crate::store::{IndexCache, Layout};
 
 struct Fixture {
@@ -448,4 +450,89 @@ impl Cache for NoCache {
 fn without_a_database_there_are_no_memories_and_no_error() {
     let mut feed = MemoryFeed::new(Path::new("/nowhere/memory.db").into(), "e", Box::new(NoCache));
     assert_eq!(feed.load(&Cancel::new(false)).unwrap().set.len(), 0);
+}
+
+/// A file of some content; `None` for none.
+fn change(path: &str, before: Option<&str>, after: Option<&str>, symbols: &[&str]) -> FileChange {
+    let hash = |text: Option<&str>| text.map(|t| crate::source::sha256(t.as_bytes()));
+    FileChange { path: path.into(), before: hash(before), after: hash(after), symbols: symbols.iter().map(ToString::to_string).collect() }
+}
+
+impl Fixture {
+    fn home(&self) -> MemoryHome {
+        MemoryHome {
+            root: self.layout.root().to_path_buf(),
+            database: self.layout.memory(),
+            current_session: self.layout.current_session(),
+            spool: self.layout.memory_spool(),
+            embedder: StaticModel::bundled(),
+        }
+    }
+
+    fn recorder(&self, most: usize, days: u32) -> Recorder {
+        Recorder::new(self.home(), EventSettings { window: Duration::ZERO, most, days })
+    }
+
+    /// Contents of all events by hand, oldest first, after these changes were recorded.
+    fn recorded(&self, recorder: &mut Recorder, changes: &[FileChange]) -> Vec<String> {
+        self.home().journal()(changes);
+        assert_eq!(recorder.record(&self.home().open(Duration::from_secs(5)).unwrap()).unwrap(), None);
+        let select = Select { sources: vec!["filesystem_watch".into()], ..Select::default() };
+        let mut all: Vec<String> = self.store.select(&select).unwrap().into_iter().map(|m| m.content).collect();
+        all.reverse();
+        all
+    }
+}
+
+#[test]
+fn edits_of_a_file_within_a_session_are_one_event() {
+    let f = fixture();
+    let mut recorder = f.recorder(100, 1);
+    assert_eq!(f.recorded(&mut recorder, &[change("a.rs", None, Some("1"), &["run"])]), ["create a.rs: run"]);
+    assert_eq!(f.recorded(&mut recorder, &[change("a.rs", Some("1"), Some("2"), &["stop"])]), ["create a.rs: run, stop"]);
+    let there_and_back = [change("b.rs", Some("1"), Some("2"), &[]), change("b.rs", Some("2"), Some("1"), &[])];
+    assert_eq!(f.recorded(&mut recorder, &there_and_back), ["create a.rs: run, stop"], "nothing came of it");
+    fs::write(f.layout.current_session(), "other").unwrap();
+    let of_two = ["create a.rs: run, stop", "update a.rs: run"];
+    assert_eq!(f.recorded(&mut recorder, &[change("a.rs", Some("2"), Some("3"), &["run"])]), of_two, "another session");
+    assert_eq!(f.recorded(&mut recorder, &[change("c.rs", None, Some("1"), &[])]).len(), 3);
+    assert_eq!(f.recorded(&mut recorder, &[change("c.rs", Some("1"), None, &[])]), of_two, "it came and went");
+    let moved = [change("d/a.rs", None, Some("3"), &["run"]), change("a.rs", Some("3"), None, &["run"])];
+    assert_eq!(f.recorded(&mut recorder, &moved)[2], "move a.rs to d/a.rs: run");
+    fs::write(f.layout.root().join("large.rs"), "no longer indexed").unwrap();
+    assert_eq!(f.recorded(&mut recorder, &[change("large.rs", Some("1"), None, &[])]).len(), 3, "it is still there");
+}
+
+#[test]
+fn events_are_kept_as_long_as_they_may_be_and_what_was_said_for_ever() {
+    let f = fixture();
+    f.capture.capture(said("It stays.")).unwrap();
+    let old =
+        Memory { created_at: now() - chrono::TimeDelta::days(3), ..event(EpisodeSource::FilesystemWatch, Operation::Update, "old.rs") };
+    f.capture.capture(Memory { id: Uuid::now_v7(), pinned: true, content: "update pinned.rs".into(), ..old.clone() }).unwrap();
+    f.capture.capture(old).unwrap();
+    let mut recorder = f.recorder(3, 2);
+    assert_eq!(f.recorded(&mut recorder, &[change("a.rs", None, Some("1"), &[])]), ["update pinned.rs", "create a.rs"]);
+    for name in ["b", "c", "d"] {
+        f.recorded(&mut recorder, &[change(name, None, Some("1"), &[])]);
+    }
+    assert_eq!(f.recorded(&mut recorder, &[]), ["update pinned.rs", "create b", "create c", "create d"]);
+    assert_eq!(f.store.count(&Select { sources: vec!["text".into()], ..Select::default() }).unwrap(), 1);
+}
+
+/// Two processes may find the same changes; one of them records them.
+#[test]
+fn changes_are_recorded_once_whoever_finds_them() {
+    let f = fixture();
+    let n = 20;
+    for i in 0..n {
+        f.home().journal()(&[change(&format!("{i}.rs"), None, Some("1"), &[])]);
+        std::thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| f.recorder(1000, 1).record(&f.home().open(Duration::from_secs(10)).unwrap()).unwrap());
+            }
+        });
+    }
+    let all = f.store.select(&Select::default()).unwrap();
+    assert_eq!(all.len(), n, "{:?}", all.iter().map(|m| &m.content).collect::<Vec<_>>());
 }

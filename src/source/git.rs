@@ -1,13 +1,22 @@
-//! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; and
-//! what former commits changed, told by git itself.
+//! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; what
+//! commits changed, told by git itself; and which changes of files are git's own doing.
+
+mod reflog;
+mod watch;
+mod whose;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
 
+pub use watch::{Committed, GitWatch, Operation, OperationKind};
+pub use whose::{Changed, Whose};
+
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
+    /// 40 (or 64) hexadecimal digits.
+    pub id: String,
     /// The first line of its message.
     pub subject: String,
     /// Relative to the tree.
@@ -19,11 +28,24 @@ pub struct Commit {
 /// # Errors
 /// When there is no git, no repository, or no commit.
 pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
+    log(root, &["--no-merges".into(), format!("--max-count={max}")])
+}
+
+/// Those of the commits that changed something below `root`, in the same order.
+///
+/// # Errors
+/// When there is no git, no repository, or not one of the commits.
+pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
+    let ids = ids.iter().map(|id| (*id).to_string());
+    log(root, &[vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()], ids.collect()].concat())
+}
+
+fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
     let out = Command::new("git")
         .arg("-C")
         .arg(root)
-        .args(["-c", "log.showSignature=false", "log", "--no-merges", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%s"])
-        .arg(format!("--max-count={max}"))
+        .args(["-c", "log.showSignature=false", "log", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%H %s"])
+        .args(which)
         .args(["--", "."])
         .stdin(Stdio::null())
         .output()?;
@@ -31,35 +53,66 @@ pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
         let said = String::from_utf8_lossy(&out.stderr);
         return Err(io::Error::other(said.lines().next().unwrap_or("git failed").to_string()));
     }
-    // One commit: 0x01, its subject, NUL, line feed, then each file with a NUL.
+    // One commit: 0x01, its id and subject, NUL, line feed, then each file with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
     let commit = |part: &str| {
-        let (subject, files) = part.split_once('\0')?;
+        let (head, files) = part.split_once('\0')?;
+        let (id, subject) = head.split_once(' ')?;
         let files = files.trim_start_matches('\n').split('\0').filter(|f| !f.is_empty());
-        Some(Commit { subject: subject.to_string(), files: files.map(String::from).collect() })
+        Some(Commit { id: id.to_string(), subject: subject.to_string(), files: files.map(String::from).collect() })
     };
     Ok(text.split('\x01').filter_map(commit).collect())
+}
+
+/// The folders of a tree that are submodules, relative to it.
+#[must_use]
+pub fn submodules(root: &Path) -> Vec<String> {
+    let text = fs::read_to_string(root.join(".gitmodules")).unwrap_or_default();
+    let path = |line: &str| Some(line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string());
+    text.lines().filter_map(path).collect()
 }
 
 /// The commit that is checked out, 40 (or 64) hexadecimal digits. `None` outside a repository, before its first commit, and
 /// for ways to store references that are not files.
 #[must_use]
 pub fn head(root: &Path) -> Option<String> {
-    let dot_git = root.ancestors().map(|d| d.join(".git")).find(|p| p.exists())?;
-    let git_dir = git_dir(&dot_git)?;
-    let head = fs::read_to_string(git_dir.join("HEAD")).ok()?;
-    let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
-    // References are shared between the work trees of a repository.
-    let common = match fs::read_to_string(git_dir.join("commondir")) {
-        Ok(path) => git_dir.join(path.trim()),
-        Err(_) => git_dir.clone(),
-    };
-    let loose = [&git_dir, &common].into_iter().find_map(|dir| fs::read_to_string(dir.join(reference)).ok());
-    if let Some(found) = loose.and_then(|text| object_id(&text)) {
-        return Some(found);
+    GitDir::of(root)?.head()
+}
+
+/// Where git keeps what it knows of a work tree.
+#[derive(Debug, Clone)]
+struct GitDir {
+    /// The root of the work tree.
+    top: PathBuf,
+    /// Of this work tree.
+    own: PathBuf,
+    /// The one that all work trees of the repository share.
+    common: PathBuf,
+}
+
+impl GitDir {
+    /// Of the work tree that a directory is in.
+    fn of(directory: &Path) -> Option<Self> {
+        let top = directory.ancestors().find(|d| d.join(".git").exists())?;
+        let own = git_dir(&top.join(".git"))?;
+        let common = match fs::read_to_string(own.join("commondir")) {
+            Ok(path) => own.join(path.trim_end_matches('\n')),
+            Err(_) => own.clone(),
+        };
+        Some(Self { top: top.to_path_buf(), own, common })
     }
-    let packed = fs::read_to_string(common.join("packed-refs")).ok()?;
-    packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| object_id(hash))
+
+    /// The commit that is checked out.
+    fn head(&self) -> Option<String> {
+        let head = fs::read_to_string(self.own.join("HEAD")).ok()?;
+        let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
+        let loose = [&self.own, &self.common].into_iter().find_map(|dir| fs::read_to_string(dir.join(reference)).ok());
+        if let Some(found) = loose.and_then(|text| object_id(&text)) {
+            return Some(found);
+        }
+        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
+        packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| object_id(hash))
+    }
 }
 
 /// `.git` is a directory, or a file that says where it is.
@@ -68,7 +121,7 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
         return Some(dot_git.to_path_buf());
     }
     let text = fs::read_to_string(dot_git).ok()?;
-    Some(dot_git.parent()?.join(text.trim().strip_prefix("gitdir: ")?))
+    Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
 }
 
 fn object_id(text: &str) -> Option<String> {
@@ -129,11 +182,13 @@ mod tests {
         fs::rename(root.join("d.rs"), root.join("e.rs")).unwrap();
         git(root, &["add", "-A"]);
         git(root, &["commit", "-q", "-m", "move d"]);
-        let commit =
-            |subject: &str, files: &[&str]| Commit { subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() };
+        let commit = |subject: &str, files: &[&str]| (subject.to_string(), files.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let told = |commits: Vec<Commit>| commits.into_iter().map(|c| (c.subject, c.files)).collect::<Vec<_>>();
         let all = [commit("move d", &["d.rs", "e.rs"]), commit("add d", &["d.rs"]), commit("add c", &["ä b/c.rs"])];
-        assert_eq!(commits(root, 9).unwrap(), all);
-        assert_eq!(commits(root, 2).unwrap(), all[..2]);
-        assert_eq!(commits(&root.join("ä b"), 9).unwrap(), [commit("add c", &["c.rs"])]);
+        assert_eq!(told(commits(root, 9).unwrap()), all);
+        assert_eq!(told(commits(root, 2).unwrap()), all[..2]);
+        assert_eq!(told(commits(&root.join("ä b"), 9).unwrap()), [commit("add c", &["c.rs"])]);
+        let ids: Vec<String> = commits(root, 9).unwrap().into_iter().map(|c| c.id).collect();
+        assert_eq!(told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()), [all[2].clone(), all[0].clone()]);
     }
 }

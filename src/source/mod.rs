@@ -5,12 +5,26 @@
 
 mod git;
 mod hash;
+mod read;
 mod skip;
 mod walk;
 mod watch;
 
-pub use git::{Commit, commits, head};
+pub use git::{Changed, Commit, Committed, GitWatch, Operation, OperationKind, Whose, commits, head, submodules, these_commits};
 pub use hash::sha256;
-pub use skip::{LineLimit, Skip, check_content, is_for_indexing};
+pub use read::{ReadError, read_text};
+pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, TreeChange};
+
+/// A file of the tree whose content is no longer what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// Relative to the root.
+    pub path: String,
+    /// SHA-256 of the content, in hexadecimal digits. `None`: there was, or is, no such file.
+    pub before: Option<String>,
+    pub after: Option<String>,
+    /// Definitions in it that are new, changed or gone.
+    pub symbols: Vec<String>,
+}

@@ -115,6 +115,12 @@ pub fn is_for_indexing(path: &str) -> bool {
     !path.split('/').any(|part| part.starts_with('.')) && by_name(name).is_none()
 }
 
+/// Whether a file of this name may hold secrets.
+#[must_use]
+pub fn may_hold_secrets(path: &str) -> bool {
+    by_name(path.rsplit('/').next().unwrap_or(path)) == Some(Skip::Secret)
+}
+
 /// A reason in the file's name.
 #[must_use]
 pub(super) fn by_name(file_name: &str) -> Option<Skip> {

@@ -5,6 +5,8 @@ use std::sync::OnceLock;
 use ast_grep_core::tree_sitter::LanguageExt;
 use ast_grep_language::SupportLang;
 
+pub(super) type Lang = SupportLang;
+
 /// One row of the language table.
 pub struct Language {
     /// Lower-case name, as in `metadata.language` and `--lang`.
@@ -77,6 +79,11 @@ impl Grammar {
     #[must_use]
     pub fn language(&self) -> tree_sitter::Language {
         self.lang.get_ts_language()
+    }
+
+    /// The same for patterns.
+    pub(super) fn lang(&self) -> Lang {
+        self.lang
     }
 
     /// Whether macros may stand where the grammar does not expect them.

@@ -7,6 +7,7 @@
 mod language;
 mod markup;
 mod outline;
+mod pattern;
 mod relations;
 #[cfg(test)]
 mod samples;
@@ -14,4 +15,5 @@ mod samples;
 pub use language::{Grammar, Kind, Language, Markup, detect, languages};
 pub use markup::{Section, sections};
 pub use outline::{Outline, Symbol, SymbolKind, outline};
+pub use pattern::{Pattern, PatternError};
 pub use relations::{Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, relations};

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Call, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
-use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome};
+use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome, Recording};
 use crate::source;
 use crate::store::{Activity, Layout, Manifest};
 
@@ -17,6 +17,8 @@ use crate::store::{Activity, Layout, Manifest};
 const FIRST_LOAD: Duration = Duration::from_secs(5);
 /// How long a call waits that names a generation and no time.
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
+/// How long an edit waits until it is indexed.
+const AFTER_EDIT: Duration = Duration::from_secs(3);
 /// Longest wait.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(20);
@@ -43,6 +45,8 @@ pub struct Remembered {
     pub facts: Facts,
     /// Watches notes, while this lives.
     pub notes: Option<MDFileWatcher>,
+    /// Records what happens to files, while this lives.
+    pub recording: Option<Recording>,
     /// What was opened last, and the number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
@@ -50,7 +54,7 @@ pub struct Remembered {
 impl Remembered {
     #[must_use]
     pub fn new(home: MemoryHome, facts: Facts, notes: Option<MDFileWatcher>) -> Self {
-        Self { home, facts, notes, open: Mutex::default() }
+        Self { home, facts, notes, recording: None, open: Mutex::default() }
     }
 
     /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.
@@ -170,6 +174,20 @@ impl Context {
             return Some(format!("wait_ms has no effect: {why}"));
         }
         (!in_time).then(|| format!("waited {} ms, and not every change is indexed yet: call again, or wait longer", time.as_millis()))
+    }
+
+    /// Takes in a file that was just written, so that the next question finds what it is now; or says why that may not be so.
+    pub(super) fn index_now(&self, path: &str, call: &Call) -> Option<String> {
+        let indexing = match &self.indexing {
+            _ if self.layout.is_foreign() => return Some("written; another program writes the index, and brings it up to date".into()),
+            None => return Some("written; this server does not index: run `cortex index`, and the change is found".into()),
+            Some(indexing) => indexing,
+        };
+        let deadline = Instant::now() + AFTER_EDIT;
+        let is_done = indexing.asking().wait(indexing.on_file_changed(path), deadline, &call.cancel)
+            && self.reloader.asking().wait(self.reloader.asking().now(), deadline, &call.cancel);
+        let late = || format!("written, but not indexed within {} ms: searches find it as it was until then", AFTER_EDIT.as_millis());
+        (!is_done).then(late)
     }
 
     /// What is wrong, or not ready, for people and agents.

@@ -42,7 +42,7 @@ cortex_search.";
         let results = search_exact(&mut taken, &self.query, &filter, page.n_wanted())?;
         asked.call.check()?;
         let words = Highlighter::exact(&self.query);
-        Ok(Found { results, words, exact: true, explain: false, stats: None }.reply(&page, self.max_tokens, taken))
+        Ok(Found { results, words, exact: true, explain: false, memories: Vec::new(), stats: None }.reply(&page, self.max_tokens, taken))
     }
 }
 

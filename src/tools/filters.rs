@@ -1,5 +1,6 @@
 //! What may be found, as arguments.
 
+use globset::GlobSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
@@ -49,12 +50,16 @@ impl Kinds {
 
 impl Filters {
     pub(super) fn filter(&self) -> Result<Filter, ToolError> {
-        if self.path.len() > MAX_GLOBS || self.path.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
-            return Err(ToolError::Arguments(format!("path: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
-        }
-        let paths = globs(&self.path).map_err(|e| ToolError::Arguments(format!("path: {e}")))?;
-        Ok(Filter { paths, tags: self.tags.clone(), ..self.kinds.filter() })
+        Ok(Filter { paths: of_paths(&self.path)?, tags: self.tags.clone(), ..self.kinds.filter() })
     }
+}
+
+/// Files that match one of these globs; an empty set when none is given.
+pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, ToolError> {
+    if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
+        return Err(ToolError::Arguments(format!("path: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
+    }
+    globs(patterns).map_err(|e| ToolError::Arguments(format!("path: {e}")))
 }
 
 /// A warning of languages that nothing here is written in.

@@ -8,12 +8,14 @@ use serde::Serialize;
 
 use super::{Asked, Remembered, State, ToolError, budget, printable};
 use crate::live::{Served, Snapshot};
-use crate::memory::{CaptureError, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now};
+use crate::memory::{CaptureError, EpisodeSource, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now};
 
 /// How long a call waits for another process's write, and for what was just stored to be found.
 const BUSY: Duration = Duration::from_secs(2);
 /// What of a memory's content a result shows, in bytes.
 const SHOWN: usize = 1_000;
+/// And what is shown of it on one line.
+const SHORT: usize = 300;
 
 impl From<CaptureError> for ToolError {
     fn from(e: CaptureError) -> Self {
@@ -87,6 +89,18 @@ impl Asked<'_> {
             RecallError::Storage(e) => ToolError::from(e),
         })?;
         Ok((found.iter().map(Remembrance::new).collect(), self.memory_state(&memories)))
+    }
+}
+
+impl Asked<'_> {
+    /// Memories that answer a question, a line each; none where nothing is remembered. Files that git changed are none.
+    pub(super) fn recall_in_short(&self, question: &str, limit: usize) -> Result<Vec<String>, ToolError> {
+        if limit == 0 || !self.context.memory.as_ref().is_some_and(|remembered| remembered.home.is_in_use()) {
+            return Ok(Vec::new());
+        }
+        let filter = MemoryFilter { exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()], ..MemoryFilter::default() };
+        let (found, _) = self.recall(question, &filter, limit)?;
+        Ok(found.iter().map(Remembrance::in_short).collect())
     }
 }
 
@@ -167,6 +181,13 @@ impl Remembrance {
             created_at: memory.created_at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             stale: found.stale.clone(),
         }
+    }
+
+    /// On one line.
+    fn in_short(&self) -> String {
+        let content = self.content.split_whitespace().collect::<Vec<_>>().join(" ");
+        let stale = if self.stale.is_empty() { "" } else { ", may be out of date" };
+        format!("{} ({}, {}{stale})", printable(&budget::cut(&content, SHORT)), self.source.kind, &self.created_at[..10])
     }
 
     /// For a reader.

@@ -3,6 +3,9 @@
 
 mod budget;
 mod context;
+mod edit;
+mod edit_file;
+mod edit_json;
 mod exact;
 mod files;
 mod filters;
@@ -13,10 +16,12 @@ mod memory_delete;
 mod memory_search;
 mod memory_sessions;
 mod outline;
+mod pattern;
 mod read;
 mod related;
 mod schema;
 mod search;
+mod sizes;
 mod status;
 mod tolerant;
 
@@ -38,11 +43,15 @@ use crate::search::SearchError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Search,
+    Graph,
     Memory,
+    /// Changes files of the project: offered only where that was asked for.
+    Edit,
 }
 
 impl Group {
-    const ALL: [(&'static str, Self); 2] = [("search", Self::Search), ("memory", Self::Memory)];
+    const ALL: [(&'static str, Self); 4] =
+        [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory), ("edit", Self::Edit)];
 
     /// The group of this name.
     #[must_use]
@@ -90,11 +99,15 @@ pub const ALL: &[Tool] = &[
     Tool::of::<outline::Args>(),
     Tool::of::<read::Args>(),
     Tool::of::<status::Args>(),
+    Tool::of::<pattern::Args>(),
+    Tool::of::<sizes::Args>(),
     Tool::of::<memory_add::Args>(),
     Tool::of::<memory_search::NodeSearch>(),
     Tool::of::<memory_search::FactSearch>(),
     Tool::of::<memory_delete::Args>(),
     Tool::of::<memory_sessions::Args>(),
+    Tool::of::<edit_file::Args>(),
+    Tool::of::<edit_json::Args>(),
 ];
 
 /// The tools of these groups.

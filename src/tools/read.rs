@@ -1,6 +1,5 @@
 //! `cortex_read`: lines of a file as they are now. Only files of the index can be read.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -10,10 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::budget::{MAX_TOKENS, MIN_TOKENS, cut, default_tokens, fit};
 use super::{Asked, Question, Reply, State, ToolError, Wait, files, printable};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
-use crate::source::is_for_indexing;
-
-/// A file that has grown beyond this since it was indexed is not read.
-const MAX_BYTES: u64 = 8 << 20;
+use crate::source::{ReadError, read_text};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -140,24 +136,12 @@ fn current(root: &Path, chunks: &ChunkSet, path: &str) -> Result<String, ToolErr
     from_disk(root, path)
 }
 
-/// Reads a file, if it lies in the project for real and is none that is never indexed: whatever a chunk file says, nobody
-/// comes by a secret this way.
 fn from_disk(root: &Path, path: &str) -> Result<String, ToolError> {
-    if !is_for_indexing(path) {
-        return Err(ToolError::Arguments(format!("`{path}` is hidden, or of a kind that is never indexed: it is not read")));
-    }
-    let failed = |e: std::io::Error| ToolError::NotFound(format!("`{path}` is in the index but cannot be read: {e}"));
-    let real = fs::canonicalize(root.join(path)).map_err(failed)?;
-    if real != fs::canonicalize(root).map_err(failed)?.join(path) {
-        return Err(ToolError::Arguments(format!("`{path}` is, or lies behind, a symbolic link: it is not read")));
-    }
-    let metadata = fs::metadata(&real).map_err(failed)?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(ToolError::Failed(format!("`{path}` is no file, or larger than {} MiB: it is not read", MAX_BYTES >> 20)));
-    }
-    let bytes = fs::read(&real).map_err(failed)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_string())
+    read_text(root, path).map_err(|e| match e {
+        ReadError::Forbidden(_) => ToolError::Arguments(e.to_string()),
+        ReadError::TooLarge { .. } => ToolError::Failed(e.to_string()),
+        ReadError::Failed { .. } => ToolError::NotFound(e.to_string()),
+    })
 }
 
 /// The chunks of a file whose text is that of its lines.

@@ -27,6 +27,10 @@ pub(super) struct Args {
     filters: Filters,
     /// `next_cursor` of the reply before.
     cursor: Option<String>,
+    /// Also tell so many memories of earlier sessions that answer it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    memories: usize,
     /// Tell the time taken and how much was searched.
     #[serde(default)]
     include_stats: bool,
@@ -64,6 +68,10 @@ pub(super) struct SearchReply {
     /// There are more: pass it as `cursor`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
+    /// What earlier sessions knew of it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    memories: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<Stats>,
     /// What was left out to fit.
@@ -116,7 +124,8 @@ plain question works as well as an identifier. Use it first, before reading file
         asked.call.check()?;
         let words = if is_exact { Highlighter::exact(&self.query) } else { Highlighter::new(&self.query) };
         let stats = self.include_stats.then(|| Stats { chunks: corpus.chunks().len(), candidates: results.total, milliseconds });
-        Ok(Found { results, words, exact: is_exact, explain: self.explain, stats }.reply(&page, self.max_tokens, taken))
+        let memories = asked.recall_in_short(&self.query, self.memories)?;
+        Ok(Found { results, words, exact: is_exact, explain: self.explain, memories, stats }.reply(&page, self.max_tokens, taken))
     }
 }
 
@@ -145,6 +154,7 @@ pub(super) struct Found {
     /// Chunks were matched, and the words are marked in the snippets.
     pub(super) exact: bool,
     pub(super) explain: bool,
+    pub(super) memories: Vec<String>,
     pub(super) stats: Option<Stats>,
 }
 
@@ -168,6 +178,7 @@ impl Found {
             SearchReply {
                 next_cursor: page.next(&self.results, n),
                 note: left_out,
+                memories: self.memories.clone(),
                 stats: self.stats.clone(),
                 state: state.clone(),
                 results,
@@ -191,6 +202,7 @@ impl Reply for SearchReply {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.head.clone()];
         lines.extend(self.results.iter().flat_map(Row::lines));
+        lines.extend(self.memories.iter().map(|memory| format!("remembered: {memory}")));
         lines.extend(self.note.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
         lines.extend(

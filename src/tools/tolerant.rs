@@ -29,7 +29,9 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
             warnings.push(unknown(&name, properties));
             continue;
         };
-        if value.is_null() || value.as_str().is_some_and(|s| s.trim().is_empty()) {
+        // Of a text that is taken as it is, blanks are part.
+        let is_verbatim = number(property, "minLength") == Some(0);
+        if value.is_null() || value.as_str().is_some_and(|s| s.trim().is_empty() && !is_verbatim) {
             continue;
         }
         out.insert(name.clone(), fit(&name, value, property)?);
@@ -78,6 +80,8 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
             let item = |v: Value| fit(name, v, property.get("items").unwrap_or(&Value::Null));
             Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))
         }
+        // JSON as text, or as what it is.
+        _ if property.get("contentMediaType").is_some() && !value.is_string() => Ok(value.to_string().into()),
         _ => {
             let Some(text) = scalar(&value) else { return wrong("a string") };
             let Some(values) = property.get("enum").and_then(Value::as_array) else { return Ok(text.into()) };

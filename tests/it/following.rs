@@ -31,6 +31,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         packing: Packing::Plain,
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
+        journal: None,
     }
 }
 

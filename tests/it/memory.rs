@@ -27,7 +27,7 @@ fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
 
 /// What an agent is told, if anything. Hooks never fail.
 #[track_caller]
-fn told(p: &Project, event: &str, mut input: Value) -> String {
+pub fn told(p: &Project, event: &str, mut input: Value) -> String {
     input["cwd"] = p.root().to_str().unwrap().into();
     let out = hook(p, event, input.to_string().as_bytes()).expect(0);
     assert_eq!(out.stderr, "");
@@ -190,6 +190,11 @@ fn agents_remember_and_recall_over_tools() {
     assert_eq!(find("tomatoes in the sun")[0]["content"], "Of another process: tomatoes like the sun.");
     // Code answers as if nothing were remembered.
     assert!(!client.call("search", &json!({ "query": "tomatoes like the sun" })).to_string().contains("another process"));
+
+    // But who asks for both gets both, in one call.
+    let both = client.call("search", &json!({ "query": "tomatoes like the sun", "memories": 1 }));
+    let remembered = both["memories"][0].as_str().unwrap();
+    assert!(remembered.starts_with("Of another process: tomatoes like the sun. (text, 20"), "{remembered}");
 
     client.call("delete_memory", &json!({ "id": added["id"] }));
     assert!(find("how often is the wall painted").as_array().unwrap().iter().all(|f| f["fingerprintId"] != added["id"]));

@@ -346,6 +346,22 @@ fn a_server_answers_while_vectors_are_made() {
     wait_until("no complaint is left", || !warnings(&client.status()).contains("vectors are not made"));
 }
 
+/// A memory is stored at once, and has its vector when the server had the time.
+#[test]
+fn memories_come_to_their_vectors_too() {
+    let model = Model::start();
+    let p = model.sample("");
+    p.run(&["memory", "add", "Boil the potatoes."]).expect(0);
+    let vectors = || p.json(&["memory", "stats"])["vectors"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
+    assert_eq!(vectors(), 0);
+    let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
+    let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50").env("CORTEX_MEMORY_WINDOW_MS", "100"));
+    let client = Client::new(&server.line());
+    wait_until("it has a vector", || vectors() == 1);
+    let found = client.call("search_memory_nodes", &json!({ "query": BY_MEANING }));
+    assert!(found["results"][0]["similarity"].as_f64().unwrap() > 0.5, "{found}");
+}
+
 #[test]
 fn a_model_that_is_down_or_slow_costs_searches_nothing() {
     let model = Model::start();

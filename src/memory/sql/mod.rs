@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, Transaction, params, params_from_iter};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -22,11 +22,16 @@ use crate::chunk::{Fingerprint, Quantized};
 use crate::sqlite;
 use crate::worker::locked;
 
+mod events;
+
+pub(super) use events::{EventLimits, Noted, Recorded};
+
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
 
 /// What each version of the schema adds to the one before; `user_version` says how many are there.
-const MIGRATIONS: &[&str] = &["
+const MIGRATIONS: &[&str] = &[
+    "
     CREATE TABLE counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
     INSERT INTO counters VALUES('identity', random());
     CREATE TABLE bodies(number INTEGER PRIMARY KEY, hash BLOB NOT NULL UNIQUE, text TEXT NOT NULL);
@@ -74,7 +79,20 @@ const MIGRATIONS: &[&str] = &["
     ) WITHOUT ROWID;
     CREATE TABLE file_hashes(path TEXT PRIMARY KEY, hash TEXT NOT NULL, processed_at INTEGER NOT NULL) WITHOUT ROWID;
     CREATE TABLE given(session_id TEXT NOT NULL, memory TEXT NOT NULL, PRIMARY KEY(session_id, memory)) WITHOUT ROWID;
-"];
+",
+    "
+    CREATE TABLE changes(
+        number INTEGER PRIMARY KEY AUTOINCREMENT,
+        path TEXT NOT NULL,
+        before TEXT,
+        after TEXT,
+        symbols TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        at INTEGER NOT NULL
+    );
+    CREATE TABLE git_positions(tree TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+",
+];
 
 /// The memories of a project.
 #[derive(Debug)]
@@ -112,6 +130,9 @@ pub struct Vector {
     pub passage: Fingerprint,
     pub vector: Quantized,
 }
+
+/// A memory as it is stored.
+pub(super) type Stored = (Memory, Vec<Vector>);
 
 /// Which memories; all conditions that are given must hold.
 #[derive(Debug, Clone, Default)]
@@ -208,6 +229,7 @@ impl MemoryStore {
         error(&self.path, source)
     }
 
+    /// All or nothing of it.
     fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
         sqlite::write(&mut self.connection(), work).map_err(|e| self.error(e))
     }
@@ -230,7 +252,7 @@ impl MemoryStore {
     ///
     /// # Errors
     /// As [`MemoryStore::store`].
-    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[(Memory, Vec<Vector>)]) -> Result<usize, StorageError> {
+    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[Stored]) -> Result<usize, StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
             let replaced = delete_pieces(t, path)?;
@@ -320,7 +342,7 @@ impl MemoryStore {
     /// # Errors
     /// When it cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
-        self.write(|t| Ok(delete(t, "id = ?1", &id.to_string())? > 0))
+        self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
 
     /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
@@ -356,6 +378,25 @@ impl MemoryStore {
             "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
         let vector = |r: &Row| Ok(Vector { embedder: r.get(0)?, passage: fingerprint(&r.get::<_, Vec<u8>>(1)?), vector: quantized(r, 2)? });
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
+    }
+
+    /// Memories that have no vector of this embedder, oldest first.
+    pub(super) fn without_vector(&self, embedder: &str, most: usize) -> Result<Vec<Memory>, StorageError> {
+        let is_lacking = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m.number AND v.embedder = ?)";
+        let values = vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
+        self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"), values)
+    }
+
+    /// Adds vectors to a memory, if it is still the same.
+    pub(super) fn put_vectors(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
+        self.write(|t| {
+            let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
+            let same = params![memory.id.to_string(), memory.content, memory.name];
+            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else { return Ok(()) };
+            let change = add(t, "change", 1)?;
+            t.execute("UPDATE memories SET change = ?2 WHERE number = ?1", [number, change])?;
+            insert_vectors(t, number, vectors)
+        })
     }
 
     /// The vectors of passages by one embedder.
@@ -623,23 +664,27 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
     }
     let number: i64 = t.prepare_cached("SELECT number FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0))?;
     t.prepare_cached("DELETE FROM vectors WHERE memory = ?1")?.execute([number])?;
+    insert_vectors(t, number, vectors)
+}
+
+fn insert_vectors(t: &Transaction, number: i64, vectors: &[Vector]) -> rusqlite::Result<()> {
     for Vector { embedder, passage, vector } in vectors {
         let components: Vec<u8> = vector.components.iter().map(|c| c.cast_unsigned()).collect();
         let values = params![number, embedder, passage.to_le_bytes(), f64::from(vector.scale), components];
-        t.prepare_cached("INSERT INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
+        t.prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
     }
     Ok(())
 }
 
 /// Deletes what was made of the pieces of a file. What happened to it stays.
 fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
-    delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", path)
+    delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", &[&path])
 }
 
-fn delete(t: &Transaction, condition: &str, value: &str) -> rusqlite::Result<usize> {
+fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::Result<usize> {
     let gone = |r: &Row| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
     let sql = format!("DELETE FROM memories WHERE {condition} RETURNING id, body");
-    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map([value], gone)?.collect::<rusqlite::Result<_>>()?;
+    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map(values, gone)?.collect::<rusqlite::Result<_>>()?;
     for (id, body) in &gone {
         drop_body(t, *body)?;
         t.prepare_cached("DELETE FROM given WHERE memory = ?1")?.execute([id])?;

@@ -1,0 +1,243 @@
+//! One file on disk: reads it, and puts a new one in its place, whole or not at all.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{
+    Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, accessat, fchown, fstat, linkat, mkdirat, open, openat, renameat,
+    renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::{EditError, Root};
+
+/// Larger files are neither read nor written.
+pub const MAX_BYTES: u64 = 10 << 20;
+/// What is written before it takes the file's name. One name is enough: only who holds the directory's lock writes it, and what
+/// one who was killed left behind is overwritten by the next.
+pub(super) const TEMP: &str = ".cortex-edit.tmp";
+/// An edit takes milliseconds; a slow disk, more.
+pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(5);
+
+const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+/// Opening never waits, whatever took the file's place.
+pub(super) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const NEW_FILE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+
+/// A name in a directory that is held open: a link put in the way later leads nowhere else.
+pub(super) struct Place {
+    /// Relative to the root.
+    pub path: String,
+    directory: File,
+    name: String,
+    _made: MadeDirectories,
+}
+
+/// A file's content, and what else belongs to it.
+pub(super) struct Current {
+    pub bytes: Vec<u8>,
+    metadata: std::fs::Metadata,
+}
+
+impl Place {
+    /// Opens the directory of a file. With `make`, directories that are missing are made.
+    pub fn open(root: &Root, path: &str, make: bool) -> Result<Self, EditError> {
+        let path = root.real_path(path)?;
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        let mut made = MadeDirectories(Vec::new());
+        match open_directory(root, above, make.then_some(&mut made)) {
+            Ok(directory) => Ok(Self { directory: directory.into(), name: name.to_string(), path, _made: made }),
+            Err(Errno::NOENT) => Err(EditError::NotFound { path }),
+            Err(e) => Err(EditError::Io { path, source: e.into() }),
+        }
+    }
+
+    /// Waits until nobody else edits in this directory; released with the place, or by death.
+    pub fn lock(&self, wait: Duration) -> Result<(), EditError> {
+        let start = Instant::now();
+        loop {
+            match self.directory.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) if start.elapsed() < wait => thread::sleep(POLL),
+                Err(TryLockError::WouldBlock) => return Err(EditError::Busy { path: self.path.clone(), waited_s: wait.as_secs() }),
+                Err(TryLockError::Error(e)) => return Err(self.failed(e)),
+            }
+        }
+    }
+
+    /// The file; `None` when there is none.
+    pub fn read(&self) -> Result<Option<Current>, EditError> {
+        let stat = match statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Ok(None),
+            stat => stat.map_err(|e| self.failed(e))?,
+        };
+        // Before it is opened, as that alone can do things to a device; and again, as it may be another by then.
+        self.check_kind(FileType::from_raw_mode(stat.st_mode))?;
+        let file = openat(&self.directory, &self.name, FILE, Mode::empty()).map_err(|e| self.failed(e))?;
+        self.check_kind(FileType::from_raw_mode(fstat(&file).map_err(|e| self.failed(e))?.st_mode))?;
+        let file = File::from(file);
+        let metadata = file.metadata().map_err(|e| self.failed(e))?;
+        self.check_size(metadata.len())?;
+        let mut bytes = Vec::new();
+        // It may have grown since.
+        file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| self.failed(e))?;
+        self.check_size(bytes.len() as u64)?;
+        Ok(Some(Current { bytes, metadata }))
+    }
+
+    /// Whether a new file in its place would be all that anybody expects.
+    pub fn check_replaceable(&self, current: &Current) -> Result<(), EditError> {
+        let n_names = current.metadata.nlink();
+        if n_names > 1 {
+            let why = format!("it has {n_names} names (hard links), which an edit would part: replace it by a copy of itself first");
+            return Err(self.refused(why));
+        }
+        let writable = accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();
+        if !writable || current.metadata.mode() & 0o222 == 0 {
+            return Err(self.refused("it is read-only: make it writable first, if it is meant to be edited".into()));
+        }
+        Ok(())
+    }
+
+    /// Puts a new file in place of `before`, or where none was.
+    pub fn write(self, before: Option<&Current>, bytes: &[u8]) -> Result<(), EditError> {
+        let _temp = Temp::write(&self.directory, before, bytes).map_err(|e| self.failed(e))?;
+        match before {
+            Some(before) => {
+                if self.read()?.is_none_or(|now| now.bytes != before.bytes) {
+                    return Err(EditError::Changed { path: self.path.clone() });
+                }
+                renameat(&self.directory, TEMP, &self.directory, &self.name).map_err(|e| self.failed(e))?;
+            }
+            None => self.name_new().map_err(|e| match e {
+                Errno::EXIST => EditError::Exists { path: self.path.clone() },
+                e => self.failed(e),
+            })?,
+        }
+        // It is named: whether the name outlasts a power cut is all that is left to fail.
+        let _ = self.directory.sync_all();
+        Ok(())
+    }
+
+    /// Gives the new file its name, unless somebody else just took it.
+    fn name_new(&self) -> Result<(), Errno> {
+        let directory = &self.directory;
+        match renameat_with(directory, TEMP, directory, &self.name, RenameFlags::NOREPLACE) {
+            // Some file systems, NFS among them, know this only by way of a second name.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => linkat(directory, TEMP, directory, &self.name, AtFlags::empty()),
+            done => done,
+        }
+    }
+
+    fn check_kind(&self, kind: FileType) -> Result<(), EditError> {
+        let name = match kind {
+            FileType::RegularFile => return Ok(()),
+            FileType::Directory => "a directory",
+            FileType::Symlink => "a symbolic link by now",
+            FileType::Fifo => "a FIFO",
+            FileType::Socket => "a socket",
+            _ => "a device",
+        };
+        Err(self.refused(format!("it is {name}: only regular files are read and edited")))
+    }
+
+    fn check_size(&self, n_bytes: u64) -> Result<(), EditError> {
+        if n_bytes <= MAX_BYTES {
+            return Ok(());
+        }
+        Err(self.refused(format!("it is larger than {} MiB: it is neither read nor edited", MAX_BYTES >> 20)))
+    }
+
+    pub fn refused(&self, why: String) -> EditError {
+        EditError::Refused { path: self.path.clone(), why }
+    }
+
+    pub fn unfit(&self, why: String) -> EditError {
+        EditError::Unfit { path: self.path.clone(), why }
+    }
+
+    fn failed(&self, e: impl Into<io::Error>) -> EditError {
+        EditError::Io { path: self.path.clone(), source: e.into() }
+    }
+}
+
+/// The directory of a path from the root, opened name by name so that no link is followed.
+pub(super) fn open_directory(root: &Root, path: &str, mut made: Option<&mut MadeDirectories>) -> Result<OwnedFd, Errno> {
+    let mut directory = open(&root.path, DIRECTORY, Mode::empty())?;
+    for name in path.split('/').filter(|name| !name.is_empty()) {
+        directory = match (openat(&directory, name, DIRECTORY, Mode::empty()), &mut made) {
+            (Err(Errno::NOENT), Some(made)) => made.make(directory, name)?,
+            (opened, _) => opened?,
+        };
+    }
+    Ok(directory)
+}
+
+/// Directories made for a new file, with those that they are in. Dropped, they are removed again unless a file came into them.
+pub(super) struct MadeDirectories(Vec<(OwnedFd, String)>);
+
+impl MadeDirectories {
+    fn make(&mut self, above: OwnedFd, name: &str) -> Result<OwnedFd, Errno> {
+        match mkdirat(&above, name, Mode::from_raw_mode(0o777)) {
+            Err(Errno::EXIST) => openat(&above, name, DIRECTORY, Mode::empty()),
+            Err(e) => Err(e),
+            Ok(()) => {
+                let directory = openat(&above, name, DIRECTORY, Mode::empty());
+                self.0.push((above, name.to_string()));
+                directory
+            }
+        }
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        for (above, name) in self.0.iter().rev() {
+            // Fails where there is something in it.
+            let _ = unlinkat(above, name, AtFlags::REMOVEDIR);
+        }
+    }
+}
+
+/// The new file under its first name, which is gone when this is dropped, be it for another or for good.
+struct Temp<'a>(&'a File);
+
+impl<'a> Temp<'a> {
+    fn write(directory: &'a File, before: Option<&Current>, bytes: &[u8]) -> io::Result<Self> {
+        // Left by one who was killed.
+        let _ = unlinkat(directory, TEMP, AtFlags::empty());
+        // Until it has the mode of the file that it replaces, it is nobody else's to read.
+        let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
+        let mut file: File = openat(directory, TEMP, NEW_FILE, mode)?.into();
+        let temp = Self(directory);
+        file.write_all(bytes)?;
+        if let Some(before) = before {
+            belong_as(&file, &before.metadata)?;
+        }
+        file.sync_all()?;
+        Ok(temp)
+    }
+}
+
+impl Drop for Temp<'_> {
+    fn drop(&mut self) {
+        let _ = unlinkat(self.0, TEMP, AtFlags::empty());
+    }
+}
+
+/// Gives a file the owner and the mode of the one that it replaces.
+fn belong_as(file: &File, metadata: &std::fs::Metadata) -> io::Result<()> {
+    let (owner, group) = (Uid::from_raw(metadata.uid()), Gid::from_raw(metadata.gid()));
+    let mut mode = metadata.mode() & 0o7777;
+    // Only root may give a file away. What is ours then must not run in another's name.
+    if fchown(file, Some(owner), Some(group)).is_err() {
+        let _ = fchown(file, None, Some(group));
+        mode &= 0o777;
+    }
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
+}

@@ -1,0 +1,123 @@
+//! Edits of JSON, text in and text out: values are found by pointer, and what is written changes around them only.
+//!
+//! Comments and trailing commas are allowed, as in the settings of many programs. The text is spliced, never written anew,
+//! so that everything else stays as it is to the byte.
+
+mod layout;
+mod pointer;
+
+use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+use layout::{Items, Layout, Splice, beginning, insertion, removal, replacement, spliced};
+use pointer::{absent, child, nth, shown, tokens, walk};
+
+/// Where the value is that a pointer names.
+pub(super) fn get(text: &str, pointer: &str) -> Result<Range<usize>, String> {
+    let tokens = tokens(pointer)?;
+    let root = parse(text)?.ok_or(EMPTY)?;
+    Ok(span(walk(text, &root, &tokens)?.1))
+}
+
+/// Puts a value where the pointer says: in place of another, as a new key, or for `-` at the end of an array.
+pub(super) fn set(text: &str, pointer: &str, value: &str) -> Result<String, String> {
+    checked(text, to_set(text, &tokens(pointer)?, &New::parse(value)?)?)
+}
+
+/// Puts a value at the end of the array that the pointer names.
+pub(super) fn append(text: &str, pointer: &str, value: &str) -> Result<String, String> {
+    checked(text, to_append(text, &tokens(pointer)?, &New::parse(value)?)?)
+}
+
+/// Takes a value away, with its key and the comments on its line.
+pub(super) fn delete(text: &str, pointer: &str) -> Result<String, String> {
+    checked(text, to_delete(text, &tokens(pointer)?)?)
+}
+
+fn to_set(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, String> {
+    let Some(root) = parse(text)? else { return if tokens.is_empty() { Ok(beginning(text, new)) } else { Err(EMPTY.into()) } };
+    let layout = Layout::of(text, &root);
+    let Some((token, above)) = tokens.split_last() else { return Ok(replacement(text, &layout, None, &root, new)) };
+    let (over, parent) = walk(text, &root, above)?;
+    match (child(text, parent, above, token)?, parent) {
+        (Some(i), _) => Ok(replacement(text, &layout, Some(parent), nth(parent, i), new)),
+        (None, Value::Object(_)) => {
+            let key = serde_json::Value::from(token.as_str()).to_string();
+            Ok(insertion(text, &layout, over, parent, Some(&key), new))
+        }
+        (None, _) if token == "-" => Ok(insertion(text, &layout, over, parent, None, new)),
+        (None, _) => Err(absent(parent, above, token)),
+    }
+}
+
+fn to_append(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, String> {
+    let root = parse(text)?.ok_or(EMPTY)?;
+    match walk(text, &root, tokens)? {
+        (over, array @ Value::Array(_)) => Ok(insertion(text, &Layout::of(text, &root), over, array, None, new)),
+        _ => Err(format!("{} is no array: set it, or a key below it", shown(tokens))),
+    }
+}
+
+fn to_delete(text: &str, tokens: &[String]) -> Result<Vec<Splice>, String> {
+    let root = parse(text)?.ok_or(EMPTY)?;
+    let (token, above) = tokens.split_last().ok_or("the whole document cannot be deleted: set it, or delete a key of it")?;
+    let (_, parent) = walk(text, &root, above)?;
+    let i = child(text, parent, above, token)?.ok_or_else(|| absent(parent, above, token))?;
+    Ok(removal(text, &Items::of(parent), i))
+}
+
+/// The text with the changes, if that is still JSON.
+fn checked(text: &str, splices: Vec<Splice>) -> Result<String, String> {
+    let after = spliced(text, splices);
+    parsed(&after).map_err(|e| format!("with that it would be no JSON: {e}. Nothing was changed"))?;
+    Ok(after)
+}
+
+const EMPTY: &str = "it is empty: set the whole document first, with the pointer \"\"";
+
+/// A value that is to be written, in its own text.
+struct New<'a> {
+    text: &'a str,
+    value: Value<'a>,
+}
+
+impl<'a> New<'a> {
+    fn parse(text: &'a str) -> Result<Self, String> {
+        let wrong = |e: String| format!("the value given is no JSON: {e}");
+        // The other parser is not strict enough, and this one gives no places.
+        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|e| wrong(e.to_string()))?;
+        let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("nothing".into()))?;
+        Ok(Self { text, value })
+    }
+}
+
+/// The document; `None`: there is none, or nothing but comments.
+fn parse(text: &str) -> Result<Option<Value<'_>>, String> {
+    parsed(text).map_err(|e| format!("it is no JSON: {e}. Repair that first, as text"))
+}
+
+fn parsed(text: &str) -> Result<Option<Value<'_>>, String> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    parse_to_ast(text, &CollectOptions::default(), &options).map(|parsed| parsed.value).map_err(|e| e.to_string())
+}
+
+fn span(value: &impl Ranged) -> Range<usize> {
+    value.start()..value.end()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,276 @@
+//! How a document is laid out, and where in its text something is put or taken away so that it stays so.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+
+use super::pointer::nth;
+use super::{New, span};
+use crate::edit::text::line_break;
+
+/// What the document's author does.
+pub(super) struct Layout<'a> {
+    /// Of one level.
+    indent: &'a str,
+    line_break: &'static str,
+    /// Between a key and its value, and between values on one line.
+    space: &'static str,
+}
+
+/// A change of a text: what takes the place of a part of it.
+pub(super) type Splice = (Range<usize>, String);
+
+/// The text with changes that do not overlap.
+pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
+    splices.sort_by_key(|(range, _)| range.start);
+    let (mut out, mut done) = (String::with_capacity(text.len()), 0);
+    for (range, with) in splices {
+        out.push_str(&text[done..range.start]);
+        out.push_str(&with);
+        done = range.end;
+    }
+    out.push_str(&text[done..]);
+    out
+}
+
+/// What is between the brackets of an object or array; in any other value, nothing.
+pub(super) struct Items {
+    spans: Vec<Range<usize>>,
+    inside: Range<usize>,
+}
+
+impl Items {
+    pub fn of(value: &Value) -> Self {
+        let spans = match value {
+            Value::Object(object) => object.properties.iter().map(span).collect(),
+            Value::Array(array) => array.elements.iter().map(span).collect(),
+            _ => Vec::new(),
+        };
+        Self { spans, inside: value.start() + 1..value.end() - 1 }
+    }
+}
+
+impl<'a> Layout<'a> {
+    /// Where nothing shows another way.
+    fn new(line_break: &'static str) -> Self {
+        Self { indent: "  ", line_break, space: " " }
+    }
+
+    pub fn of(text: &'a str, root: &Value) -> Self {
+        let new = Self::new(line_break(text, root.start()));
+        let space = first(root, &|value| gap(text, value)).map_or(new.space, |has_space| if has_space { " " } else { "" });
+        Self { indent: first(root, &|value| step(text, value)).unwrap_or(new.indent), space, ..new }
+    }
+
+    /// A value as it is written here: over several lines, of which the first is indented so far, or on one.
+    fn render(&self, new: &New, indent: Option<&str>) -> String {
+        let mut out = String::new();
+        self.put(new.text, &new.value, indent, &mut out);
+        out
+    }
+
+    fn put(&self, text: &str, value: &Value, indent: Option<&str>, out: &mut String) {
+        let brackets = match value {
+            Value::Object(_) => "{}",
+            Value::Array(_) => "[]",
+            leaf => return out.push_str(leaf.text(text)),
+        };
+        let n_items = Items::of(value).spans.len();
+        if n_items == 0 {
+            return out.push_str(brackets);
+        }
+        let inner = indent.map(|indent| format!("{indent}{}", self.indent));
+        out.push_str(&brackets[..1]);
+        for i in 0..n_items {
+            if i > 0 {
+                out.push(',');
+            }
+            match &inner {
+                Some(inner) => out.extend([self.line_break, inner]),
+                None if i > 0 => out.push_str(self.space),
+                None => {}
+            }
+            if let Value::Object(object) = value {
+                out.extend([object.properties[i].name.text(text), ":", self.space]);
+            }
+            self.put(text, nth(value, i), inner.as_deref(), out);
+        }
+        if let Some(indent) = indent {
+            out.extend([self.line_break, indent]);
+        }
+        out.push_str(&brackets[1..]);
+    }
+
+    fn item(&self, key: Option<&str>, new: &New, indent: Option<&str>) -> String {
+        let value = self.render(new, indent);
+        key.map_or_else(|| value.clone(), |key| format!("{key}:{}{value}", self.space))
+    }
+}
+
+/// The first answer that a value, or one below it, gives.
+fn first<T>(value: &Value, ask: &impl Fn(&Value) -> Option<T>) -> Option<T> {
+    ask(value).or_else(|| (0..Items::of(value).spans.len()).find_map(|i| first(nth(value, i), ask)))
+}
+
+/// Whether there is a space before the values of an object, or between those of an array on one line.
+fn gap(text: &str, value: &Value) -> Option<bool> {
+    let gap = match value {
+        Value::Object(object) => object.properties.first().map(|p| p.name.end()..p.value.start()),
+        Value::Array(array) => array.elements.first().zip(array.elements.get(1)).map(|(a, b)| a.end()..b.start()),
+        _ => None,
+    };
+    gap.map(|gap| &text[gap]).filter(|gap| !gap.contains('\n')).map(|gap| gap.ends_with(' '))
+}
+
+/// What the lines of an object or array are indented by, beyond the line that it begins on.
+fn step<'a>(text: &'a str, value: &Value) -> Option<&'a str> {
+    if !is_wide(text, value) {
+        return None;
+    }
+    let item = Items::of(value).spans.first()?.start;
+    let own = line_indent(text, value.start());
+    let step = line_indent(text, item).strip_prefix(own)?;
+    (begins_line(text, item) && !step.is_empty()).then_some(step)
+}
+
+/// Whether a value is written over several lines.
+fn is_wide(text: &str, value: &Value) -> bool {
+    value.text(text).contains('\n')
+}
+
+/// The white space that the line of a place begins with.
+fn line_indent(text: &str, at: usize) -> &str {
+    let line = &text[line_start(text, at)..];
+    &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+}
+
+fn line_start(text: &str, at: usize) -> usize {
+    text[..at].rfind('\n').map_or(0, |i| i + 1)
+}
+
+fn begins_line(text: &str, at: usize) -> bool {
+    text[line_start(text, at)..at].trim().is_empty()
+}
+
+/// The comma and the comments in a text that has nothing else but white space.
+fn between(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
+    let mut out = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        let rest = &text[at..range.end];
+        let n_bytes = match rest.as_bytes() {
+            [b',', ..] => 1,
+            [b'/', b'/', ..] => rest.find(['\n', '\r']).unwrap_or(rest.len()),
+            [b'/', b'*', ..] => rest[2..].find("*/").map_or(rest.len(), |i| i + 4),
+            _ => {
+                at += rest.chars().next().map_or(1, char::len_utf8);
+                continue;
+            }
+        };
+        out.push(at..at + n_bytes);
+        at += n_bytes;
+    }
+    out
+}
+
+fn comma(text: &str, between: &[Range<usize>]) -> Option<Range<usize>> {
+    between.iter().find(|range| text[range.start..].starts_with(',')).cloned()
+}
+
+/// The end of the last comment that goes on in the line of a place.
+fn with_comments(text: &str, from: usize, between: &[Range<usize>]) -> usize {
+    let mut end = from;
+    for range in between.iter().filter(|range| range.start >= from) {
+        if text[end..range.start].contains('\n') {
+            break;
+        }
+        end = range.end;
+    }
+    end
+}
+
+/// The first value of a document.
+pub(super) fn beginning(text: &str, new: &New) -> Vec<Splice> {
+    let end = line_break(text, text.len());
+    let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
+    let value = Layout::new(end).render(new, Some(""));
+    vec![(text.len()..text.len(), format!("{gap}{value}{end}"))]
+}
+
+/// A value in place of another: on one line where the other was, or where it was no list and its parent is.
+pub(super) fn replacement(text: &str, layout: &Layout, parent: Option<&Value>, old: &Value, new: &New) -> Vec<Splice> {
+    let model = if Items::of(old).spans.is_empty() { parent } else { Some(old) };
+    let wide = model.is_none_or(|model| is_wide(text, model));
+    vec![(span(old), layout.render(new, wide.then(|| line_indent(text, old.start()))))]
+}
+
+/// Puts an item at the end of an object or array.
+pub(super) fn insertion(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
+    let items = Items::of(list);
+    let Some(last) = items.spans.last() else { return first_item(text, layout, parent, list, key, new) };
+    let after = between(text, last.end..items.inside.end);
+    let comma = comma(text, &after);
+    // Where there is one after the last item, there is one afterwards.
+    let (before, trailing) = if comma.is_some() { ("", ",") } else { (",", "") };
+    let end = comma.map_or(last.end, |c| c.end);
+    if !begins_line(text, last.start) {
+        let item = layout.item(key, new, None);
+        return vec![(end..end, format!("{before}{}{item}{trailing}", layout.space))];
+    }
+    let indent = line_indent(text, last.start);
+    let item = layout.item(key, new, Some(indent));
+    let line_end = with_comments(text, end, &after);
+    vec![(end..end, before.to_string()), (line_end..line_end, format!("{}{indent}{item}{trailing}", layout.line_break))]
+}
+
+/// The first item between two brackets: on a line of its own, unless all around is on one.
+fn first_item(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
+    let inside = Items::of(list).inside;
+    let comments_end = between(text, inside.clone()).last().map(|range| range.end);
+    let range = comments_end.unwrap_or(inside.start)..inside.end;
+    if comments_end.is_none() && !is_wide(text, list) && parent.is_some_and(|parent| !is_wide(text, parent)) {
+        return vec![(range, layout.item(key, new, None))];
+    }
+    let outer = line_indent(text, list.start());
+    let indent = format!("{outer}{}", layout.indent);
+    let item = layout.item(key, new, Some(&indent));
+    vec![(range, format!("{0}{indent}{item}{0}{outer}", layout.line_break))]
+}
+
+/// Takes an item away, with its comma: with all of its lines if it has them for itself.
+pub(super) fn removal(text: &str, items: &Items, i: usize) -> Vec<Splice> {
+    let item = &items.spans[i];
+    let before = between(text, i.checked_sub(1).map_or(items.inside.start, |p| items.spans[p].end)..item.start);
+    let after = between(text, item.end..items.spans.get(i + 1).map_or(items.inside.end, |next| next.start));
+    let own_comma = comma(text, &after);
+    if items.spans.len() == 1 && before.is_empty() && after.len() == usize::from(own_comma.is_some()) {
+        return vec![(items.inside.clone(), String::new())];
+    }
+    // The last one takes the comma before it along.
+    let comma_before = comma(text, &before).filter(|_| own_comma.is_none());
+    let end = own_comma.map_or(item.end, |c| c.end);
+    let line_end = with_comments(text, end, &after);
+    let rest = text[line_end..].find('\n').map(|n| line_end..line_end + n + 1);
+    let lines = rest.filter(|rest| begins_line(text, item.start) && text[rest.clone()].trim().is_empty());
+    let removed = match (lines, before.split_last()) {
+        (Some(rest), _) => line_start(text, item.start)..rest.end,
+        (None, _) if i + 1 < items.spans.len() => item.start..end + spaces(&text[end..]),
+        (None, Some((last, others))) if Some(last) == comma_before.as_ref() => space_before(text, last.start, others)..end,
+        (None, _) => space_before(text, item.start, &before)..end,
+    };
+    let comma_before = comma_before.filter(|comma| comma.start < removed.start);
+    comma_before.into_iter().chain([removed]).map(|range| (range, String::new())).collect()
+}
+
+fn spaces(text: &str) -> usize {
+    text.len() - text.trim_start_matches([' ', '\t']).len()
+}
+
+/// Where the white space before a place begins: never with the line break that ends a comment.
+fn space_before(text: &str, at: usize, before: &[Range<usize>]) -> usize {
+    match before.last() {
+        Some(last) if text[last.start..].starts_with("//") => at,
+        _ => text[..at].trim_end().len(),
+    }
+}

@@ -1,0 +1,138 @@
+//! What is told of a file and of what was changed in it.
+
+use std::ops::Range;
+
+use super::text::{line_of, split_bom};
+use crate::source::sha256;
+
+/// Lines shown on each side of a change.
+const AROUND: usize = 3;
+/// Of a longer change, so many lines are shown from its beginning, and so many from its end.
+const MAX_CHANGED: usize = 8;
+const MAX_LINE: usize = 200;
+
+/// Lines of a file as they are now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewed {
+    /// Relative to the root, links followed.
+    pub path: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub hash: String,
+    /// 1-based; the last one inclusive.
+    pub first_line: usize,
+    pub last_line: usize,
+    /// Lines of the file.
+    pub n_lines: usize,
+    /// The lines, joined by `\n`.
+    pub text: String,
+}
+
+impl Viewed {
+    pub(super) fn new(path: &str, hash: String, text: &str, lines: Option<(usize, usize)>) -> Result<Self, String> {
+        let (first, last) = lines.unwrap_or((1, usize::MAX));
+        let n_lines = text.lines().count();
+        let (first_line, last_line) = (first.max(1), last.min(n_lines));
+        if last < first.max(1) {
+            return Err(format!("the lines end at {last}, before they begin at {first}"));
+        }
+        if first_line > n_lines.max(1) {
+            return Err(format!("there is no line {first}: it has {n_lines}"));
+        }
+        let wanted: Vec<&str> = text.lines().skip(first_line - 1).take((last_line + 1).saturating_sub(first_line)).collect();
+        Ok(Self { path: path.to_string(), hash, first_line, last_line, n_lines, text: wanted.join("\n") })
+    }
+
+    /// The lines, each with its number.
+    #[must_use]
+    pub fn numbered(&self) -> String {
+        let numbers = self.first_line..=self.last_line;
+        numbers.zip(self.text.split('\n')).map(|(n, line)| numbered(n, line)).collect()
+    }
+}
+
+/// A value of a JSON file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Relative to the root, links followed.
+    pub path: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub hash: String,
+    /// As it is written, comments and all.
+    pub value: String,
+    /// 1-based; the last one inclusive.
+    pub first_line: usize,
+    pub last_line: usize,
+}
+
+impl Found {
+    pub(super) fn new(path: &str, hash: String, text: &str, range: Range<usize>) -> Self {
+        let (first_line, last_line) = (line_of(text, range.start), line_of(text, range.end));
+        Self { path: path.to_string(), hash, value: text[range].to_string(), first_line, last_line }
+    }
+}
+
+/// A file after an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edited {
+    /// Relative to the root, links followed.
+    pub path: String,
+    /// SHA-256 of the file, in hexadecimal digits.
+    pub hash: String,
+    /// Whether it was not there before.
+    pub created: bool,
+    /// First and last line that changed, 1-based and inclusive: where lines were only taken away, the one in their place. `None`:
+    /// the file was so already.
+    pub lines: Option<(usize, usize)>,
+    /// These lines and some around them, numbered.
+    pub preview: String,
+}
+
+impl Edited {
+    pub(super) fn new(path: &str, created: bool, before: &str, after: &str) -> Self {
+        let lines = changed(split_bom(before).1, split_bom(after).1);
+        let preview = lines.map(|lines| preview(split_bom(after).1, lines)).unwrap_or_default();
+        Self { path: path.to_string(), hash: sha256(after.as_bytes()), created, lines, preview }
+    }
+}
+
+/// First and last line of `after` that differ from `before`.
+fn changed(before: &str, after: &str) -> Option<(usize, usize)> {
+    if before == after {
+        return None;
+    }
+    let (old, new) = (before.split_inclusive('\n'), after.split_inclusive('\n'));
+    let (n_old, n_new) = (old.clone().count(), new.clone().count());
+    let same_start = old.clone().zip(new.clone()).take_while(|(a, b)| a == b).count();
+    let same_end = old.rev().zip(new.rev()).take(n_old.min(n_new) - same_start).take_while(|(a, b)| a == b).count();
+    let first = (same_start + 1).min(n_new.max(1));
+    Some((first, (n_new - same_end).max(first)))
+}
+
+fn preview(text: &str, (first, last): (usize, usize)) -> String {
+    let from = first.saturating_sub(AROUND).max(1);
+    let left_out = first + MAX_CHANGED..(last + 1).saturating_sub(MAX_CHANGED);
+    let mut out = String::new();
+    for (n, line) in (1..).zip(text.lines()).skip(from - 1).take(last + AROUND + 1 - from) {
+        if n == left_out.start && !left_out.is_empty() {
+            out.push_str("    …\n");
+        }
+        if !left_out.contains(&n) {
+            out.push_str(&numbered(n, &cut(line, MAX_LINE)));
+        }
+    }
+    out
+}
+
+fn numbered(n: usize, line: &str) -> String {
+    format!("{n:>5} {line}\n")
+}
+
+/// The beginning of a text as it may stand on a line: nothing in it breaks the line or speaks to a terminal.
+pub(super) fn cut(text: &str, max_chars: usize) -> String {
+    let printable = |c: char| if c.is_control() && c != '\t' { '·' } else { c };
+    let mut out: String = text.chars().take(max_chars).map(printable).collect();
+    if text.chars().nth(max_chars).is_some() {
+        out.push('…');
+    }
+    out
+}

@@ -1,0 +1,99 @@
+//! Which file a path means, and whether it may be touched.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use super::EditError;
+use super::file::TEMP;
+
+/// No system knows longer paths.
+const MAX_PATH_BYTES: usize = 4096;
+/// Files and directories that belong to programs, in whatever case.
+const RESERVED: [&str; 3] = [".git", ".cortex", TEMP];
+
+/// Says of a path, relative to the root, why it must not be touched, if so.
+type Refuse = dyn Fn(&str) -> Option<String> + Send + Sync;
+
+/// The directory of the project. Nothing outside it is touched.
+pub struct Root {
+    pub(super) path: PathBuf,
+    /// As it was given: absolute paths may begin with that, too.
+    given: PathBuf,
+    refuse: Box<Refuse>,
+}
+
+impl Root {
+    /// `refuse` says of a path, relative to the root, why it must not be touched, if so.
+    ///
+    /// # Errors
+    /// When the directory cannot be found.
+    pub fn new(path: &Path, refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> io::Result<Self> {
+        Ok(Self { path: fs::canonicalize(path)?, given: path.to_path_buf(), refuse: Box::new(refuse) })
+    }
+
+    /// The path from the root once all links are followed, whether or not there is a file.
+    pub(super) fn real_path(&self, path: &str) -> Result<String, EditError> {
+        let refused = |why: String| EditError::Refused { path: path.to_string(), why };
+        let wanted = self.relative(path).map_err(refused)?;
+        self.check(&wanted).map_err(refused)?;
+        let real = self.followed(&wanted).map_err(|source| EditError::Io { path: path.to_string(), source })?;
+        let outside = || refused("a symbolic link leads out of the project; nothing there is touched".into());
+        let inside = real.strip_prefix(&self.path).map_err(|_| outside())?;
+        let inside = inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8".into()))?.to_string();
+        if inside.is_empty() {
+            return Err(refused("it is a directory: give the path of a file".into()));
+        }
+        // A link may have a harmless name.
+        self.check(&inside).map_err(refused)?;
+        Ok(inside)
+    }
+
+    /// The path from the root as it is spelled.
+    fn relative(&self, path: &str) -> Result<String, String> {
+        if path.len() > MAX_PATH_BYTES {
+            return Err(format!("it is longer than the {MAX_PATH_BYTES} bytes that a path may have"));
+        }
+        let outside = "it is outside the project: give a path relative to its root";
+        let inside = if Path::new(path).is_absolute() {
+            let roots = [&self.path, &self.given];
+            roots.into_iter().find_map(|r| Path::new(path).strip_prefix(r).ok()).and_then(Path::to_str).ok_or(outside)?
+        } else {
+            path
+        };
+        let parts: Vec<&str> = inside.split('/').collect();
+        if parts.contains(&"..") {
+            return Err("`..` is not followed: give a path relative to the root of the project".into());
+        }
+        if matches!(parts.last(), None | Some(&("" | "."))) {
+            return Err("it names a directory: give the path of a file".into());
+        }
+        Ok(parts.into_iter().filter(|p| !matches!(*p, "" | ".")).collect::<Vec<_>>().join("/"))
+    }
+
+    fn check(&self, path: &str) -> Result<(), String> {
+        if let Some(part) = path.split('/').find(|part| RESERVED.iter().any(|r| part.eq_ignore_ascii_case(r))) {
+            return Err(format!("`{part}` belongs to a program and is not touched"));
+        }
+        (self.refuse)(path).map_or(Ok(()), Err)
+    }
+
+    /// The absolute path, every link followed; what is not there yet as it is spelled.
+    fn followed(&self, path: &str) -> io::Result<PathBuf> {
+        let mut there = self.path.join(path);
+        let mut missing = Vec::new();
+        loop {
+            match fs::canonicalize(&there) {
+                Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
+                Err(e) if e.kind() != ErrorKind::NotFound || there == self.path => return Err(e),
+                Err(_) if fs::symlink_metadata(&there).is_ok() => {
+                    return Err(io::Error::new(ErrorKind::NotFound, "it is, or lies behind, a symbolic link that leads nowhere"));
+                }
+                Err(_) => {
+                    missing.extend(there.file_name().map(ToOwned::to_owned));
+                    there.pop();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! From what happened to files, and what git did, to episodes: one for each file, and one for each operation of git that changed
+//! files, so that many files can be told in a line.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use chrono::{DateTime, Local, TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::recall::{cut, folded};
+use super::sql::Noted;
+use super::{Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType, Select, StorageError};
+use crate::source::{self, Commit, FileChange, OperationKind, Whose};
+
+/// Most definitions that are named of a file.
+const MAX_SYMBOLS: usize = 12;
+/// Most files or folders that an event names.
+const MAX_PLACES: usize = 8;
+/// Edits of a file are one event as long as the session and this last.
+const ONE_EVENT: TimeDelta = TimeDelta::hours(12);
+/// What of the session's last prompt and answer is kept with what git did, in bytes.
+const REASONING: usize = 600;
+
+/// What happened to one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Event {
+    pub operation: Operation,
+    /// Relative to the project root, as it is called now.
+    pub path: String,
+    /// Where it was before it was moved.
+    pub from: Option<String>,
+    pub symbols: Vec<String>,
+    pub whose: Whose,
+    pub session_id: String,
+    pub at: DateTime<Utc>,
+}
+
+/// What is left of changes when several of one file within a session are taken together, and those that come to nothing are left out.
+pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
+    let mut all: BTreeMap<(String, String), Noted> = BTreeMap::new();
+    for new in noted {
+        let key = (new.change.path.clone(), new.session_id.clone());
+        let Some(before) = all.get_mut(&key) else {
+            all.insert(key, new);
+            continue;
+        };
+        let symbols: BTreeSet<String> = before.change.symbols.drain(..).chain(new.change.symbols).collect();
+        let change = FileChange {
+            path: new.change.path,
+            before: before.change.before.take(),
+            after: new.change.after,
+            symbols: symbols.into_iter().collect(),
+        };
+        *before = Noted { change, ..new };
+    }
+    // One that is there and no longer indexed was not deleted.
+    let is_event = |n: &Noted| {
+        n.change.before != n.change.after && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
+    };
+    all.into_values().filter(is_event).collect()
+}
+
+/// The events, in order of paths. A file that went and one with the same content that came to the same work tree are one that was
+/// moved, by whoever made the new one.
+pub(super) fn events(changes: Vec<(Noted, Whose)>, tree_of: impl Fn(&str) -> Option<String>) -> Vec<Event> {
+    let empty = source::sha256(b"");
+    let mut gone: HashMap<(String, Option<String>), Vec<String>> = HashMap::new();
+    for (noted, _) in &changes {
+        if let FileChange { path, before: Some(before), after: None, .. } = &noted.change
+            && *before != empty
+        {
+            gone.entry((before.clone(), tree_of(path))).or_default().push(path.clone());
+        }
+    }
+    let mut moved = BTreeSet::new();
+    let mut event = |(noted, whose): (Noted, Whose)| {
+        let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } = noted;
+        let is_new = before.is_none();
+        let is_gone = after.is_none();
+        let from = after.filter(|_| is_new).and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
+        moved.extend(from.clone());
+        let operation = match &from {
+            Some(from) if Path::new(from).parent() == Path::new(&path).parent() => Operation::Rename,
+            Some(_) => Operation::Move,
+            None if is_new => Operation::Create,
+            None if is_gone => Operation::Delete,
+            None => Operation::Update,
+        };
+        Event { operation, path, from, symbols, whose, session_id, at }
+    };
+    let mut events: Vec<Event> = changes.into_iter().map(&mut event).collect();
+    events.retain(|e| e.operation != Operation::Delete || !moved.contains(&e.path));
+    events
+}
+
+impl Event {
+    /// `update src/a.rs`
+    fn name(&self) -> String {
+        let from = self.from.as_ref().map_or(String::new(), |from| format!("{from} to "));
+        format!("{} {from}{}", self.operation.as_str(), self.path)
+    }
+
+    /// How many files it is about, as git counts them.
+    fn n_files(&self) -> usize {
+        1 + usize::from(self.from.is_some())
+    }
+
+    fn memory(&self, content: String, source: EpisodeSource, git_batch_id: Option<String>) -> Memory {
+        let episode = Episode { source, operation: Some(self.operation), origin_path: Some(self.path.clone()), git_batch_id };
+        Memory { name: self.name(), created_at: self.at, ..Memory::new(content, MemorySource::Episode(episode), &self.session_id) }
+    }
+}
+
+/// What becomes of an edit by hand.
+pub(super) enum Edit {
+    /// Kept; in the place of the event that it goes on with, if that has the same id.
+    Kept(Box<Memory>),
+    /// What this event told has come to nothing.
+    Undone(Uuid),
+}
+
+/// An edit by hand: `update src/a.rs: parse, Config::load`. Several of one file within a session are one.
+pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageError> {
+    let before = match event.from {
+        Some(_) => None,
+        None => former(event, store)?,
+    };
+    let known = before.as_ref().and_then(|m| m.content.strip_prefix(&m.name)?.strip_prefix(": "));
+    let known = known.unwrap_or_default().split(", ").filter(|s| !s.is_empty() && !s.starts_with('…')).map(String::from);
+    let symbols: BTreeSet<String> = known.chain(event.symbols.iter().cloned()).collect();
+    if let Some(created) =
+        before.as_ref().filter(|m| event.operation == Operation::Delete && m.source.operation() == Some(Operation::Create))
+    {
+        return Ok(Edit::Undone(created.id));
+    }
+    let operation = match (before.as_ref().and_then(|m| m.source.operation()), event.operation) {
+        (Some(Operation::Create), _) => Operation::Create,
+        (Some(Operation::Delete), Operation::Create) => Operation::Update,
+        (_, operation) => operation,
+    };
+    let event = Event { operation, ..event.clone() };
+    let mut content = event.name();
+    if !symbols.is_empty() {
+        let named: Vec<&str> = symbols.iter().take(MAX_SYMBOLS).map(String::as_str).collect();
+        let more = if symbols.len() > MAX_SYMBOLS { ", …" } else { "" };
+        content = format!("{content}: {}{more}", named.join(", "));
+    }
+    let new = event.memory(content, EpisodeSource::FilesystemWatch, None);
+    Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), ..new })))
+}
+
+/// The event that an edit goes on with.
+fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageError> {
+    let select = Select {
+        sources: vec![EpisodeSource::FilesystemWatch.as_str().into()],
+        session_id: Some(event.session_id.clone()),
+        file_path: Some(event.path.clone()),
+        since: Some(event.at - ONE_EVENT),
+        limit: 1,
+        ..Select::default()
+    };
+    let found = store.select(&select)?.pop();
+    // A move is an event of its own.
+    Ok(found.filter(|m| matches!(m.source.operation(), Some(Operation::Create | Operation::Update | Operation::Delete))))
+}
+
+/// An operation of git, and what it did to files so far.
+#[derive(Debug, Clone)]
+pub(super) struct Batch {
+    /// The work tree, relative to the project root.
+    pub tree: String,
+    pub operation: source::Operation,
+    memory_id: Uuid,
+    pub git_batch_id: String,
+    session_id: String,
+    n_files: usize,
+    /// Files by folder at the top.
+    places: BTreeMap<String, usize>,
+    /// The first files.
+    files: Vec<String>,
+}
+
+impl Batch {
+    pub(super) fn new(tree: &str, operation: source::Operation, session_id: &str) -> Self {
+        Self {
+            tree: tree.into(),
+            operation,
+            memory_id: Uuid::now_v7(),
+            git_batch_id: Uuid::now_v7().to_string(),
+            session_id: session_id.into(),
+            n_files: 0,
+            places: BTreeMap::new(),
+            files: Vec::new(),
+        }
+    }
+
+    /// Of files that git changed without saying what it did (`git restore` says nothing).
+    pub(super) fn untold(tree: &str, event: &Event) -> Self {
+        let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
+        let (at, subject) = (event.at.timestamp(), String::new());
+        let operation = source::Operation { kind: OperationKind::Other, from: None, to: None, subject, at, zone };
+        Self::new(tree, operation, &event.session_id)
+    }
+
+    /// No file of it is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.n_files == 0
+    }
+
+    /// How far an event is from it, in seconds.
+    pub(super) fn distance(&self, event: &Event) -> u64 {
+        self.operation.at.abs_diff(event.at.timestamp())
+    }
+
+    /// Takes in a file; what is remembered of it.
+    pub(super) fn take(&mut self, event: &Event) -> Memory {
+        self.n_files += event.n_files();
+        let place = event.path.split_once('/').map_or(".", |(top, _)| top);
+        *self.places.entry(place.into()).or_default() += event.n_files();
+        if self.files.len() <= MAX_PLACES {
+            self.files.push(event.path.clone());
+        }
+        let content = format!("{}: {}", self.operation.kind.text(), event.name());
+        event.memory(content, EpisodeSource::GitBulkUpdate, Some(self.git_batch_id.clone()))
+    }
+
+    /// `git reset --hard: 47 files at 15:30`
+    pub(super) fn summary(&self) -> String {
+        self.operation.summary(self.n_files)
+    }
+
+    /// What is remembered of the operation as a whole.
+    pub(super) fn memory(&self) -> Memory {
+        let source::Operation { from, to, subject, at, .. } = &self.operation;
+        let name = self.summary();
+        let mut content = name.clone();
+        if !self.tree.is_empty() {
+            content = format!("{content}, in {}", self.tree);
+        }
+        if from.is_some() || to.is_some() {
+            let (from, to) = (from.as_deref().map_or("nothing", short), to.as_deref().map_or("uncommitted", short));
+            content = format!("{content}\n{from} → {to}");
+        }
+        if !subject.is_empty() {
+            content = format!("{content} ({subject})");
+        }
+        let places = if self.files.len() <= MAX_PLACES {
+            self.files.join(", ")
+        } else {
+            let mut places: Vec<(&String, &usize)> = self.places.iter().collect();
+            places.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
+            places.iter().take(MAX_PLACES).map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+        };
+        content = format!("{content}\n{places}");
+        let new = metadata(name, &content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
+        Memory { id: self.memory_id, ..new }
+    }
+}
+
+/// A commit: its subject and its files.
+pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> Memory {
+    let name = commit_name(commit);
+    let inside = |file: &String| if tree.is_empty() { file.clone() } else { format!("{tree}/{file}") };
+    let files: Vec<String> = commit.files.iter().take(10 * MAX_PLACES).map(inside).collect();
+    let more = commit.files.len() - files.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    let content = if files.is_empty() { name.clone() } else { format!("{name}\n{}{more}", files.join(", ")) };
+    metadata(name, &content, session_id, time(at), None)
+}
+
+/// `commit 1a2b3c4: subject`
+pub(super) fn commit_name(commit: &Commit) -> String {
+    format!("commit {}: {}", short(&commit.id), commit.subject)
+}
+
+fn metadata(name: String, content: &str, session_id: &str, at: DateTime<Utc>, git_batch_id: Option<String>) -> Memory {
+    let episode = Episode { source: EpisodeSource::GitMetadata, operation: None, origin_path: None, git_batch_id };
+    let content = content.chars().take(super::MAX_CONTENT_CHARS).collect::<String>();
+    Memory { name, created_at: at, ..Memory::new(content, MemorySource::Episode(episode), session_id) }
+}
+
+/// Why git was told to: what the session was asked last, and what the agent said last. `None` when that is not known.
+pub(super) fn context(what: &[String], session_id: &str, store: &MemoryStore) -> Result<Option<Memory>, StorageError> {
+    if what.is_empty() || session_id.is_empty() {
+        return Ok(None);
+    }
+    let recent = Select {
+        session_id: Some(session_id.into()),
+        sources: vec!["hook_description".into(), "claude_response".into()],
+        limit: 50,
+        ..Select::default()
+    };
+    let recent = store.select(&recent)?;
+    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source)).map(|m| cut(&folded(&m.content), REASONING));
+    let asked = newest(|s| matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }));
+    let said = newest(|s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary));
+    let parts: Vec<String> =
+        [("Asked", asked), ("Said", said)].into_iter().filter_map(|(who, text)| Some(format!("{who}: {}", text?))).collect();
+    if parts.is_empty() {
+        return Ok(None);
+    }
+    let name = cut(&what.join("; "), REASONING);
+    let episode = Episode { source: EpisodeSource::GitContext, operation: None, origin_path: None, git_batch_id: None };
+    let content = format!("{name}\n{}", parts.join("\n"));
+    Ok(Some(Memory { name, ..Memory::new(content, MemorySource::Episode(episode), session_id) }))
+}
+
+/// As git abbreviates it.
+fn short(id: &str) -> &str {
+    id.get(..7).unwrap_or(id)
+}
+
+fn time(seconds: i64) -> DateTime<Utc> {
+    DateTime::from_timestamp(seconds, 0).unwrap_or_default()
+}

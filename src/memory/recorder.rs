@@ -1,0 +1,335 @@
+//! Records what happens to the files of a project, and tells what git did to them from what was edited by hand.
+//!
+//! Whoever indexes notes which files changed ([`MemoryHome::journal`]); the process that watches the tree looks at git's own files
+//! meanwhile. Nothing is judged before things are quiet: git says last what it did. Only the record waits for that, never the index.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use chrono::{TimeDelta, Utc};
+
+use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
+use super::sql::{EventLimits, Noted, Recorded};
+use super::{CaptureError, Memories, Memory, MemoryHome};
+use crate::source::{self, ChangeWatcher, Changed, Commit, GitWatch, TreeChange, Whose};
+use crate::worker::{Asking, Worker, locked};
+
+/// Files that change later may be of an operation that was recorded so long ago.
+const RECENT: Duration = Duration::from_secs(30);
+/// Most commits that are recorded of what happened while nobody looked.
+const MAX_COMMITS: usize = 100;
+
+/// Memories whose vectors are asked of an embedder at once that takes its time.
+const BATCH: usize = 16;
+
+/// How events are kept.
+#[derive(Debug, Clone, Copy)]
+pub struct EventSettings {
+    /// How long before and after git did something a change of a file may be git's; so long things must be quiet.
+    pub window: Duration,
+    /// Most events of each source.
+    pub most: usize,
+    /// For how many days.
+    pub days: u32,
+}
+
+/// Makes episodes of changes.
+pub struct Recorder {
+    home: MemoryHome,
+    settings: EventSettings,
+    /// By their paths relative to the project root.
+    trees: Arc<Mutex<BTreeMap<String, Tree>>>,
+    recent: Vec<(Batch, Instant)>,
+    /// Since when things are not quiet.
+    waiting_since: Option<Instant>,
+}
+
+/// A recorder in the background. Dropping it ends it.
+pub struct Recording {
+    worker: Worker,
+}
+
+impl Recording {
+    /// To have it look when things are quiet.
+    #[must_use]
+    pub fn asking(&self) -> &Asking {
+        self.worker.asking()
+    }
+}
+
+/// A work tree: the one that the project is in, or a submodule.
+struct Tree {
+    /// `None`: it was there when it was recorded last, and is gone.
+    watch: Option<GitWatch>,
+    /// When git did something last, as far as that was noticed.
+    touched: Option<Instant>,
+    /// How far git was read when that was last recorded.
+    position: Option<String>,
+}
+
+impl Recorder {
+    #[must_use]
+    pub fn new(home: MemoryHome, settings: EventSettings) -> Self {
+        Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
+    }
+
+    /// Records in the background while `is_responsible`: a process that watches the tree and has compared it with the index.
+    ///
+    /// # Errors
+    /// When no thread can be started.
+    pub fn spawn(mut self, is_responsible: impl Fn() -> bool + Send + 'static) -> std::io::Result<Recording> {
+        let mut watching = Watching::default();
+        let window = self.settings.window;
+        let job = move |asking: &Asking| {
+            if !is_responsible() || !self.home.is_in_use() {
+                watching = Watching::default();
+                self.forget();
+                return 4 * window;
+            }
+            match self.home.open(window).and_then(|memories| Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))) {
+                Ok((wait, n_embedded)) => {
+                    if n_embedded == BATCH {
+                        asking.now();
+                    } else if let Some(wait) = wait {
+                        asking.when_quiet(wait);
+                    }
+                }
+                Err(e) => tracing::warn!("what happened to files, or a vector of it, is still lacking: {e}"),
+            }
+            watching.follow(&self.trees, window, asking);
+            4 * window
+        };
+        let worker = Worker::spawn("recording", job)?;
+        worker.asking().now();
+        Ok(Recording { worker })
+    }
+
+    /// Records what was noted, unless some of it is so new that git may have to say something about it: then how long to wait.
+    ///
+    /// # Errors
+    /// When the database refuses. Nothing is lost then.
+    pub fn record(&mut self, memories: &Memories) -> Result<Option<Duration>, CaptureError> {
+        let result = self.try_to_record(memories);
+        if !matches!(result, Ok((true, _))) {
+            // Git is read again from where it was last recorded.
+            self.forget();
+        }
+        result.map(|(_, wait)| wait)
+    }
+
+    fn forget(&mut self) {
+        locked(&self.trees).clear();
+        self.recent.clear();
+    }
+
+    /// False: somebody else has recorded meanwhile.
+    fn try_to_record(&mut self, memories: &Memories) -> Result<(bool, Option<Duration>), CaptureError> {
+        let Memories { store, capture, sessions } = memories;
+        let noted = store.noted_changes()?;
+        let trees = self.trees.clone();
+        let mut trees = locked(&trees);
+        self.open(&mut trees, &noted, &store.git_positions()?);
+        if let Some(wait) = self.must_wait(&noted, &trees) {
+            return Ok((true, Some(wait)));
+        }
+        let session = sessions.current_session().ok().flatten().unwrap_or_default();
+        let mut recorded = Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
+        let (mut new, mut by_git): (Vec<Memory>, Vec<String>) = (Vec::new(), Vec::new());
+        let n_before = self.recent.len();
+        for (name, tree) in trees.iter_mut() {
+            let Some(watch) = &mut tree.watch else { continue };
+            let happened = watch.operations();
+            // A repository that has just come was not committed here.
+            let commits = if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
+            for (id, at) in self.commits(name, commits) {
+                by_git.push(commit_name(&id));
+                new.push(commit(&id, name, &session, at));
+            }
+            self.recent.extend(happened.operations.into_iter().map(|o| (Batch::new(name, o, &session), Instant::now())));
+        }
+        let mut touched = BTreeSet::new();
+        for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| tree_of(path, &trees)) {
+            if event.whose == Whose::Git {
+                let i = self.batch_of(&event, n_before, &trees);
+                touched.insert(i);
+                new.push(self.recent[i].0.take(&event));
+            } else {
+                match edit(&event, store)? {
+                    Edit::Kept(memory) => new.push(*memory),
+                    Edit::Undone(id) => recorded.undone.push(id),
+                }
+            }
+        }
+        for batch in touched.into_iter().map(|i| &self.recent[i].0) {
+            by_git.push(batch.summary());
+            new.push(batch.memory());
+        }
+        new.extend(context(&by_git, &session, store)?);
+        self.recent.retain(|(_, since)| since.elapsed() < RECENT);
+        if new.is_empty() && recorded.changes.is_empty() && trees.values().all(|tree| tree.position.is_some() && tree.watch.is_some()) {
+            return Ok((true, None));
+        }
+        let now = |tree: &Tree| tree.watch.as_ref().map(GitWatch::position);
+        recorded.positions = trees.iter().map(|(name, tree)| (name.clone(), tree.position.clone(), now(tree))).collect();
+        let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
+        recorded.episodes = episodes;
+        let limits = EventLimits { most: self.settings.most, since: Utc::now() - TimeDelta::days(self.settings.days.into()) };
+        let is_done = store.record(&recorded, &limits)?;
+        if is_done {
+            store.count_redacted(n_secrets)?;
+            for (tree, (_, _, position)) in trees.values_mut().zip(recorded.positions) {
+                tree.position = position;
+            }
+        }
+        Ok((is_done, None))
+    }
+
+    /// Every work tree that the project or a change is in, read from where it was last recorded.
+    fn open(&self, trees: &mut BTreeMap<String, Tree>, noted: &[Noted], positions: &BTreeMap<String, String>) {
+        let root = &self.home.root;
+        let folders: BTreeSet<&Path> = noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
+        let nested = folders.into_iter().filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
+        let nested = nested.map(|f| f.to_string_lossy().into_owned());
+        let known = positions.keys().cloned();
+        let names: BTreeSet<String> = nested.chain(source::submodules(root)).chain(known).chain([String::new()]).collect();
+        let is_right =
+            |name: &str, tree: &Tree| tree.position.as_ref() == positions.get(name) && tree.watch.as_ref().is_some_and(GitWatch::is_there);
+        trees.retain(|name, tree| names.contains(name) && is_right(name, tree));
+        for name in names {
+            if trees.contains_key(&name) {
+                continue;
+            }
+            let (at, position) = (root.join(&name), positions.get(&name).cloned());
+            let watch = match &position {
+                Some(position) => GitWatch::open_at(&at, position),
+                // The project's own was there before. Of others the first changes come with them.
+                None if name.is_empty() => GitWatch::open(&at),
+                None => GitWatch::open_new(&at),
+            };
+            // A folder without a repository of its own is in the one around it.
+            let watch = watch.filter(|watch| name.is_empty() || watch.is_of(&at));
+            if watch.is_some() || position.is_some() {
+                trees.insert(name, Tree { watch, position, touched: None });
+            }
+        }
+    }
+
+    /// How long until git has said everything, as far as can be known. Changes that never end are recorded in between.
+    fn must_wait(&mut self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
+        let window = self.settings.window;
+        if trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
+            return Some(window);
+        }
+        let age = |n: &Noted| (Utc::now() - n.at).to_std().unwrap_or_default();
+        let touched = trees.values().filter_map(|tree| tree.touched).map(|at| at.elapsed());
+        let newest = noted.iter().map(age).chain(touched).min()?;
+        let waited = self.waiting_since.map(|since| since.elapsed()).max(noted.iter().map(age).max()).unwrap_or_default();
+        let wait = window.checked_sub(newest).filter(|wait| !wait.is_zero() && waited < 3 * window);
+        self.waiting_since = wait.and(self.waiting_since.or_else(|| Some(Instant::now())));
+        wait
+    }
+
+    /// The commits with their files, the newest of them; what git wrote of them when it cannot say more.
+    fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
+        let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
+        if made.is_empty() {
+            return Vec::new();
+        }
+        let ids: Vec<&str> = made.iter().map(|c| &*c.id).collect();
+        let known = source::these_commits(&self.home.root.join(tree), &ids).unwrap_or_default();
+        let full = |c: &source::Committed| {
+            let found = known.iter().find(|k| k.id == c.id).cloned();
+            let found = found.unwrap_or_else(|| Commit { id: c.id.clone(), subject: c.subject.clone(), files: Vec::new() });
+            (found, c.at)
+        };
+        made.iter().map(full).collect()
+    }
+
+    /// The operation of the same work tree that is nearest in time; one of those before `n_before`, which were told before, only if it
+    /// is near, and rather one of which no file is known yet.
+    fn batch_of(&mut self, event: &Event, n_before: usize, trees: &BTreeMap<String, Tree>) -> usize {
+        let name = tree_of(&event.path, trees).unwrap_or_default();
+        let is_there = trees.get(&name).is_some_and(|tree| tree.watch.is_some());
+        let near = 2 * self.settings.window.as_secs().max(1);
+        let may_be = |i: usize, batch: &Batch| batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near);
+        let own = self.recent.iter().enumerate().filter(|(i, (batch, _))| may_be(*i, batch));
+        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| (*i < n_before && !batch.is_empty(), batch.distance(event))) {
+            return i;
+        }
+        self.recent.push((Batch::untold(&name, event), Instant::now()));
+        self.recent.len() - 1
+    }
+}
+
+/// The innermost work tree that a path is in.
+fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
+    let is_in = |name: &&String| name.is_empty() || path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    trees.keys().filter(is_in).max_by_key(|name| name.len()).cloned()
+}
+
+/// Who made each change.
+fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Whose)> {
+    let mut whose: HashMap<String, Whose> = HashMap::new();
+    for (name, tree) in trees {
+        let own: Vec<&Noted> = noted.iter().filter(|n| tree_of(&n.change.path, trees).as_ref() == Some(name)).collect();
+        let inside = |path: &str| PathBuf::from(path[name.len()..].trim_start_matches('/'));
+        let changed: Vec<Changed> =
+            own.iter().map(|n| Changed { path: inside(&n.change.path), exists: n.change.after.is_some() }).collect();
+        let by_whom = match &tree.watch {
+            Some(watch) => watch.classify(&changed),
+            // All of it went at once.
+            None => vec![Whose::Git; changed.len()],
+        };
+        whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
+    }
+    noted.into_iter().map(|n| (whose.get(&n.change.path).copied().unwrap_or(Whose::Hand), n)).map(|(whose, n)| (n, whose)).collect()
+}
+
+/// The watched directories of git.
+#[derive(Default)]
+struct Watching {
+    watcher: Option<ChangeWatcher>,
+    directories: BTreeSet<PathBuf>,
+}
+
+impl Watching {
+    /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
+    fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, asking: &Asking) {
+        let wanted: BTreeSet<PathBuf> =
+            locked(trees).values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
+        if self.watcher.is_none() {
+            let (trees, asking) = (trees.clone(), asking.clone());
+            let tell = move |change| {
+                let mut is_git = false;
+                for Tree { watch, touched, .. } in locked(&trees).values_mut() {
+                    let Some(watch) = watch else { continue };
+                    let is_its = match &change {
+                        TreeChange::Paths(paths) => paths.iter().any(|path| watch.is_relevant(path)),
+                        TreeChange::Unknown => true,
+                    };
+                    if is_its {
+                        watch.note();
+                        *touched = Some(Instant::now());
+                        is_git = true;
+                    }
+                }
+                if is_git {
+                    asking.when_quiet(window);
+                }
+            };
+            self.watcher = ChangeWatcher::new(tell).inspect_err(|e| tracing::info!("git is not watched: {e}")).ok();
+        }
+        let Some(watcher) = &mut self.watcher else { return };
+        for gone in self.directories.difference(&wanted) {
+            watcher.unwatch(gone);
+        }
+        for new in wanted.difference(&self.directories) {
+            if let Err(e) = watcher.watch(new) {
+                tracing::info!("{} is not watched: {e}", new.display());
+            }
+        }
+        self.directories = wanted;
+    }
+}

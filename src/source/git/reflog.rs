@@ -1,0 +1,118 @@
+//! What git writes down of where its references were.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use super::object_id;
+
+/// A line of a reflog.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct LogEntry {
+    pub(super) from: Option<String>,
+    pub(super) to: Option<String>,
+    pub(super) message: String,
+    pub(super) at: i64,
+    pub(super) zone: i64,
+}
+
+/// A reflog, and where it was read last.
+#[derive(Debug)]
+pub(super) struct Log {
+    pub(super) path: PathBuf,
+    /// Where the last line that was read starts.
+    pub(super) start: u64,
+    /// Its hash, to see that it is still there; 0 for none.
+    pub(super) last: u64,
+    /// When it was written, and the time zone.
+    pub(super) at: i64,
+    pub(super) zone: i64,
+}
+
+impl Log {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path, start: 0, last: 0, at: 0, zone: 0 }
+    }
+
+    pub(super) fn at_end(path: PathBuf) -> Self {
+        let mut log = Self::new(path);
+        log.read();
+        log
+    }
+
+    /// The lines that are new.
+    pub(super) fn read(&mut self) -> Vec<LogEntry> {
+        let text = self.text_from(self.start);
+        let first = lines(&text).next();
+        if self.last != 0 && first.is_none_or(|line| line_hash(line) != self.last) {
+            return self.read_rewritten();
+        }
+        let base = self.start;
+        let known = if self.last == 0 { 0 } else { first.map_or(0, |line| line.len() + 1) };
+        let entries = lines(&text[known..]).filter_map(parse).collect();
+        self.went_to_end(base, &text);
+        entries
+    }
+
+    /// Git has removed lines: the new ones come after the last one that is known, or else are younger than it.
+    fn read_rewritten(&mut self) -> Vec<LogEntry> {
+        let text = self.text_from(0);
+        let all: Vec<&[u8]> = lines(&text).collect();
+        let known = all.iter().rposition(|line| line_hash(line) == self.last);
+        let entries = all[known.map_or(0, |i| i + 1)..].iter().copied().filter_map(parse);
+        let entries = entries.filter(|e| known.is_some() || e.at > self.at).collect();
+        let at = self.at;
+        (self.start, self.last) = (0, 0);
+        self.went_to_end(0, &text);
+        self.at = self.at.max(at);
+        entries
+    }
+
+    fn went_to_end(&mut self, base: u64, text: &[u8]) {
+        let complete = text.iter().rposition(|&b| b == b'\n').map_or(0, |i| i + 1);
+        let Some(line) = lines(text).last() else { return };
+        let start = complete - line.len() - 1;
+        (self.start, self.last) = (base + start as u64, line_hash(line));
+        if let Some(entry) = parse(line) {
+            (self.at, self.zone) = (entry.at, entry.zone);
+        }
+    }
+
+    fn text_from(&self, start: u64) -> Vec<u8> {
+        let mut text = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            file.seek(SeekFrom::Start(start))?;
+            file.read_to_end(&mut text)
+        });
+        if read.is_err() { Vec::new() } else { text }
+    }
+}
+
+/// Complete lines, without their ends.
+pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|&b| b == b'\n').filter_map(|line| line.strip_suffix(b"\n"))
+}
+
+/// `old new name <mail> seconds zone`, a tab, the message.
+pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
+    let line = String::from_utf8_lossy(line);
+    let (who, message) = line.split_once('\t').unwrap_or((&line, ""));
+    let mut ids = who.splitn(3, ' ');
+    let (from, to) = (object_id(ids.next()?)?, object_id(ids.next()?)?);
+    let (who, zone) = who.rsplit_once(' ')?;
+    let at = who.rsplit_once(' ')?.1.parse().ok()?;
+    let zone: i64 = zone.parse().ok()?;
+    let zone = zone / 100 * 60 + zone % 100;
+    let id = |id: String| Some(id).filter(|id| !is_zero(id));
+    Some(LogEntry { from: id(from), to: id(to), message: message.to_string(), at, zone })
+}
+
+/// Of all but the former commit, which git changes when it removes the line before. FNV-1a: it is kept in files.
+fn line_hash(line: &[u8]) -> u64 {
+    let rest = line.iter().skip_while(|&&b| b != b' ');
+    rest.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)).max(1)
+}
+
+pub(super) fn is_zero(id: &str) -> bool {
+    id.bytes().all(|b| b == b'0')
+}

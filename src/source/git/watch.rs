@@ -1,0 +1,548 @@
+//! What git does to a work tree, as far as its files tell: operations, commits, and what was seen of them that tells later who made
+//! a change.
+//!
+//! Git changes the work tree first, then its index, then its references, and says last, in its reflogs, what it did. So a
+//! change is not judged when it is seen, but when things are quiet again, by its content: git's is what git has put there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use super::reflog::{Log, LogEntry, lines, parse};
+use super::{GitDir, object_id};
+
+#[cfg(test)]
+mod tests;
+
+/// What git did is remembered for so long: from the first change of a window to the end of it.
+const REMEMBERED: Duration = Duration::from_secs(30);
+/// No operation of git takes longer.
+const LONGEST: Duration = Duration::from_mins(10);
+/// So many stashes are remembered, to tell which was taken.
+const MAX_STASHES: usize = 32;
+
+/// What git operation it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OperationKind {
+    Reset,
+    Checkout,
+    Merge,
+    Rebase,
+    Stash,
+    StashPop,
+    Pull,
+    CherryPick,
+    Revert,
+    Other,
+}
+
+/// Something git did that may change files of the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    pub kind: OperationKind,
+    /// The commit before; `None` for the first one.
+    pub from: Option<String>,
+    /// The commit after; `None` when there is none (yet): conflicts, stashes that are taken.
+    pub to: Option<String>,
+    /// What git said of it.
+    pub subject: String,
+    /// Unix seconds.
+    pub at: i64,
+    /// Minutes east of Greenwich where that was.
+    pub zone: i64,
+}
+
+/// A commit that was made; it changes no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    pub id: String,
+    pub subject: String,
+    /// Unix seconds.
+    pub at: i64,
+}
+
+/// What git did since it was asked last, oldest first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Happened {
+    pub operations: Vec<Operation>,
+    pub commits: Vec<Committed>,
+}
+
+/// A repository as it was last seen.
+#[derive(Debug)]
+pub struct GitWatch {
+    pub(super) dir: GitDir,
+    /// Where in the work tree the tree that was opened is.
+    pub(super) prefix: PathBuf,
+    log: Log,
+    /// The stashes, oldest first.
+    stashes: Vec<LogEntry>,
+    head: Option<String>,
+    index: Stamp,
+    auto_merge: Stamp,
+    message: Stamp,
+    /// What was noted of merges that [`GitWatch::operations`] has not told yet.
+    merging: bool,
+    /// And whether the index was written since.
+    rewritten: bool,
+    pub(super) evidence: Evidence,
+}
+
+/// What tells versions of a file apart: when it was written and how long it is.
+type Stamp = Option<(u128, u64)>;
+
+/// What git has put into the work tree, as far as that was seen.
+#[derive(Debug, Default)]
+pub(super) struct Evidence {
+    pub(super) steps: Vec<Step>,
+    pub(super) merges: Vec<Merged>,
+    pub(super) stashes: Vec<Stashed>,
+    pub(super) rewrites: Vec<Rewrite>,
+}
+
+/// The head went from one commit to another.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    pub(super) from: Option<String>,
+    pub(super) to: String,
+    /// The commit records what was in the work tree, instead of changing it.
+    pub(super) commit: bool,
+    /// The files may have been written without being different in the two commits.
+    pub(super) reset: bool,
+    /// Part of the operation that the step before is of.
+    pub(super) goes_on: bool,
+    pub(super) at: SystemTime,
+}
+
+/// A merge in the work tree: all that git wrote there, with the marks of conflicts.
+#[derive(Debug)]
+pub(super) struct Merged {
+    pub(super) tree: String,
+    pub(super) head: Option<String>,
+    pub(super) at: SystemTime,
+}
+
+#[derive(Debug)]
+pub(super) struct Stashed {
+    pub(super) id: String,
+    /// Taken out again, and not put away.
+    pub(super) popped: bool,
+    pub(super) at: SystemTime,
+}
+
+/// When git held the lock of the index.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Rewrite {
+    pub(super) start: SystemTime,
+    pub(super) end: SystemTime,
+}
+
+impl GitWatch {
+    /// The repository that `root` is in, from now on. `None` outside of one.
+    #[must_use]
+    pub fn open(root: &Path) -> Option<Self> {
+        let mut watch = Self::find(root)?;
+        watch.log = Log::at_end(watch.log.path);
+        watch.stashes = watch.stash_entries();
+        watch.head = watch.dir.head();
+        watch.index = stamp(&watch.dir.own.join("index"));
+        watch.auto_merge = stamp(&watch.dir.own.join("AUTO_MERGE"));
+        watch.message = stamp(&watch.dir.own.join("COMMIT_EDITMSG"));
+        Some(watch)
+    }
+
+    /// The same of a repository that has just come to be there, by a clone or `git worktree add`: all that its log says is new.
+    #[must_use]
+    pub fn open_new(root: &Path) -> Option<Self> {
+        let mut watch = Self::find(root)?;
+        // Work trees share them.
+        watch.stashes = watch.stash_entries();
+        Some(watch)
+    }
+
+    /// As [`GitWatch::open`], from a former [`GitWatch::position`] on; from now on when that cannot be read.
+    #[must_use]
+    pub fn open_at(root: &Path, position: &str) -> Option<Self> {
+        let mut watch = Self::find(root)?;
+        if watch.restore(position).is_none() {
+            return Self::open(root);
+        }
+        Some(watch)
+    }
+
+    /// Where this has come to in what git writes, for [`GitWatch::open_at`].
+    #[must_use]
+    pub fn position(&self) -> String {
+        let log = &self.log;
+        let stashes: Vec<String> = self.stashes.iter().rev().take(MAX_STASHES).rev().filter_map(|s| s.to.clone()).collect();
+        let head = self.head.as_deref().unwrap_or("-");
+        let stamps = [self.index, self.auto_merge, self.message].map(stamp_text);
+        format!("1 {} {:016x} {} {head} {} {}", log.start, log.last, log.at, stamps.join(" "), stashes.join(" ")).trim_end().to_string()
+    }
+
+    fn restore(&mut self, position: &str) -> Option<()> {
+        let mut words = position.split(' ');
+        if words.next()? != "1" {
+            return None;
+        }
+        self.log.start = words.next()?.parse().ok()?;
+        self.log.last = u64::from_str_radix(words.next()?, 16).ok()?;
+        self.log.at = words.next()?.parse().ok()?;
+        self.head = object_id(words.next()?);
+        self.index = stamp_of(words.next()?)?;
+        self.auto_merge = stamp_of(words.next()?)?;
+        self.message = stamp_of(words.next()?)?;
+        self.stashes = words.filter_map(object_id).map(|id| LogEntry { to: Some(id), ..LogEntry::default() }).collect();
+        Some(())
+    }
+
+    fn find(root: &Path) -> Option<Self> {
+        let root = fs::canonicalize(root).ok()?;
+        let GitDir { top, own, common } = GitDir::of(&root)?;
+        let dir = GitDir { own: fs::canonicalize(own).ok()?, common: fs::canonicalize(common).ok()?, top };
+        if !dir.own.join("HEAD").exists() {
+            return None;
+        }
+        let prefix = root.strip_prefix(&dir.top).ok()?.to_path_buf();
+        let log = Log::new(dir.own.join("logs/HEAD"));
+        Some(Self {
+            dir,
+            prefix,
+            log,
+            stashes: Vec::new(),
+            head: None,
+            index: None,
+            auto_merge: None,
+            message: None,
+            merging: false,
+            rewritten: false,
+            evidence: Evidence::default(),
+        })
+    }
+
+    /// Which directories to watch, each without those below it. There may be more after something relevant happened: git makes
+    /// them as it needs them.
+    #[must_use]
+    pub fn directories(&self) -> Vec<PathBuf> {
+        let all = [self.dir.own.clone(), self.dir.own.join("logs"), self.dir.common.join("refs"), self.dir.common.join("logs/refs")];
+        all.into_iter().filter(|dir| dir.is_dir()).collect()
+    }
+
+    /// Whether the directory is the root of the work tree.
+    #[must_use]
+    pub fn is_of(&self, directory: &Path) -> bool {
+        fs::canonicalize(directory).is_ok_and(|directory| directory == self.dir.top)
+    }
+
+    /// Whether the repository is still there.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.dir.own.join("HEAD").exists()
+    }
+
+    /// Whether git is changing the work tree right now. One that was killed may have left its lock.
+    #[must_use]
+    pub fn is_at_work(&self) -> bool {
+        modified(&self.dir.own.join("index.lock")).is_ok_and(|since| age(since) < LONGEST)
+    }
+
+    /// Whether an event on this path may mean that git changes files: one that [`GitWatch::note`] should be told of.
+    #[must_use]
+    pub fn is_relevant(&self, path: &Path) -> bool {
+        let name = |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
+        let own = path.strip_prefix(&self.dir.own).ok().and_then(name);
+        let shared = path.strip_prefix(&self.dir.common).ok().and_then(name);
+        let own = own.is_some_and(|name| {
+            matches!(
+                name.as_str(),
+                "index" | "HEAD" | "ORIG_HEAD" | "AUTO_MERGE" | "MERGE_HEAD" | "CHERRY_PICK_HEAD" | "REVERT_HEAD" | "REBASE_HEAD"
+            ) || matches!(name.as_str(), "MERGE_MSG" | "SQUASH_MSG" | "logs" | "logs/HEAD" | "rebase-merge" | "rebase-apply")
+        });
+        own || shared.is_some_and(|name| matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs"))
+    }
+
+    /// Looks at what git may soon overwrite or remove: when it wrote the index, and what it merged. To be called at each relevant
+    /// event, as soon as it comes; costs two `stat`.
+    pub fn note(&mut self) {
+        let index = self.dir.own.join("index");
+        let now = stamp(&index);
+        if now != self.index {
+            self.index = now;
+            self.rewritten = true;
+            self.evidence.rewrites.extend(rewrite(&index));
+        }
+        let auto_merge = self.dir.own.join("AUTO_MERGE");
+        let now = stamp(&auto_merge);
+        if now != self.auto_merge {
+            self.auto_merge = now;
+            let tree = fs::read_to_string(&auto_merge).ok().and_then(|text| object_id(&text));
+            if let (Some(tree), Ok(at)) = (tree, modified(&auto_merge)) {
+                self.evidence.merges.push(Merged { tree, head: self.dir.head(), at });
+                self.merging = true;
+            }
+        }
+    }
+
+    /// What git did since it was asked last. To be called when a window closes, before [`GitWatch::classify`].
+    pub fn operations(&mut self) -> Happened {
+        self.forget_old();
+        self.note();
+        let rewritten = std::mem::take(&mut self.rewritten);
+        let mut happened = Happened::default();
+        let stashed = self.stash_operations(rewritten, &mut happened);
+        let entries = self.log_entries();
+        // A stash resets the work tree; that is not told twice.
+        let by_stash = |e: &LogEntry| e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)));
+        let mut by_stash_left = stashed.len();
+        let mut running: Option<OperationKind> = None;
+        for entry in entries {
+            let Some(to) = entry.to.clone() else { continue };
+            let action = action(&entry);
+            self.add_step(&entry, &action, to.clone());
+            if action == Action::Operation(OperationKind::Reset) && by_stash_left > 0 && by_stash(&entry) {
+                by_stash_left -= 1;
+                continue;
+            }
+            match action {
+                Action::Commit => {
+                    let id = to;
+                    happened.commits.push(Committed { id, subject: entry.message.clone(), at: entry.at });
+                }
+                Action::Operation(kind) if running == Some(kind) && goes_on(&entry.message) => {
+                    if let Some(last) = happened.operations.iter_mut().rfind(|o| o.kind == kind) {
+                        (last.to, last.subject, last.at) = (entry.to, entry.message, entry.at);
+                    }
+                }
+                Action::Operation(kind) => {
+                    running = matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
+                    let LogEntry { from, to, message: subject, at, zone } = entry;
+                    happened.operations.push(Operation { kind, from, to, subject, at, zone });
+                }
+                Action::Nothing => {}
+            }
+        }
+        if rewritten && !self.merging {
+            self.note_former_merge();
+        }
+        if std::mem::take(&mut self.merging) && happened.operations.is_empty() {
+            let merge = self.unlogged_merge(&happened.commits);
+            happened.operations.push(merge);
+        }
+        happened.operations.sort_by_key(|o| o.at);
+        happened
+    }
+
+    /// A merge that comes to the same as the one before leaves that reference as it is.
+    fn note_former_merge(&mut self) {
+        let tree = fs::read_to_string(self.dir.own.join("AUTO_MERGE")).ok().and_then(|text| object_id(&text));
+        let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
+        if let Some(tree) = tree.filter(|tree| !known(tree)) {
+            self.evidence.merges.push(Merged { tree, head: None, at: SystemTime::now() });
+        }
+    }
+
+    fn add_step(&mut self, entry: &LogEntry, action: &Action, to: String) {
+        // What a rebase goes on with after a conflict was made by hand.
+        let commit = *action == Action::Commit || entry.message.starts_with("rebase (continue)") || entry.message.contains("(continue): ");
+        if *action != Action::Nothing {
+            let reset = *action == Action::Operation(OperationKind::Reset);
+            self.evidence.steps.push(Step {
+                from: entry.from.clone(),
+                to,
+                commit,
+                reset,
+                goes_on: goes_on(&entry.message),
+                at: time(entry.at),
+            });
+        }
+    }
+
+    /// New lines of the reflog; without one, that the head is another.
+    fn log_entries(&mut self) -> Vec<LogEntry> {
+        let mut entries = self.log.read();
+        let head = self.dir.head();
+        let message = stamp(&self.dir.own.join("COMMIT_EDITMSG"));
+        if entries.is_empty() && head != self.head && !self.log.path.exists() {
+            let what = if message == self.message { "moved without a reflog" } else { "commit: without a reflog" };
+            let (from, to, at) = (self.head.clone(), head.clone(), seconds(SystemTime::now()));
+            entries.push(LogEntry { from, to, message: what.to_string(), at, zone: 0 });
+        }
+        (self.head, self.message) = (head, message);
+        entries
+    }
+
+    /// Which stashes were made and taken; the result is when they were made.
+    fn stash_operations(&mut self, rewritten: bool, happened: &mut Happened) -> Vec<i64> {
+        let before = std::mem::take(&mut self.stashes);
+        self.stashes = self.stash_entries();
+        let mut made = Vec::new();
+        let is_in = |list: &[LogEntry], entry: &LogEntry| list.iter().any(|e| e.to == entry.to);
+        let push = |entry: &LogEntry| Operation {
+            kind: OperationKind::Stash,
+            from: None,
+            to: entry.to.clone(),
+            subject: entry.message.clone(),
+            at: entry.at,
+            zone: entry.zone,
+        };
+        for entry in self.stashes.iter().filter(|e| !is_in(&before, e)) {
+            // Other work trees have the same stashes.
+            if let (true, Some(id)) = (rewritten, entry.to.clone()) {
+                self.evidence.stashes.push(Stashed { id, popped: false, at: time(entry.at) });
+                happened.operations.push(push(entry));
+                made.push(entry.at);
+            }
+        }
+        let at = SystemTime::now();
+        for entry in before.iter().filter(|e| !is_in(&self.stashes, e)) {
+            // One that is just dropped changes nothing else.
+            if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
+                self.evidence.stashes.push(Stashed { id, popped: true, at });
+                let (kind, to, at) = (OperationKind::StashPop, None, seconds(at));
+                happened.operations.push(Operation { kind, to, at, zone: self.log.zone, ..push(entry) });
+            }
+        }
+        made
+    }
+
+    /// The operation that merged without a word in the reflog: conflicts, or changes that are not committed.
+    fn unlogged_merge(&self, commits: &[Committed]) -> Operation {
+        let is = |name: &str| self.dir.own.join(name).exists();
+        let said = |part: &str| commits.iter().any(|c| c.subject.starts_with(part));
+        let kind = if is("MERGE_HEAD") || is("SQUASH_MSG") || said("commit (merge)") {
+            OperationKind::Merge
+        } else if is("rebase-merge") || is("rebase-apply") {
+            OperationKind::Rebase
+        } else if is("CHERRY_PICK_HEAD") || said("commit (cherry-pick)") {
+            OperationKind::CherryPick
+        } else if is("REVERT_HEAD") {
+            OperationKind::Revert
+        } else if is("MERGE_MSG") {
+            OperationKind::CherryPick
+        } else {
+            OperationKind::StashPop
+        };
+        let message = fs::read_to_string(self.dir.own.join("MERGE_MSG")).ok();
+        let subject = message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
+        let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
+        Operation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
+    }
+
+    fn forget_old(&mut self) {
+        let Evidence { steps, merges, stashes, rewrites } = &mut self.evidence;
+        steps.retain(|s| age(s.at) < REMEMBERED);
+        merges.retain(|m| age(m.at) < REMEMBERED);
+        stashes.retain(|s| age(s.at) < REMEMBERED);
+        rewrites.retain(|r| age(r.end) < REMEMBERED);
+    }
+
+    fn stash_entries(&self) -> Vec<LogEntry> {
+        let text = fs::read(self.dir.common.join("logs/refs/stash")).unwrap_or_default();
+        lines(&text).filter_map(parse).collect()
+    }
+}
+
+/// What a line of the reflog means for the work tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Action {
+    Commit,
+    Operation(OperationKind),
+    Nothing,
+}
+
+fn action(entry: &LogEntry) -> Action {
+    let moved = entry.from != entry.to;
+    let word = entry.message.split([' ', ':', '(']).next().unwrap_or_default();
+    Action::Operation(match word {
+        "commit" => return Action::Commit,
+        "reset" => OperationKind::Reset,
+        "rebase" => OperationKind::Rebase,
+        // All others change nothing when they stay at a commit: a new branch, a branch that is renamed.
+        _ if !moved => return Action::Nothing,
+        "checkout" => OperationKind::Checkout,
+        "merge" => OperationKind::Merge,
+        "pull" | "initial" => OperationKind::Pull,
+        "cherry-pick" => OperationKind::CherryPick,
+        "revert" => OperationKind::Revert,
+        _ => OperationKind::Other,
+    })
+}
+
+/// A rebase, or a pull that rebases, says a line for each commit.
+fn goes_on(message: &str) -> bool {
+    if !(message.starts_with("rebase") || message.starts_with("pull")) {
+        return false;
+    }
+    let said = message.split(": ").next().unwrap_or_default();
+    said.ends_with(')') && !said.ends_with("(start)")
+}
+
+impl OperationKind {
+    /// As one would type it.
+    #[must_use]
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::Reset => "git reset --hard",
+            Self::Checkout => "git checkout",
+            Self::Merge => "git merge",
+            Self::Rebase => "git rebase",
+            Self::Stash => "git stash",
+            Self::StashPop => "git stash pop",
+            Self::Pull => "git pull",
+            Self::CherryPick => "git cherry-pick",
+            Self::Revert => "git revert",
+            Self::Other => "git",
+        }
+    }
+}
+
+impl Operation {
+    /// `git reset --hard: 47 files at 15:30`, by the clock of the one who did it.
+    #[must_use]
+    pub fn summary(&self, files: usize) -> String {
+        let minutes = (self.at.div_euclid(60) + self.zone).rem_euclid(24 * 60);
+        let files = if files == 1 { "1 file".to_string() } else { format!("{files} files") };
+        format!("{}: {files} at {:02}:{:02}", self.kind.text(), minutes / 60, minutes % 60)
+    }
+}
+
+pub(super) fn modified(path: &Path) -> std::io::Result<SystemTime> {
+    fs::symlink_metadata(path)?.modified()
+}
+
+fn stamp(path: &Path) -> Stamp {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some((found.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_nanos(), found.len()))
+}
+
+fn stamp_text(stamp: Stamp) -> String {
+    stamp.map_or("-".to_string(), |(time, len)| format!("{time}:{len}"))
+}
+
+fn stamp_of(text: &str) -> Option<Stamp> {
+    if text == "-" {
+        return Some(None);
+    }
+    let (time, len) = text.split_once(':')?;
+    Some(Some((time.parse().ok()?, len.parse().ok()?)))
+}
+
+/// The index is the file that was its lock.
+fn rewrite(index: &Path) -> Option<Rewrite> {
+    let found = fs::symlink_metadata(index).ok()?;
+    let end = found.modified().ok()?;
+    Some(Rewrite { start: found.created().map_or(end, |start| start.min(end)), end })
+}
+
+fn time(seconds: i64) -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(u64::try_from(seconds).unwrap_or_default())
+}
+
+fn seconds(time: SystemTime) -> i64 {
+    time.duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_secs()).ok()).unwrap_or_default()
+}
+
+/// How long ago; no time at all for what is yet to come.
+fn age(time: SystemTime) -> Duration {
+    SystemTime::now().duration_since(time).unwrap_or_default()
+}

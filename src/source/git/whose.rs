@@ -1,0 +1,420 @@
+//! Who made a change of a file: git, or somebody by hand. A file is git's when its content is what git has put there.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, SystemTime};
+
+use super::object_id;
+use super::reflog::{is_zero, lines};
+use super::watch::{Evidence, GitWatch, Merged, Rewrite, Stashed, Step, modified};
+
+/// The index may have been written once more before anyone looked at it.
+const LATE: Duration = Duration::from_secs(1);
+/// Git gives up at a file it cannot read; it is started again for those after it, so many times.
+const MAX_RESTARTS: usize = 8;
+/// So many of the newest steps from commit to commit are looked at; those in a row count as one.
+const MAX_STEPS: usize = 6;
+/// Links are hashed one by one.
+const MAX_LINKS: usize = 32;
+
+/// A file that was changed, made or removed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    /// Relative to the tree that was opened.
+    pub path: PathBuf,
+    pub exists: bool,
+}
+
+/// Who made a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Whose {
+    Git,
+    Hand,
+}
+
+/// What is asked of git for each file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// What an operation has checked out.
+    Target,
+    /// What a reset has, whether it was in the work tree before or not.
+    Reset,
+    /// What the merge of this number has written.
+    Merged(usize),
+    /// The commit it was merged into.
+    Base(usize),
+    /// In a stash that was taken.
+    Popped,
+    /// In the stash of this number that was made.
+    Put(usize),
+    /// What was checked out when it was made.
+    PutBase(usize),
+    Index,
+    /// One side of a conflict.
+    Side,
+}
+
+/// A changed file while it is judged.
+struct Item<'a> {
+    /// Relative to the root of the work tree, as git has it.
+    path: Vec<u8>,
+    changed: &'a Changed,
+    /// The blob of its content; `None` when it is gone.
+    hash: Option<String>,
+    /// A commit that was just made has this content.
+    committed: bool,
+}
+
+/// What a step changed: blob before and after.
+type Diff = HashMap<Vec<u8>, (Option<String>, Option<String>)>;
+
+impl GitWatch {
+    /// Who made these changes, going by what [`GitWatch::operations`] told last. A file is git's when its content is what git has
+    /// put there, and a file that is gone when git had it and has it no more. All is by hand when git cannot be asked.
+    #[must_use]
+    pub fn classify(&self, changed: &[Changed]) -> Vec<Whose> {
+        let mut whose = vec![Whose::Hand; changed.len()];
+        if self.evidence.is_empty() {
+            return whose;
+        }
+        let paths: Vec<Vec<u8>> = changed.iter().map(|c| self.prefix.join(&c.path).into_os_string().into_vec()).collect();
+        let steps = self.evidence.joined_steps();
+        let wanted: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
+        let diffs: Vec<Diff> = steps.iter().map(|step| self.diff(step, &wanted)).collect();
+        let links: Vec<bool> = paths.iter().map(|p| self.full(p).is_symlink()).collect();
+        let filtered = self.hashes(changed, &paths, &links, true, &whose);
+        let judge = |hashes: &[Option<String>], whose: &mut [Whose]| {
+            let mut left = Vec::new();
+            for (i, c) in changed.iter().enumerate() {
+                let hash = hashes[i].clone();
+                if whose[i] == Whose::Git || hash.is_none() && c.exists {
+                    continue;
+                }
+                match by_steps(&steps, &diffs, &paths[i], hash.as_ref()) {
+                    Some(Whose::Git) => whose[i] = Whose::Git,
+                    by => left.push((i, Item { path: paths[i].clone(), changed: c, hash, committed: by.is_some() })),
+                }
+            }
+            let items: Vec<&Item> = left.iter().map(|(_, item)| item).collect();
+            for ((i, _), found) in left.iter().zip(self.by_content(&steps, &items)) {
+                whose[*i] = found;
+            }
+        };
+        judge(&filtered, &mut whose);
+        // Git may have put it there without a filter that it would use now.
+        let mut plain = self.hashes(changed, &paths, &links, false, &whose);
+        for (plain, filtered) in plain.iter_mut().zip(&filtered) {
+            *plain = plain.take().filter(|hash| filtered.as_ref() != Some(hash));
+        }
+        if plain.iter().any(Option::is_some) {
+            judge(&plain, &mut whose);
+        }
+        whose
+    }
+
+    /// What git has in the places where it may have taken the content from, and when the file was written.
+    fn by_content(&self, steps: &[Step], items: &[&Item]) -> Vec<Whose> {
+        let specs = self.specs(steps);
+        let Some(answers) = self.blobs(&specs, items) else { return vec![Whose::Hand; items.len()] };
+        let judge = |(item, answers): (&&Item, &[Option<String>])| {
+            let found = Found { watch: self, steps, specs: &specs, answers };
+            let git = match &item.hash {
+                Some(hash) if item.committed => {
+                    found.merged_before_commit(|i| found.one(Role::Merged(i)) == Some(hash)) || found.has_reset(item, hash)
+                }
+                Some(hash) => found.has_put(item, hash),
+                None if item.committed => found.merged_before_commit(|i| found.has_merged_away(i)),
+                None => found.has_removed(item),
+            };
+            if git { Whose::Git } else { Whose::Hand }
+        };
+        items.iter().zip(answers.chunks(specs.len())).map(judge).collect()
+    }
+
+    fn specs(&self, steps: &[Step]) -> Vec<(Role, String)> {
+        let mut specs: Vec<(Role, String)> =
+            steps.iter().filter(|s| !s.commit).map(|s| (if s.reset { Role::Reset } else { Role::Target }, format!("{}:", s.to))).collect();
+        specs.dedup();
+        for (i, merged) in self.evidence.merges.iter().enumerate() {
+            specs.push((Role::Merged(i), format!("{}:", merged.tree)));
+            specs.extend(merged.head.iter().map(|head| (Role::Base(i), format!("{head}:"))));
+        }
+        for (i, Stashed { id, popped, .. }) in self.evidence.stashes.iter().enumerate() {
+            // Its third parent has the files that git did not know.
+            let role = if *popped { Role::Popped } else { Role::Put(i) };
+            specs.extend([(role, format!("{id}:")), (role, format!("{id}^3:"))]);
+            if !popped {
+                specs.push((Role::PutBase(i), format!("{id}^1:")));
+            }
+        }
+        specs.extend([(Role::Index, ":0:".to_string()), (Role::Side, ":2:".to_string()), (Role::Side, ":3:".to_string())]);
+        specs
+    }
+
+    /// For each item what each of `specs` has at its path.
+    fn blobs(&self, specs: &[(Role, String)], items: &[&Item]) -> Option<Vec<Option<String>>> {
+        if items.is_empty() {
+            return Some(Vec::new());
+        }
+        // Older versions of git cannot be asked about names with line feeds.
+        let odd = items.iter().any(|item| item.path.iter().any(u8::is_ascii_control));
+        let end = if odd { 0 } else { b'\n' };
+        let mut input = Vec::new();
+        for item in items {
+            for (_, spec) in specs {
+                input.extend_from_slice(spec.as_bytes());
+                input.extend_from_slice(&item.path);
+                input.push(end);
+            }
+        }
+        let mut command = self.git();
+        command.args(["cat-file", "--batch-check=%(objectname) %(objecttype)"]).args(odd.then_some("-Z"));
+        let (out, _) = ask(&mut command, input)?;
+        let answer = |line: &[u8]| object_id(std::str::from_utf8(line).ok()?.strip_suffix(" blob")?);
+        let answers: Vec<_> = out.split(|&b| b == end).map(answer).take(specs.len() * items.len()).collect();
+        (answers.len() == specs.len() * items.len()).then_some(answers)
+    }
+
+    /// What a step changed of the wanted files.
+    fn diff(&self, step: &Step, wanted: &HashSet<&[u8]>) -> Diff {
+        let mut diff = Diff::new();
+        if step.from.as_ref() == Some(&step.to) {
+            return diff;
+        }
+        let from = step.from.as_deref().unwrap_or(empty_tree(&step.to));
+        let mut command = self.git();
+        command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, &step.to]);
+        let Some((out, true)) = ask(&mut command, Vec::new()) else { return diff };
+        let mut parts = out.split(|&b| b == 0);
+        while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
+            if wanted.contains(path) {
+                let what = String::from_utf8_lossy(what);
+                let mut ids = what.split(' ').skip(2).map(object_id).map(|id| id.filter(|id| !is_zero(id)));
+                diff.insert(path.to_vec(), (ids.next().flatten(), ids.next().flatten()));
+            }
+        }
+        diff
+    }
+
+    /// The blobs that git would make of the files that are left to judge; `None` for those that cannot be read.
+    fn hashes(&self, changed: &[Changed], paths: &[Vec<u8>], links: &[bool], filter: bool, whose: &[Whose]) -> Vec<Option<String>> {
+        let mut hashes = vec![None; paths.len()];
+        let left = |i: &usize| changed[*i].exists && whose[*i] == Whose::Hand;
+        let (links, files): (Vec<usize>, Vec<usize>) = (0..paths.len()).filter(left).partition(|&i| links[i]);
+        let mut files: Vec<usize> = files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
+        for _ in 0..MAX_RESTARTS {
+            if files.is_empty() {
+                break;
+            }
+            let input: Vec<u8> = files.iter().flat_map(|&i| quoted(&paths[i])).collect();
+            let mut command = self.git();
+            command.args(["hash-object", "--stdin-paths"]).args((!filter).then_some("--no-filters"));
+            let Some((out, _)) = ask(&mut command, input) else { break };
+            let found: Vec<Option<String>> = lines(&out).map(|line| object_id(&String::from_utf8_lossy(line))).collect();
+            let done = found.len();
+            for (&i, hash) in files.iter().zip(found) {
+                hashes[i] = hash;
+            }
+            // It stopped at one that it could not read.
+            files = files.split_off(files.len().min(done + 1));
+        }
+        for i in links.into_iter().filter(|_| filter).take(MAX_LINKS) {
+            let Ok(target) = fs::read_link(self.full(&paths[i])) else { continue };
+            let asked = ask(self.git().args(["hash-object", "--no-filters", "--stdin"]), target.into_os_string().into_vec());
+            hashes[i] = asked.and_then(|(out, _)| object_id(&String::from_utf8_lossy(&out)));
+        }
+        hashes
+    }
+
+    /// Whether git wrote the file with what its index has: the index was written then, and the content was known before. What was
+    /// written by hand and then added is made a blob, or a blob that is there is marked as new, only afterwards.
+    fn wrote_from_index(&self, path: &[u8], hash: &str) -> bool {
+        let Ok(written) = modified(&self.full(path)) else { return false };
+        let held = |r: &Rewrite| r.start.checked_sub(LATE).is_none_or(|start| start <= written) && written <= r.end;
+        self.evidence.rewrites.iter().any(held) && !self.is_fresh(hash, written)
+    }
+
+    /// Whether the blob was stored at this time or later.
+    fn is_fresh(&self, hash: &str, written: SystemTime) -> bool {
+        let objects = self.dir.common.join("objects");
+        let (folder, name) = hash.split_at(2);
+        if let Ok(stored) = modified(&objects.join(folder).join(name)) {
+            return stored >= written;
+        }
+        let Ok(packs) = fs::read_dir(objects.join("pack")) else { return false };
+        packs
+            .flatten()
+            .map(|e| e.path())
+            .filter(|p| p.extension().is_some_and(|e| e == "pack"))
+            .any(|p| modified(&p).is_ok_and(|t| t >= written))
+    }
+
+    fn full(&self, path: &[u8]) -> PathBuf {
+        self.dir.top.join(OsStr::from_bytes(path))
+    }
+
+    /// Git, in the work tree, not to change anything.
+    fn git(&self) -> Command {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.dir.top).args(["-c", "core.safecrlf=false"]);
+        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_NAMESPACE"]
+        {
+            command.env_remove(name);
+        }
+        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+        command
+    }
+}
+
+/// What git knows of one file.
+struct Found<'a> {
+    watch: &'a GitWatch,
+    steps: &'a [Step],
+    specs: &'a [(Role, String)],
+    answers: &'a [Option<String>],
+}
+
+impl Found<'_> {
+    fn all(&self, is: impl Fn(Role) -> bool) -> impl Iterator<Item = &String> {
+        self.specs.iter().zip(self.answers).filter(move |((role, _), _)| is(*role)).filter_map(|(_, answer)| answer.as_ref())
+    }
+
+    fn one(&self, role: Role) -> Option<&String> {
+        self.all(|r| r == role).next()
+    }
+
+    /// Whether git wrote what is there now.
+    fn has_put(&self, item: &Item, hash: &String) -> bool {
+        let known = |role| matches!(role, Role::Target | Role::Reset | Role::Merged(_) | Role::Popped | Role::PutBase(_));
+        if self.all(known).any(|blob| blob == hash) {
+            return true;
+        }
+        let Evidence { merges, rewrites, .. } = &self.watch.evidence;
+        if self.one(Role::Index) == Some(hash) {
+            return self.watch.wrote_from_index(&item.path, hash);
+        }
+        // One side of a conflict; older versions of git do not tell what they wrote.
+        let mut sides = self.all(|r| r == Role::Side);
+        !rewrites.is_empty() && sides.any(|blob| blob == hash || merges.is_empty())
+    }
+
+    /// Whether git removed what is there no more.
+    fn has_removed(&self, item: &Item) -> bool {
+        let Evidence { merges, stashes, .. } = &self.watch.evidence;
+        let put_away = |i| self.one(Role::Put(i)).is_some() && self.one(Role::PutBase(i)).is_none();
+        if (0..merges.len()).any(|i| self.has_merged_away(i)) || (0..stashes.len()).any(put_away) {
+            return true;
+        }
+        // It was only in the index: added, and not committed.
+        let known = self.all(|r| matches!(r, Role::Index | Role::Target | Role::Reset)).next().is_some();
+        !known && self.steps.iter().any(|s| !s.commit) && self.watch.folder_changed_by_git(&item.changed.path)
+    }
+
+    /// Whether a reset brought a file back that had been committed just before. Without one, what was written by hand, committed
+    /// and then written once more by git, as a rebase does, is by hand.
+    fn has_reset(&self, item: &Item, hash: &String) -> bool {
+        let reset = |role| matches!(role, Role::Reset | Role::PutBase(_));
+        let written = modified(&self.watch.full(&item.path));
+        self.all(reset).any(|blob| blob == hash) && written.is_ok_and(|written| !self.watch.is_fresh(hash, written))
+    }
+
+    fn has_merged_away(&self, i: usize) -> bool {
+        self.one(Role::Merged(i)).is_none() && self.one(Role::Base(i)).is_some()
+    }
+
+    /// Whether a merge that is so came before one of the commits.
+    fn merged_before_commit(&self, is: impl Fn(usize) -> bool) -> bool {
+        let Evidence { merges, steps, .. } = &self.watch.evidence;
+        let before = |m: &Merged| m.head.is_some() && steps.iter().any(|s| s.commit && s.from == m.head);
+        merges.iter().enumerate().any(|(i, merged)| before(merged) && is(i))
+    }
+}
+
+impl GitWatch {
+    /// Whether the folder that the file was in was changed while git held the lock of the index.
+    fn folder_changed_by_git(&self, path: &Path) -> bool {
+        let path = self.dir.top.join(&self.prefix).join(path);
+        let Some(changed) = path.ancestors().skip(1).find_map(|dir| modified(dir).ok()) else { return false };
+        self.evidence.rewrites.iter().any(|r| r.start <= changed && changed <= r.end)
+    }
+}
+
+impl Step {
+    fn to_is(&self, id: Option<&String>) -> bool {
+        id == Some(&self.to)
+    }
+}
+
+impl Evidence {
+    fn is_empty(&self) -> bool {
+        self.steps.iter().all(|s| s.commit) && self.merges.is_empty() && self.stashes.is_empty() && self.rewrites.is_empty()
+    }
+
+    /// The newest steps, oldest first. Those of one operation and commits in a row are one; operations in a row, too, when there
+    /// are many.
+    fn joined_steps(&self) -> Vec<Step> {
+        let many = self.steps.iter().filter(|s| !s.goes_on).count() > MAX_STEPS;
+        let mut joined: Vec<Step> = Vec::new();
+        for step in &self.steps {
+            let join = |last: &Step| last.commit == step.commit && last.to_is(step.from.as_ref()) && (many || step.commit || step.goes_on);
+            match joined.last_mut() {
+                Some(last) if join(last) => {
+                    last.to.clone_from(&step.to);
+                    last.reset |= step.reset;
+                }
+                _ => joined.push(step.clone()),
+            }
+        }
+        joined.drain(..joined.len().saturating_sub(MAX_STEPS));
+        joined
+    }
+}
+
+/// Who made the newest step that led to this content.
+fn by_steps(steps: &[Step], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Whose> {
+    let led = |(_, diff): &(&Step, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
+    let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
+    Some(if step.commit { Whose::Hand } else { Whose::Git })
+}
+
+/// The tree without files, by the hash that the repository uses.
+fn empty_tree(like: &str) -> &'static str {
+    match like.len() {
+        64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
+        _ => "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
+    }
+}
+
+/// A name as a line that git reads: in quotes when it holds what would end it.
+fn quoted(path: &[u8]) -> Vec<u8> {
+    let odd = |b: &u8| b.is_ascii_control() || *b == b'"';
+    if !path.iter().any(odd) {
+        return [path, b"\n"].concat();
+    }
+    let mut line = vec![b'"'];
+    for b in path {
+        if odd(b) || *b == b'\\' {
+            line.extend(format!("\\{b:03o}").bytes());
+        } else {
+            line.push(*b);
+        }
+    }
+    line.extend(b"\"\n");
+    line
+}
+
+/// What a command says when it is told `input`, and whether it went well.
+fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
+    let mut stdin = child.stdin.take()?;
+    // It may stop to read before the end; what it said so far counts.
+    let writer = std::thread::spawn(move || stdin.write_all(&input));
+    let out = child.wait_with_output().ok()?;
+    let _ = writer.join();
+    Some((out.stdout, out.status.success()))
+}

@@ -1,0 +1,111 @@
+//! How much there is of what.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rayon::prelude::*;
+
+use crate::source;
+
+/// How large a file is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Size {
+    pub path: String,
+    pub language: String,
+    pub lines: u64,
+    pub bytes: u64,
+}
+
+/// Files taken together.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct Group {
+    pub name: String,
+    pub files: u64,
+    pub lines: u64,
+    pub bytes: u64,
+}
+
+/// What is taken together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    Language,
+    /// Folders, so many levels deep.
+    Directory(usize),
+    File,
+}
+
+/// What comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sort {
+    Lines,
+    Bytes,
+    Files,
+    Name,
+}
+
+/// The sizes of files, given with their languages; without those that are gone.
+#[must_use]
+pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
+    let size = |(path, language): &(String, String)| {
+        let text = source::read_text(root, path).ok()?;
+        Some(Size { path: path.clone(), language: language.clone(), lines: text.lines().count() as u64, bytes: text.len() as u64 })
+    };
+    files.par_iter().filter_map(size).collect()
+}
+
+/// Sizes taken together, the first in order first.
+#[must_use]
+pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<Group> {
+    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+    for size in sizes {
+        let name = match by {
+            By::Language => &size.language,
+            By::Directory(depth) => directory(&size.path, depth),
+            By::File => &size.path,
+        };
+        let group = groups.entry(name).or_insert_with(|| Group { name: name.into(), files: 0, lines: 0, bytes: 0 });
+        group.files += 1;
+        group.lines += size.lines;
+        group.bytes += size.bytes;
+    }
+    let mut groups: Vec<Group> = groups.into_values().collect();
+    let key = |group: &Group| match sort {
+        Sort::Lines => group.lines,
+        Sort::Bytes => group.bytes,
+        Sort::Files => group.files,
+        Sort::Name => 0,
+    };
+    groups.sort_by_key(|group| std::cmp::Reverse(key(group)));
+    groups
+}
+
+/// The folder of a file, at most so many levels of it; `.` for the root.
+fn directory(path: &str, depth: usize) -> &str {
+    let ends = path.match_indices('/').map(|(at, _)| at).take(depth.max(1));
+    ends.last().map_or(".", |at| &path[..at])
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn files_are_taken_together_and_put_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("src/deep/er")).unwrap();
+        for (path, text) in [("a.md", "one\ntwo"), ("src/b.rs", "1\n2\n3\n"), ("src/deep/er/c.rs", ""), ("src/deep/d.rs", "x\n")] {
+            fs::write(dir.path().join(path), text).unwrap();
+        }
+        let language = |path: &str| if path.ends_with("md") { "markdown" } else { "rust" };
+        let files = ["a.md", "src/b.rs", "src/deep/er/c.rs", "src/deep/d.rs", "gone.rs"].map(|p| (p.to_string(), language(p).to_string()));
+        let sizes = sizes(dir.path(), &files);
+        let told = |by, sort| grouped(&sizes, by, sort).into_iter().map(|g| (g.name, g.files, g.lines)).collect::<Vec<_>>();
+        let row = |name: &str, files, lines| (name.to_string(), files, lines);
+        assert_eq!(told(By::Language, Sort::Lines), [row("rust", 3, 4), row("markdown", 1, 2)]);
+        assert_eq!(told(By::Directory(1), Sort::Name), [row(".", 1, 2), row("src", 3, 4)]);
+        assert_eq!(told(By::Directory(2), Sort::Files)[0], row("src/deep", 2, 1));
+        assert_eq!(told(By::File, Sort::Bytes)[0], row("a.md", 1, 2));
+    }
+}

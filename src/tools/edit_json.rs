@@ -1,0 +1,56 @@
+//! `json_editor`: read and change values of a JSON file.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::edit::EditReply;
+use super::{Asked, Effect, Group, Question, ToolError};
+use crate::edit::Edit;
+
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// get: a value; set: a value or a new key; delete: a key or an item; append: an item to an array.
+    command: Command,
+    /// Relative to the root of the project.
+    path: String,
+    /// JSON Pointer: /scripts/build, /files/0; empty for the whole document.
+    #[serde(default)]
+    #[schemars(length(min = 0))]
+    pointer: String,
+    /// set, append: the value, as JSON: "text" in quotes, 1, {"a": []}
+    #[serde(default)]
+    #[schemars(extend("contentMediaType" = "application/json"))]
+    value: String,
+    /// The hash that get gave: refuses the edit when the file changed since.
+    expected_hash: Option<String>,
+}
+
+#[derive(Clone, Copy, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum Command {
+    Get,
+    Set,
+    Delete,
+    Append,
+}
+
+impl Question for Args {
+    const NAME: &'static str = "json_editor";
+    const TITLE: &'static str = "Edit a JSON file";
+    const DESCRIPTION: &'static str = "Read and change values of a JSON file by JSON Pointer. Order, comments, indentation and everything that is not changed stay as \
+they are. Indexed before the reply, so that the next search finds it.";
+    const GROUP: Group = Group::Edit;
+    const EFFECT: Effect = Effect::Destroys;
+    type Reply = EditReply;
+
+    fn answer(self, asked: Asked) -> Result<EditReply, ToolError> {
+        let Self { path, pointer, value, .. } = &self;
+        let edit = match self.command {
+            Command::Get => return asked.json_value(path, pointer),
+            Command::Set => Edit::Set { pointer, value },
+            Command::Delete => Edit::Delete { pointer },
+            Command::Append => Edit::Append { pointer, value },
+        };
+        asked.edit(path, self.expected_hash.as_deref(), &edit)
+    }
+}

@@ -1,0 +1,337 @@
+//! What happens to the files of a project while a server watches it: recorded file by file, git's doing told from edits by hand. With
+//! real git.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::following::wait_until;
+use crate::memory::told;
+use crate::project::Project;
+use crate::server::Server;
+
+/// Files of the first commit.
+const N_FILES: usize = 60;
+
+/// A repository in which something is remembered.
+struct Repository {
+    project: Project,
+    /// Ids of events that were looked at.
+    seen: BTreeSet<String>,
+}
+
+/// What was recorded: names of events by hand, of events by git, and of what git did, in order of names.
+type Told = (Vec<String>, Vec<String>, Vec<String>);
+
+fn git(directory: &Path, args: &[&str]) -> bool {
+    let base = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "protocol.file.allow=always",
+        "-c",
+        "gc.auto=0",
+    ];
+    let mut command = Command::new("git");
+    command.current_dir(directory).args(base).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command.env("GIT_EDITOR", "true").output().unwrap().status.success()
+}
+
+fn file(i: usize) -> String {
+    format!("src/part{}/file{i}.rs", i % 4)
+}
+
+fn code(i: usize, version: &str) -> String {
+    format!("/// The {version} version.\npub fn function_{i}() -> &'static str {{\n    \"{version}\"\n}}\n")
+}
+
+impl Repository {
+    /// `main` has two commits, the second of which changed 47 files; `side` comes from the first and changed three others.
+    fn new() -> Self {
+        let this = Self { project: Project::new(), seen: BTreeSet::new() };
+        this.git(&["init", "-q"]);
+        this.write_all(0..N_FILES, "first");
+        this.commit("everything");
+        this.write_all(0..47, "second");
+        this.commit("47 files");
+        this.git(&["checkout", "-q", "-b", "side", "HEAD~1"]);
+        this.write_all(47..50, "side");
+        this.commit("side");
+        this.git(&["checkout", "-q", "main"]);
+        this.project.run(&["memory", "add", "The server is written in Rust."]).expect(0);
+        this.project.index();
+        this
+    }
+
+    fn write_all(&self, files: std::ops::Range<usize>, version: &str) {
+        files.for_each(|i| self.project.write(file(i), code(i, version)));
+    }
+
+    #[track_caller]
+    fn git(&self, args: &[&str]) {
+        assert!(git(&self.project.root(), args), "git {args:?}");
+    }
+
+    fn commit(&self, subject: &str) {
+        self.git(&["add", "-A"]);
+        self.git(&["commit", "-q", "-m", subject]);
+    }
+
+    fn serve(&self) -> Server {
+        let mut command = self.project.cortex(&["serve", "--port", "0", "--watch"]);
+        let server = Server::start(command.env("CORTEX_MEMORY_WINDOW_MS", "700").env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+        server.line();
+        server
+    }
+
+    /// What is recorded and was not looked at.
+    fn new_events(&self) -> Vec<Value> {
+        let all = self.project.json(&["memory", "list", "-n", "10000"]);
+        all.as_array().unwrap().iter().filter(|m| !self.seen.contains(m["id"].as_str().unwrap())).cloned().collect()
+    }
+
+    fn told(&self) -> Told {
+        let events = self.new_events();
+        let of = |source: &str| {
+            let own = events.iter().filter(|m| m["source"]["source"] == source);
+            let mut names: Vec<String> = own.map(|m| m["name"].as_str().unwrap().to_string()).collect();
+            names.sort();
+            names
+        };
+        (of("filesystem_watch"), of("git_bulk_update"), of("git_metadata"))
+    }
+
+    /// Waits until exactly this is recorded: files by hand, how many files by git, what git did (beginnings).
+    #[track_caller]
+    fn expect(&mut self, what: &str, by_hand: &[&str], n_by_git: usize, git_did: &[&str]) -> Told {
+        let is_it = |(hand, git, did): &Told| {
+            hand == by_hand
+                && git.len() == n_by_git
+                && did.len() == git_did.len()
+                && did.iter().zip(git_did).all(|(did, start)| did.starts_with(start))
+        };
+        let mut last = self.told();
+        let waited = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            wait_until(what, || {
+                last = self.told();
+                is_it(&last)
+            });
+        }));
+        assert!(
+            waited.is_ok(),
+            "{what}: by hand {:?}, by git {}: {:?}, git did {:?}",
+            last.0,
+            last.1.len(),
+            last.1.iter().take(3).collect::<Vec<_>>(),
+            last.2
+        );
+        self.seen.extend(self.new_events().iter().map(|m| m["id"].as_str().unwrap().to_string()));
+        let fresh = self.project.fresh_copy().timeless();
+        wait_until("the index is that of the tree", || self.project.timeless() == fresh);
+        last
+    }
+}
+
+#[test]
+fn a_reset_over_47_files_costs_the_next_session_a_line() {
+    let mut r = Repository::new();
+    let _server = r.serve();
+    told(&r.project, "session-start", serde_json::json!({ "session_id": "one", "source": "startup" }));
+    told(
+        &r.project,
+        "prompt-submit",
+        serde_json::json!({ "session_id": "one", "prompt": "Undo the second version, it breaks the release." }),
+    );
+    r.project.write("src/by_hand.rs", "pub fn written_by_hand() {}\n");
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.write(file(55), code(55, "edited"));
+    let (_, git, did) =
+        r.expect("the reset", &["create src/by_hand.rs", &format!("update {}", file(55))], 47, &["git reset --hard: 47 files at "]);
+    assert!(git.iter().all(|name| name.starts_with("update src/part")), "{git:?}");
+    assert_eq!(did.len(), 1);
+    let all = r.project.json(&["memory", "list", "-n", "1000"]);
+    let of = |source: &str| all.as_array().unwrap().iter().filter(|m| m["source"]["source"] == source).cloned().collect::<Vec<_>>();
+    let batches: BTreeSet<String> = [of("git_bulk_update"), of("git_metadata")]
+        .concat()
+        .iter()
+        .map(|m| m["source"]["git_batch_id"].as_str().unwrap().to_string())
+        .collect();
+    assert_eq!(batches.len(), 1, "one operation");
+    let context = of("git_context").pop().expect("why it was done");
+    assert!(context["content"].as_str().unwrap().contains("it breaks the release") && context["session_id"] == "one", "{context}");
+
+    let text = told(&r.project, "session-start", serde_json::json!({ "session_id": "two", "source": "startup" }));
+    assert!(text.len() / 4 <= 500, "{} bytes", text.len());
+    assert_eq!(text.matches("git reset --hard").count(), 1, "{text}");
+    assert!(
+        text.contains("create src/by_hand.rs: written_by_hand") && text.contains(&format!("update {}: function_55", file(55))),
+        "{text}"
+    );
+    assert!(!text.contains(&file(3)), "{text}");
+}
+
+#[test]
+fn every_operation_of_git_is_told_from_edits_meanwhile() {
+    let mut r = Repository::new();
+    let _server = r.serve();
+    let edited = |r: &Repository, version: &str| r.project.write("edited.rs", code(0, version));
+    edited(&r, "one");
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+
+    r.git(&["checkout", "-q", "side"]);
+    edited(&r, "two");
+    // Edits of one file are one event; it is the one that was looked at.
+    r.expect("a checkout", &[], 50, &["git checkout: 50 files"]);
+    r.git(&["checkout", "-q", "main"]);
+    r.expect("and back", &[], 50, &["git checkout: 50 files"]);
+
+    r.project.write(file(51), code(51, "stashed"));
+    r.expect("what is to be stashed", &[&format!("update {}", file(51))], 0, &[]);
+    r.git(&["stash", "-q"]);
+    r.expect("a stash", &[], 1, &["git stash: 1 file"]);
+    r.git(&["stash", "pop", "-q"]);
+    r.project.write("beside.rs", code(1, "beside"));
+    r.expect("a stash that is taken", &["create beside.rs"], 1, &["git stash pop: 1 file"]);
+
+    r.commit("work");
+    r.expect("a commit", &[], 0, &["commit "]);
+    r.git(&["rebase", "-q", "side"]);
+    r.project.write("beside.rs", code(1, "after the rebase"));
+    let (_, by_git, _) = r.expect("a rebase", &[], 3, &["git rebase: 3 files"]);
+    assert_eq!(by_git.into_iter().collect::<BTreeSet<_>>(), [47, 48, 49].map(|i| format!("update {}", file(i))).into());
+
+    r.git(&["commit", "-q", "-am", "beside"]);
+    r.expect("one more commit", &[], 0, &["commit "]);
+    r.git(&["checkout", "-q", "-b", "other", "HEAD~1"]);
+    r.expect("a new branch", &[], 1, &["git checkout: 1 file"]);
+    r.project.write("beside.rs", code(1, "otherwise"));
+    r.project.write("third.rs", code(3, "third"));
+    r.commit("other");
+    r.expect("an edit that is committed at once", &["create third.rs"], 0, &["commit "]);
+    assert!(!git(&r.project.root(), &["merge", "main"]), "beside.rs conflicts");
+    r.project.write("meanwhile.rs", code(4, "meanwhile"));
+    r.expect("a merge with a conflict", &["create meanwhile.rs"], 1, &["git merge: 1 file"]);
+    r.project.write("beside.rs", code(1, "agreed"));
+    r.commit("merged");
+    r.expect("a conflict that is solved", &[], 0, &["commit "]);
+    r.git(&["mv", "third.rs", "renamed.rs"]);
+    r.expect("a file that is renamed", &["rename third.rs to renamed.rs"], 0, &[]);
+    fs::create_dir(r.project.path("moved")).unwrap();
+    r.project.rename("renamed.rs", "moved/renamed.rs");
+    r.expect("a file that is moved", &["move renamed.rs to moved/renamed.rs"], 0, &[]);
+}
+
+#[test]
+fn what_comes_from_elsewhere_is_gits() {
+    let mut r = Repository::new();
+    let elsewhere = Repository::new();
+    let url = elsewhere.project.root().to_str().unwrap().to_string();
+    r.git(&["remote", "add", "origin", &url]);
+    r.git(&["fetch", "-q"]);
+    r.git(&["reset", "-q", "--hard", "origin/main"]);
+    r.git(&["branch", "-q", "-u", "origin/main"]);
+    r.project.index();
+    let _server = r.serve();
+    r.project.write("edited.rs", code(0, "one"));
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    elsewhere.write_all(10..15, "third");
+    elsewhere.commit("third");
+    r.git(&["pull", "-q", "--no-rebase"]);
+    r.project.write(file(20), code(20, "meanwhile"));
+    r.expect("a pull", &[&format!("update {}", file(20))], 5, &["git pull: 5 files"]);
+
+    // A work tree in the tree, and a submodule: each a repository of its own.
+    r.git(&["worktree", "add", "-q", "tree", "-b", "tree", "side~1"]);
+    r.expect("a work tree", &[], N_FILES, &["git: 60 files"]);
+    assert!(git(&r.project.path("tree"), &["reset", "-q", "--hard", "main~1"]));
+    r.project.write("tree/inside.rs", code(5, "inside"));
+    r.project.write("outside.rs", code(5, "outside"));
+    r.expect("a reset in it", &["create outside.rs", "create tree/inside.rs"], 47, &["git reset --hard: 47 files"]);
+    r.git(&["worktree", "remove", "--force", "tree"]);
+    r.expect("a work tree that goes", &[], N_FILES + 1, &["git: 61 files"]);
+    r.git(&["submodule", "--quiet", "add", &url, "sub"]);
+    r.expect("a submodule", &[".gitmodules"; 0], N_FILES, &["git: 60 files"]);
+    assert!(git(&r.project.path("sub"), &["checkout", "-q", "HEAD~2"]));
+    r.project.write("sub/inside.rs", code(5, "inside"));
+    r.expect("a checkout in a submodule", &["create sub/inside.rs"], 47, &["git checkout: 47 files"]);
+}
+
+/// Nobody watched: the next server finds out.
+#[test]
+fn what_happened_while_nothing_ran_is_found_at_the_start() {
+    let mut r = Repository::new();
+    let mut server = r.serve();
+    r.project.write("edited.rs", code(0, "one"));
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    server.signal("TERM");
+    server.ended();
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.remove(&file(57));
+    r.project.write(file(58), code(58, "edited"));
+    r.git(&["commit", "-q", "-am", "edited"]);
+    let _server = r.serve();
+    let hand = [format!("delete {}", file(57)), format!("update {}", file(58))];
+    r.expect("what happened", &[&hand[0], &hand[1]], 47, &["commit ", "git reset --hard: 47 files"]);
+}
+
+/// Without a server whoever indexes notes what changed, and records it when git had the time to say something.
+#[test]
+fn without_a_server_the_next_run_records() {
+    let mut r = Repository::new();
+    let index = |r: &Repository| {
+        let out = crate::project::run(r.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"));
+        assert_eq!(out.code, 0, "{}", out.stderr);
+    };
+    r.project.write("edited.rs", code(0, "one"));
+    index(&r);
+    r.expect("an edit", &["create edited.rs"], 0, &[]);
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.project.write("edited.rs", code(0, "two"));
+    index(&r);
+    r.expect("a reset", &[], 47, &["git reset --hard: 47 files"]);
+    r.project.write("edited.rs", code(0, "three"));
+    r.project.index();
+    assert_eq!(r.told(), Told::default(), "too new");
+}
+
+/// What git would not tell, or tells in quotes, or has forgotten: the look at the tree finds it, and parses no other file.
+#[test]
+fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
+    let p = Project::new();
+    let git = |args: &[&str]| assert!(git(&p.root(), args), "git {args:?}");
+    let step = |what: &str, n_parsed: u64, n_removed: u64| {
+        let summary = p.index();
+        assert_eq!((&summary["n_parsed"], &summary["n_removed"]), (&n_parsed.into(), &n_removed.into()), "{what}");
+        assert_eq!(p.index()["changed"], false, "{what}: nothing twice");
+        assert_eq!(p.timeless(), p.fresh_copy().timeless(), "{what}");
+    };
+    git(&["init", "-q"]);
+    (0..20).for_each(|i| p.write(format!("file{i}.rs"), code(i, "first")));
+    step("no commit yet", 20, 0);
+    git(&["add", "-A"]);
+    p.write("file0.rs", code(0, "staged and changed again"));
+    step("staged", 1, 0);
+    git(&["commit", "-q", "-am", "one"]);
+    step("a commit changes no file", 0, 0);
+    p.write("file1.rs", code(1, "uncommitted"));
+    p.write("grün \"und\"\tblau.rs", code(1, "untracked"));
+    git(&["mv", "file2.rs", "renamed.rs"]);
+    p.remove("file3.rs");
+    step("uncommitted, untracked in quotes, renamed, deleted", 3, 2);
+    git(&["checkout", "-q", "file1.rs", "file3.rs"]);
+    p.remove("grün \"und\"\tblau.rs");
+    step("taken back, of which git knows nothing", 2, 1);
+    git(&["commit", "-q", "-am", "two"]);
+    p.write("file4.rs", code(4, "amended"));
+    git(&["commit", "-q", "-a", "--amend", "-m", "other"]);
+    git(&["reflog", "expire", "--expire=now", "--all"]);
+    git(&["gc", "-q", "--prune=now"]);
+    step("the commit that was indexed is gone", 1, 0);
+}
