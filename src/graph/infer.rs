@@ -339,7 +339,13 @@ impl Resolver<'_> {
 
     /// The same of a type.
     pub(super) fn members_of(&mut self, of: SymbolId, name: &str) -> Result<Vec<Meaning>, GraphError> {
-        self.members_within(of, name, MAX_BASES)
+        let key = (of, name.to_string());
+        if let Some(known) = self.members.get(&key) {
+            return Ok((**known).clone());
+        }
+        let found = self.members_within(of, name, MAX_BASES)?;
+        self.members.insert(key, found.clone().into());
+        Ok(found)
     }
 
     /// What a supertype as written means.
@@ -352,8 +358,8 @@ impl Resolver<'_> {
     fn members_within(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Vec<Meaning>, GraphError> {
         let (Some(owner), Some(depth)) = (self.symbol(of)?, depth.checked_sub(1)) else { return Ok(Vec::new()) };
         let mut out = Vec::new();
-        for c in self.candidates(name, of.file, Wanted::Callee)? {
-            if c.owner == owner.name && !self.is_of_another_type(&c, of)? {
+        for c in self.candidates(name, of.file, Wanted::Callee)?.iter() {
+            if c.owner == owner.name && !self.is_of_another_type(c, of)? {
                 out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
             }
         }

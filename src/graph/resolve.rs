@@ -56,6 +56,9 @@ pub(super) struct Resolver<'a> {
     by_id: HashMap<FileId, usize>,
     contexts: HashMap<FileId, Rc<Context>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
+    /// By name, language and use; the members among them also by what they are a member of.
+    candidates: HashMap<(String, usize, Wanted), Rc<Vec<SymbolRow>>>,
+    pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
     bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
     matches: HashMap<(String, FileId, FileId), f32>,
@@ -102,6 +105,8 @@ const IN_PROJECT: f32 = 0.8;
 /// A member of a receiver of which nothing is known, when one type alone has it.
 const ONLY_MEMBER: f32 = 0.55;
 const ODD: f32 = 0.1;
+/// Of more symbols than this, an odd one is not worth telling.
+const MANY: usize = 50;
 /// By how much one meaning is likelier than another, and what is left for that one.
 const CLEARLY: f32 = 0.05;
 const CANDIDATE: f32 = 0.45;
@@ -117,6 +122,8 @@ impl<'a> Resolver<'a> {
             by_id,
             contexts: HashMap::new(),
             named: HashMap::new(),
+            candidates: HashMap::new(),
+            members: HashMap::new(),
             bare: HashMap::new(),
             known: HashMap::new(),
             matches: HashMap::new(),
@@ -163,7 +170,18 @@ impl<'a> Resolver<'a> {
     }
 
     /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
-    pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Vec<SymbolRow>, GraphError> {
+    pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
+        let family = self.file(from).map_or(0, |f| std::ptr::from_ref(f.rules).addr());
+        let key = (name.to_string(), family, wanted);
+        if let Some(rows) = self.candidates.get(&key) {
+            return Ok(rows.clone());
+        }
+        let rows = Rc::new(self.find_candidates(name, from, wanted)?);
+        self.candidates.insert(key, rows.clone());
+        Ok(rows)
+    }
+
+    fn find_candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
         let mut rows: Vec<SymbolRow> = rows.iter().filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from)).cloned().collect();
         if rows.iter().any(|s| s.prototype) && rows.iter().any(|s| !s.prototype) {
@@ -238,9 +256,11 @@ impl<'a> Resolver<'a> {
         let explicit: Vec<&ImportRow> = context.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
         let candidates = self.candidates(name, from.file, wanted)?;
         let mut scored: Vec<(f32, SymbolRow)> = Vec::new();
-        for c in candidates {
-            let confidence = self.confidence_of_bare(&c, from, &around, &context)?;
-            scored.push((confidence, c));
+        for c in candidates.iter() {
+            let confidence = self.confidence_of_bare(c, from, &around, &context)?;
+            if confidence > ODD || candidates.len() < MANY {
+                scored.push((confidence, c.clone()));
+            }
         }
         if scored.iter().all(|(s, _)| *s < SAME_PACKAGE) {
             for import in &explicit {
@@ -316,16 +336,16 @@ impl<'a> Resolver<'a> {
     /// What an import by name brings.
     fn imported(&mut self, import: &ImportRow, from: FileId, wanted: Wanted) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         let name = if import.name.is_empty() || import.name == "default" { &import.alias } else { &import.name };
-        let candidates = self.candidates(&name.clone(), from, wanted)?;
+        let candidates = self.candidates(name, from, wanted)?;
         let (mut out, mut others) = (Vec::new(), Vec::new());
-        for c in candidates {
+        for c in candidates.iter() {
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             let matches = if is_owner { 0.95 } else { self.module_matches(&import.module, from, c.id.file) };
-            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.is_module_member(&c)?;
+            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.is_module_member(c)?;
             match matches {
-                m if m > 0.0 && is_free => out.push((IMPORTED * m, c)),
-                m if m > 0.0 => out.push((0.3 * m, c)),
-                _ if c.exported && is_free => others.push(c),
+                m if m > 0.0 && is_free => out.push((IMPORTED * m, c.clone())),
+                m if m > 0.0 => out.push((0.3 * m, c.clone())),
+                _ if c.exported && is_free => others.push(c.clone()),
                 _ => {}
             }
         }
@@ -347,15 +367,15 @@ impl<'a> Resolver<'a> {
     ) -> Result<Vec<Meaning>, GraphError> {
         let owner = names::last(module).to_string();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
-        for c in self.candidates(name, from.file, wanted)? {
+        for c in self.candidates(name, from.file, wanted)?.iter() {
             let matches = self.module_matches(module, file, c.id.file);
-            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.is_module_member(&c)?;
+            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.is_module_member(c)?;
             match (matches, is_free) {
-                (m, true) if m > 0.0 => scored.push((IMPORTED * m, c)),
-                (m, false) if m > 0.0 => scored.push((0.2, c)),
+                (m, true) if m > 0.0 => scored.push((IMPORTED * m, c.clone())),
+                (m, false) if m > 0.0 => scored.push((0.2, c.clone())),
                 // An inline module, a namespace.
-                (_, true) if c.owner == owner => scored.push((WHOLE_MODULE, c)),
-                (_, true) if c.exported => others.push(c),
+                (_, true) if c.owner == owner => scored.push((WHOLE_MODULE, c.clone())),
+                (_, true) if c.exported => others.push(c.clone()),
                 _ => {}
             }
         }
@@ -373,8 +393,7 @@ impl<'a> Resolver<'a> {
         }
         let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
         let places = modules(module, &a.row.language, &a.place);
-        let by_package = !b.row.package.is_empty() && b.row.language != "go" && b.row.package == module;
-        let matches = if by_package { 1.0 } else { best_match(&places, b) };
+        let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
         matches
     }
@@ -387,7 +406,7 @@ impl<'a> Resolver<'a> {
         }
         let Some(a) = self.file(from) else { return false };
         let places = modules(module, &a.row.language, &a.place);
-        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || (!f.row.package.is_empty() && f.row.package == module));
+        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);
         exists
     }
@@ -424,29 +443,39 @@ impl<'a> Resolver<'a> {
 
     /// Members of a name, of whatever type, when nothing is known of the receiver.
     fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+        const LIKE: f32 = 1.6;
+        const NEAR: f32 = 1.3;
         let from = reference.from.file;
-        let members: Vec<SymbolRow> =
-            self.candidates(&reference.name, from, reference.kind.into())?.into_iter().filter(|c| !c.owner.is_empty()).collect();
+        let rows = self.candidates(&reference.name, from, reference.kind.into())?;
+        let members: Vec<&SymbolRow> = rows.iter().filter(|c| !c.owner.is_empty()).collect();
         let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
         let common = if COMMON.contains(&reference.name.as_str()) { 0.3 } else { 1.0 };
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
+        if share * LIKE * NEAR < ODD {
+            return Ok(Vec::new());
+        }
+        // `server.start()` is rather that of a `Server`.
         let hint = names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
-        let mut scored = Vec::new();
-        for c in &members {
+        let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
-            let is_near = c.id.file == from;
-            let confidence = share * if is_like { 1.6 } else { 1.0 } * if is_near { 1.3 } else { 1.0 };
-            scored.push((confidence.min(0.85), c.clone()));
-        }
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-        Ok(scored.into_iter().map(|(confidence, c)| Meaning { symbol: c.id, confidence }).collect())
+            let confidence = share * if is_like { LIKE } else { 1.0 } * if c.id.file == from { NEAR } else { 1.0 };
+            Meaning { symbol: c.id, confidence: confidence.min(0.85) }
+        });
+        let mut out: Vec<Meaning> = guessed.collect();
+        out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        Ok(out)
     }
 }
 
 /// What a name is called where it is imported.
 pub(super) fn imported_as(import: &ImportRow) -> &str {
     if import.alias.is_empty() { &import.name } else { &import.alias }
+}
+
+/// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
+fn is_package(file: &File, module: &str) -> bool {
+    file.row.language != "go" && !file.row.package.is_empty() && file.row.package == module
 }
 
 fn best_match(places: &[Module], file: &File) -> f32 {
