@@ -260,6 +260,7 @@ impl Project {
             database: self.layout.memory(),
             current_session: self.layout.current_session(),
             spool: self.layout.memory_spool(),
+            graph: self.layout.code_graph(),
             embedder: self.embedder.clone(),
         }
     }

@@ -155,6 +155,16 @@ impl Graph {
     }
 }
 
+/// Of these names those that one file alone defines, each with that file, as far as a graph was made before and knew it then.
+#[must_use]
+pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> {
+    if names.is_empty() || !database.exists() {
+        return Vec::new();
+    }
+    let Ok(tables) = Tables::open(database) else { return Vec::new() };
+    names.iter().filter_map(|name| Some(((*name).to_string(), tables.only_file_defining(name).ok()??))).collect()
+}
+
 /// What a file says; its path if it cannot be read.
 fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Result<Parsed, String> {
     let text = read(path).ok_or_else(|| path.to_string())?;

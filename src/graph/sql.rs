@@ -124,6 +124,13 @@ impl Tables {
         if sqlite::is_damaged(&source) { GraphError::Damaged { path } } else { GraphError::Failed { path, source: Box::new(source) } }
     }
 
+    /// The file that defines something of this name, if there is but one.
+    pub(super) fn only_file_defining(&self, name: &str) -> Result<Option<String>, GraphError> {
+        let sql = "SELECT DISTINCT f.path FROM symbols s JOIN files f ON f.id = s.file WHERE s.name = ?1 LIMIT 2";
+        let mut files = self.all(sql, [name], |r| r.get(0))?;
+        Ok(files.pop().filter(|_| files.is_empty()))
+    }
+
     /// The hash of every file, by path.
     pub(super) fn hashes(&self) -> Result<HashMap<String, String>, GraphError> {
         let rows = self.all("SELECT path, hash FROM files", [], |r| Ok((r.get(0)?, r.get(1)?)))?;

@@ -20,8 +20,8 @@ pub struct MemoryCaptureService {
     store: Arc<MemoryStore>,
     embedder: Arc<dyn Embedder>,
     chunker: TextChunker,
-    /// Of the project whose code memories speak of.
-    root: Option<PathBuf>,
+    /// The project whose code memories speak of, and the database of its code graph.
+    code: Option<(PathBuf, PathBuf)>,
 }
 
 /// Why something is not remembered. Nothing of it is stored then.
@@ -42,13 +42,13 @@ pub enum CaptureError {
 impl MemoryCaptureService {
     #[must_use]
     pub fn new(store: Arc<MemoryStore>, embedder: Arc<dyn Embedder>) -> Self {
-        Self { store, embedder, chunker: TextChunker::default(), root: None }
+        Self { store, embedder, chunker: TextChunker::default(), code: None }
     }
 
-    /// Memories that name code below `root` note what it is now.
+    /// Memories that name code below `root` note what it is now. `graph`: the database of its code graph, which need not be there.
     #[must_use]
-    pub fn tied_to(self, root: &Path) -> Self {
-        Self { root: Some(root.to_path_buf()), ..self }
+    pub fn tied_to(self, root: &Path, graph: &Path) -> Self {
+        Self { code: Some((root.to_path_buf(), graph.to_path_buf())), ..self }
     }
 
     /// Where it stores.
@@ -103,8 +103,8 @@ impl MemoryCaptureService {
             return Err(CaptureError::EmptyContent);
         }
         let (mut memory, n_secrets) = without_secrets(memory);
-        if let Some(root) = self.root.as_ref().filter(|_| memory.code.is_empty() && is_statement(&memory.source)) {
-            memory.code = code::references(&memory.content, root);
+        if let Some((root, graph)) = self.code.as_ref().filter(|_| memory.code.is_empty() && is_statement(&memory.source)) {
+            memory.code = code::references(&memory.content, root, graph);
         }
         let vectors = self.vectors(std::slice::from_ref(&memory))?.pop().unwrap_or_default();
         self.store.store(&memory, &vectors)?;

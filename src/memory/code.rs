@@ -7,23 +7,32 @@ use std::path::{Component, Path};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::CodeReference;
+use crate::graph::defining_files;
 use crate::source::head;
 use crate::syntax::{self, Kind};
 
 /// Most files that one memory is tied to, and definitions of each.
 const MAX_FILES: usize = 8;
 const MAX_SYMBOLS: usize = 8;
+/// Names that are looked up, and how long they are in bytes.
+const MAX_NAMES: usize = 16;
+const MIN_NAME: usize = 4;
+const MAX_NAME: usize = 100;
 /// Larger files are no code that somebody speaks of.
 const MAX_BYTES: u64 = 1 << 20;
 /// A longer word is no path.
 const MAX_PATH: usize = 300;
 
-/// The files below `root` that a text names, each with the definitions of it that the text names, too.
+/// The files below `root` that a text names, each with the definitions of it that the text names, too; and definitions that it names
+/// without their file, where the code graph in `graph` knows but one.
 #[must_use]
-pub fn references(text: &str, root: &Path) -> Vec<CodeReference> {
+pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     let mut all = Vec::new();
     let commit = head(root);
-    for path in paths(text, root) {
+    let mut files = paths(text, root);
+    let named = identifiers(text);
+    files.extend(defining_files(graph, &named).into_iter().map(|(_, path)| path));
+    for path in files.into_iter().take(MAX_FILES) {
         let Some(code) = read(root, &path) else { continue };
         let symbols: BTreeSet<String> =
             definitions(&path, &code).map(|(name, _)| name).filter(|name| names(text, name)).take(MAX_SYMBOLS).collect();
@@ -31,7 +40,7 @@ pub fn references(text: &str, root: &Path) -> Vec<CodeReference> {
             let hash = hash_of(&path, &code, symbol.as_deref())?;
             Some(CodeReference { path: path.clone(), symbol, commit: commit.clone(), hash })
         };
-        if symbols.is_empty() {
+        if symbols.is_empty() && text.contains(&path) {
             all.extend(reference(None));
         }
         all.extend(symbols.into_iter().filter_map(|symbol| reference(Some(symbol))));
@@ -70,6 +79,16 @@ fn paths(text: &str, root: &Path) -> BTreeSet<String> {
             break;
         }
     }
+    found
+}
+
+/// Words of the text that can hardly be anything but identifiers.
+fn identifiers(text: &str) -> Vec<&str> {
+    let is_part = |c: char| c.is_alphanumeric() || c == '_';
+    let mut found: Vec<&str> = text.split(|c| !is_part(c)).filter(|w| (MIN_NAME..=MAX_NAME).contains(&w.len()) && names(text, w)).collect();
+    found.sort_unstable();
+    found.dedup();
+    found.truncate(MAX_NAMES);
     found
 }
 
@@ -120,7 +139,7 @@ mod tests {
         fs::create_dir(dir.path().join("src")).unwrap();
         fs::write(dir.path().join("src/retry.rs"), CODE).unwrap();
         fs::write(dir.path().join("notes.md"), "# Notes\n").unwrap();
-        let of = |text: &str| references(text, dir.path());
+        let of = |text: &str| references(text, dir.path(), Path::new("none"));
         assert_eq!(tied(&of("In src/retry.rs, retry_later waits.")), [("src/retry.rs", Some("retry_later"))]);
         assert_eq!(tied(&of("`src/retry.rs:2-4` is slow when they run.")), [("src/retry.rs", None)], "run is a word");
         assert_eq!(tied(&of("`run()` of (src/retry.rs).")), [("src/retry.rs", Some("run"))]);
@@ -130,12 +149,26 @@ mod tests {
     }
 
     #[test]
+    fn a_definition_is_found_without_its_file_where_there_is_but_one() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("retry.rs"), CODE).unwrap();
+        fs::write(dir.path().join("other.rs"), "pub fn run() {}\npub fn stop_all() {}\n").unwrap();
+        let database = dir.path().join("graph.db");
+        let of = |text: &str| references(text, dir.path(), &database);
+        assert_eq!(of("`retry_later` doubles"), [], "nobody has asked the graph yet");
+        let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
+        crate::graph::Graph::open(&database).unwrap().update(files, |path| fs::read_to_string(dir.path().join(path)).ok()).unwrap();
+        assert_eq!(tied(&of("We found that retry_later doubles.")), [("retry.rs", Some("retry_later"))]);
+        assert_eq!(tied(&of("stop_all in other.rs, and retry_later")), [("other.rs", Some("stop_all")), ("retry.rs", Some("retry_later"))]);
+    }
+
+    #[test]
     fn only_a_change_of_what_was_named_makes_it_stale() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("retry.rs");
         fs::write(&path, CODE).unwrap();
-        let symbol = references("retry_later in retry.rs doubles", dir.path()).remove(0);
-        let file = references("all of retry.rs", dir.path()).remove(0);
+        let symbol = references("retry_later in retry.rs doubles", dir.path(), Path::new("none")).remove(0);
+        let file = references("all of retry.rs", dir.path(), Path::new("none")).remove(0);
         assert!(!is_stale(&symbol, dir.path()) && !is_stale(&file, dir.path()));
         fs::write(&path, CODE.replace("pub fn run() {}", "pub fn run() { retry_later(1); }")).unwrap();
         assert!(!is_stale(&symbol, dir.path()), "something else changed");

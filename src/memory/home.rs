@@ -19,6 +19,8 @@ pub struct MemoryHome {
     pub current_session: PathBuf,
     /// Holds what could not be stored in time.
     pub spool: PathBuf,
+    /// The code graph, once somebody has asked it.
+    pub graph: PathBuf,
     pub embedder: Arc<dyn Embedder>,
 }
 
@@ -63,7 +65,7 @@ impl MemoryHome {
     /// When it cannot be opened, or is kept busy.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(MemoryStore::open_within(&self.database, busy)?);
-        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root);
+        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root, &self.graph);
         spool::drain(&self.spool, &capture)?;
         Ok(Memories { sessions: SessionManager::new(store.clone(), self.current_session.clone()), store, capture })
     }

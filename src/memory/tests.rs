@@ -465,6 +465,7 @@ impl Fixture {
             database: self.layout.memory(),
             current_session: self.layout.current_session(),
             spool: self.layout.memory_spool(),
+            graph: self.layout.code_graph(),
             embedder: StaticModel::bundled(),
         }
     }

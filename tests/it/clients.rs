@@ -127,7 +127,7 @@ impl Inspector<'_> {
 }
 
 /// A call of each tool, in the order in which they are listed, and what its text must contain.
-fn calls() -> [(&'static str, Value, &'static str); 6] {
+fn calls() -> [(&'static str, Value, &'static str); 9] {
     [
         ("cortex_search", json!({ "query": "wait longer after a failed attempt" }), "match\nsrc/retry.rs:1-"),
         ("cortex_exact", json!({ "query": "\"salted water\"" }), "«salted» «water»"),
@@ -135,6 +135,9 @@ fn calls() -> [(&'static str, Value, &'static str); 6] {
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
         ("cortex_read", json!({ "path": "src/retry.rs", "lines": "2-3" }), "    3     attempts * 2\n"),
         ("cortex_status", json!({}), "2 rust"),
+        ("cortex_graph", json!({ "operation": "callers", "target": "retry_with_backoff" }), "of src/retry.rs"),
+        ("cortex_pattern", json!({ "pattern": "pub fn $NAME($$$) -> u32 { $$$ }" }), "src/retry.rs"),
+        ("cortex_files", json!({ "group_by": "file" }), "src/retry.rs"),
     ]
 }
 

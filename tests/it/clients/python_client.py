@@ -71,6 +71,13 @@ async def searching(client):
     reply, text = await ask(client, "cortex_related", path=RETRY, line=2)
     check(reply["results"][0]["path"] == "src/poll.rs", "similar code is found", text)
 
+    reply, text = await ask(client, "cortex_graph", operation="callers", target="Backoff::pause")
+    check(reply["targets"][0]["path"] == RETRY and reply["total"] == len(reply["results"]), "the graph knows a method", text)
+    reply, text = await ask(client, "cortex_pattern", pattern="pub fn $NAME($$$) -> u32 { $$$ }", language="rust")
+    check(any(place["path"] == RETRY for place in reply["places"]), "code of a shape is found", text)
+    reply, text = await ask(client, "cortex_files")
+    check(reply["total"]["files"] == 4, "the files are counted", text)
+
     reply, text = await ask(client, "cortex_status")
     check(reply["files"] == 4 and reply["languages"]["rust"] == 2, "the status counts", text)
     return first
@@ -175,6 +182,16 @@ async def main(mode, target):
     print(json.dumps({"protocol": version, "tools": len(tools), "generations": generations[-1]}))
 
 
-CALLED = {"cortex_search", "cortex_exact", "cortex_read", "cortex_outline", "cortex_related", "cortex_status"}
+CALLED = {
+    "cortex_search",
+    "cortex_exact",
+    "cortex_read",
+    "cortex_outline",
+    "cortex_related",
+    "cortex_status",
+    "cortex_graph",
+    "cortex_pattern",
+    "cortex_files",
+}
 
 anyio.run(main, *sys.argv[1:])
