@@ -213,9 +213,10 @@ impl Resolver<'_> {
         if step.name == "?" {
             return self.unwrapped(entity, confidence);
         }
-        if let (Entity::Instance { of, at }, Ok(n)) = (&entity, step.name.parse()) {
-            let element = types::element(of, n).map(|of| Entity::Instance { of: of.to_string(), at: *at });
-            return Ok(Known { entity: element.unwrap_or(Entity::Unknown), confidence });
+        if let (Entity::Instance { of, at }, Ok(n)) = (&entity, step.name.parse())
+            && let Some(element) = types::element(of, n)
+        {
+            return Ok(Known { entity: Entity::Instance { of: element.to_string(), at: *at }, confidence });
         }
         match &entity {
             Entity::Unknown | Entity::Elsewhere => Ok(Known { entity, confidence }),

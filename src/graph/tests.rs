@@ -82,6 +82,25 @@ fn types_tell_methods_of_one_name_apart() {
 }
 
 #[test]
+fn paths_from_here_numbered_members_and_packages_without_a_name() {
+    let p = Project::new(&[
+        ("src/ext.rs", "mod chain;\nfn merge_hints(left: u8) -> u8 {\n    left\n}\n"),
+        (
+            "src/ext/chain.rs",
+            "pub struct Half(u8, Whole);\npub struct Whole;\nimpl Whole { pub fn read(&self) {} }\nimpl Half {\n    fn go(&self) {\n        self.1.read();\n        super::merge_hints(1);\n    }\n}\n",
+        ),
+        ("kit/env.go", "package kit\n\ntype Env struct{}\n\nfunc (e *Env) Open(path string) {}\n\nfunc Run(f func(env *Env)) {}\n"),
+        (
+            "use/use_test.go",
+            "package use\n\nimport . \"example.com/m/kit\"\n\nfunc TestOpen() {\n\tRun(func(env *Env) {\n\t\tenv.Open(\"a\")\n\t})\n}\n",
+        ),
+    ]);
+    assert_eq!(p.callers("merge_hints"), ["src/ext/chain.rs Half::go [7]"]);
+    assert_eq!(p.callers("Whole::read"), ["src/ext/chain.rs Half::go [6]"]);
+    assert_eq!(p.callers("Env.Open"), ["use/use_test.go TestOpen [7]"]);
+}
+
+#[test]
 fn changing_the_file_of_a_callee_keeps_its_callers() {
     let mut p = rust();
     p.write("src/store.rs", &format!("// A comment.\n\n{STORE}"));

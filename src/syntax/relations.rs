@@ -188,6 +188,7 @@ impl<'a> Reader<'a> {
                 "name" => self.named(*node, ReferenceKind::Value, None),
                 "type" => self.named(*node, ReferenceKind::Type, None),
                 "binding" | "field" => self.binding(*node, captures),
+                "element" => self.element(*node),
                 "local" => self.local(*node),
                 "base" => self.base(*node),
                 "package" => self.package = Some(fold_whitespace(source(*node, self.text))),
@@ -267,6 +268,15 @@ impl<'a> Reader<'a> {
             let kind = self.symbols[*i].kind;
             !(kind.is_data() || is_field && kind.is_callable())
         })
+    }
+
+    /// A member without a name: its place among those beside it is what it is called.
+    fn element(&mut self, is: Node) {
+        let Some(all) = is.parent() else { return };
+        let place = all.children_by_field_name("type", &mut all.walk()).position(|other| other == is);
+        if let (Some(place), Some(scope)) = (place, self.scope(line(is), true)) {
+            self.bindings.push(Binding { scope: Some(scope), name: place.to_string(), is: fold_whitespace(source(is, self.text)) });
+        }
     }
 
     fn binding(&mut self, name: Node, captures: &Captures) {

@@ -2,7 +2,7 @@
 ; identifier used as a value, `@type` the name of a type, `@base` a supertype of the definition around it. `@binding` is a name whose
 ; type is written (`@is`), or follows from an expression: `@from` (its value), `@each` (an element of it), `@first` and `@second`
 ; (of a tuple). `@field` is the same
-; for a member of the type around it; `@local` a name of which nothing is known. `@parameters` and `@result` belong to the function
+; for a member of the type around it, `@element` the type of one that has a number for a name; `@local` a name of which nothing is known. `@parameters` and `@result` belong to the function
 ; around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
 ; and `@import.alias` if there are any; `@package` is what the file says that it belongs to.
 
@@ -40,6 +40,7 @@
 (type_parameter name: (type_identifier) @binding bounds: (trait_bounds . (_) @is))
 (where_predicate left: (type_identifier) @binding bounds: (trait_bounds . (_) @is))
 (field_declaration name: (_) @field type: (_) @is)
+(ordered_field_declaration_list type: (_) @element)
 (const_item name: (_) @binding type: (_) @is)
 (static_item name: (_) @binding type: (_) @is)
 (type_item name: (_) @binding type: (_) @is)

@@ -134,7 +134,10 @@ pub(super) fn split(chain: &str) -> Option<(&str, &str)> {
     let at = chain.rfind(['.', ':']).map_or(0, |i| i + 1);
     let (before, name) = chain.split_at(at);
     let is_name = !name.is_empty() && !name.contains(['(', '[', '{', '"', '?']);
-    is_name.then(|| (before.trim_end_matches(['.', ':']), name))
+    let receiver = before.trim_end_matches(['.', ':']);
+    // `self::f()` is of a module, `self.f()` of a value.
+    let is_module = matches!(receiver, "self" | "super" | "crate" | "$crate") && before.ends_with("::");
+    is_name.then_some((if is_module { before } else { receiver }, name))
 }
 
 /// The name that a chain starts with.

@@ -15,6 +15,8 @@ pub struct Import {
 impl Import {
     pub(super) fn new(module: &str, name: Option<&str>, alias: Option<&str>, line: u32) -> Self {
         let plain = |s: &str| s.trim().trim_matches(['"', '\'', '`', '<', '>', ';']).to_string();
+        // Go: all names of the package.
+        let (name, alias) = if alias == Some(".") { (Some("*"), None) } else { (name, alias) };
         Self { module: plain(module), name: plain(name.unwrap_or("")), alias: plain(alias.unwrap_or("")), line }
     }
 }
