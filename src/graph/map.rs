@@ -16,7 +16,7 @@ use crate::syntax::SymbolKind;
 /// Of `PageRank`: how much of a rank is passed on, and how often.
 const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 20;
-/// How much of all attention goes to the file in focus.
+/// How much of all attention goes to the files in focus.
 const FOCUS: f64 = 0.7;
 /// A name with more definitions than this says nothing.
 const MAX_DEFINITIONS: usize = 40;
@@ -74,7 +74,7 @@ fn line(symbol: &MapSymbol) -> String {
     format!("{:>6} {text}\n", symbol.line)
 }
 
-pub(super) fn map(tables: &Tables, tokens: usize, focus: Option<&str>) -> Result<Map, GraphError> {
+pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
     let files: HashMap<i64, (String, usize)> =
         tables.files()?.into_iter().map(|f| (f.id, (f.path, std::ptr::from_ref(rules(&f.language)).addr()))).collect();
     let symbols: Vec<SymbolRow> = tables.symbols()?;
@@ -118,12 +118,7 @@ fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
 }
 
 /// The rank of each symbol.
-fn ranks(
-    tables: &Tables,
-    files: &HashMap<i64, (String, usize)>,
-    symbols: &[SymbolRow],
-    focus: Option<&str>,
-) -> Result<Vec<f64>, GraphError> {
+fn ranks(tables: &Tables, files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: &[String]) -> Result<Vec<f64>, GraphError> {
     let positions: HashMap<SymbolId, u32> = symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
     let mut named: HashMap<&str, Vec<u32>> = HashMap::new();
     for (s, i) in symbols.iter().zip(0u32..).filter(|(s, _)| is_shown(s)) {
@@ -147,10 +142,10 @@ fn ranks(
     Ok(page_rank(symbols.len() + 1, &edges, &start))
 }
 
-/// Where attention begins: everywhere, and above all in the file in focus.
-fn start(files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: Option<&str>) -> Vec<f64> {
+/// Where attention begins: everywhere, and above all in the files in focus.
+fn start(files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: &[String]) -> Vec<f64> {
     let even = 1.0 / (symbols.len() + 1) as f64;
-    let is_focus = |s: &SymbolRow| focus.is_some_and(|f| files.get(&s.id.file).is_some_and(|(path, _)| path == f));
+    let is_focus = |s: &SymbolRow| files.get(&s.id.file).is_some_and(|(path, _)| focus.contains(path));
     let n = symbols.iter().filter(|s| is_focus(s)).count();
     if n == 0 {
         return vec![even; symbols.len() + 1];

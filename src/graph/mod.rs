@@ -101,11 +101,11 @@ impl Graph {
         Answering::new(Resolver::new(&self.tables)?).answer(question)
     }
 
-    /// The ranked outline of the project in so many tokens; `focus` is the path of the file that it is seen from.
+    /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is seen from.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn map(&self, tokens: usize, focus: Option<&str>) -> Result<Map, GraphError> {
+    pub fn map(&self, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
         map::map(&self.tables, tokens, focus)
     }
 

@@ -261,11 +261,11 @@ fn the_map_ranks_what_is_used_most_and_keeps_its_budget() {
         ("b.py", "from lib import *\ndef b():\n    used()\n    near()\n"),
     ]);
     let rank = |map: &Map, name| map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank);
-    let all = p.graph.map(1000, None).unwrap();
+    let all = p.graph.map(1000, &[]).unwrap();
     assert!(rank(&all, "used") > rank(&all, "near") && rank(&all, "near") > rank(&all, "unused"));
-    let focused = p.graph.map(1000, Some("b.py")).unwrap();
+    let focused = p.graph.map(1000, &["b.py".to_string()]).unwrap();
     assert!(rank(&focused, "near") > rank(&all, "near"), "{} {}", rank(&focused, "near"), rank(&all, "near"));
-    let small = p.graph.map(12, None).unwrap();
+    let small = p.graph.map(12, &[]).unwrap();
     assert!(small.text().contains("used") && small.text().len() <= 12 * 4, "{}", small.text());
 }
 

@@ -45,6 +45,15 @@ fn drawings_and_maps() {
     assert!(mermaid.starts_with("graph LR\n") && mermaid.contains(" --> "), "{mermaid}");
     let map = p.run(&["map", "--tokens", "100"]).expect(0).stdout;
     assert!(map.contains("src/store.rs") && map.contains("pub struct Store"), "{map}");
+    let rank = |focus: &str| {
+        let map = p.json(&["map", "--focus", focus]);
+        let files = map["files"].as_array().unwrap().clone();
+        let symbols = files.iter().flat_map(|f| f["symbols"].as_array().unwrap().clone());
+        symbols.filter(|s| s["name"] == "main").map(|s| s["rank"].as_f64().unwrap()).sum::<f64>()
+    };
+    let (from_store, from_main) = (rank("src/store.rs"), rank("src/main.rs"));
+    assert!(from_main > 2.0 * from_store, "{from_main} {from_store}");
+    assert!(rank("main").is_finite(), "a question is a focus, too");
 }
 
 #[test]
