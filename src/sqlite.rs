@@ -1,9 +1,12 @@
 //! How every SQLite database of ours is opened, made and changed. What is in it, its module knows (`*/sql.rs`).
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+
+/// How often it is tried again what SQLite does not wait for.
+const POLL: Duration = Duration::from_millis(2);
 
 /// Opens a database that several processes use; an operation waits so long at most for another process's.
 ///
@@ -29,7 +32,7 @@ pub fn version(connection: &Connection) -> Result<usize> {
 /// # Errors
 /// When it cannot be written: then it stays as it was.
 pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<()> {
-    connection.execute_batch("PRAGMA journal_mode = WAL")?;
+    switch_to_wal(connection)?;
     write(connection, |t| {
         // Another process may have done it meanwhile.
         for step in steps(version(t)?) {
@@ -37,6 +40,18 @@ pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize)
         }
         t.execute_batch(&format!("PRAGMA user_version = {to}"))
     })
+}
+
+/// SQLite does not wait for others in this one operation: those who make a database at once would fail.
+fn switch_to_wal(connection: &Connection) -> Result<()> {
+    let busy = connection.query_row("PRAGMA busy_timeout", [], |r| r.get::<_, u64>(0))?;
+    let deadline = Instant::now() + Duration::from_millis(busy);
+    loop {
+        match connection.execute_batch("PRAGMA journal_mode = WAL") {
+            Err(e) if is_busy(&e) && Instant::now() < deadline => std::thread::sleep(POLL),
+            done => return done,
+        }
+    }
 }
 
 /// Does some work in one transaction that nobody else writes beside.
