@@ -10,7 +10,7 @@ use console::style;
 use serde::Serialize;
 
 use super::Outcome;
-use super::render::{code, count, json, line, place, printable, width};
+use super::render::{code, count, fitted, json, line, place, printable, width};
 use super::wire::Project;
 use crate::graph::{Answer, Found, MAX_DEPTH, Operation, Question};
 use crate::source::read_text;
@@ -165,12 +165,8 @@ fn print_found(answer: &Answer, found: &Found, texts: &Texts) -> Result<()> {
     let via = if found.depth > 1 { format!("  via {}", printable(&found.via)) } else { String::new() };
     let sure = if found.confidence < 0.9 { format!("  {:.2}", found.confidence) } else { String::new() };
     let indent = "  ".repeat(found.depth.saturating_sub(1));
-    line(&format!(
-        "{indent}{}  {}{}",
-        style(at).cyan(),
-        style(printable(&found.place.symbol)).green(),
-        style(format!("{uses}{via}{sure}")).dim()
-    ))?;
+    let symbol = style(printable(&found.place.symbol)).green();
+    line(&fitted(&format!("{indent}{}  {symbol}{}", style(at).cyan(), style(format!("{sure}{uses}{via}")).dim())))?;
     for site in found.sites.iter().take(if texts.n_lines > 0 { 3 } else { 0 }) {
         for (number, text) in texts.around(answer.file_of_uses(found), *site) {
             line(&format!("{} {}", style(format!("{number:>6}")).dim(), code(&text, width().saturating_sub(8))))?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::Outcome;
-use super::render::{json, line, printable};
+use super::render::{fitted, json, line, printable};
 use super::wire::Project;
 use crate::search::Filter;
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&map)?;
     } else {
-        map.text().lines().try_for_each(|l| line(&printable(l)))?;
+        map.text().lines().try_for_each(|l| line(&fitted(&printable(l))))?;
     }
     Ok(if map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }

@@ -1,5 +1,6 @@
 //! Text and JSON on stdout, to the width of the terminal.
 
+use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Range;
 
@@ -17,6 +18,11 @@ const PLAIN_WIDTH: usize = 120;
 /// Columns that a line may take.
 pub(super) fn width() -> usize {
     Term::stdout().size_checked().map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns)).max(20)
+}
+
+/// A line cut to the width of the terminal; as it is where there is none.
+pub(super) fn fitted(text: &str) -> Cow<'_, str> {
+    if Term::stdout().is_term() { console::truncate_str(text, width(), "…") } else { Cow::Borrowed(text) }
 }
 
 /// Prints one line of the answer.
