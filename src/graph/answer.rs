@@ -35,12 +35,6 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// From the target to what it uses.
-    #[must_use]
-    pub fn points_outward(self) -> bool {
-        matches!(self, Self::Callees | Self::Dependencies | Self::Path)
-    }
-
     pub const ALL: [Self; 8] = [
         Self::Callers,
         Self::Callees,
@@ -51,6 +45,18 @@ impl Operation {
         Self::Path,
         Self::Impact,
     ];
+
+    /// From the target to what it uses.
+    #[must_use]
+    pub fn points_outward(self) -> bool {
+        matches!(self, Self::Callees | Self::Dependencies | Self::Path)
+    }
+
+    /// The one that is written so.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|one| one.as_str() == text)
+    }
 
     /// As it is written.
     #[must_use]

@@ -9,6 +9,9 @@ use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, now
 use crate::embed::Embedder;
 use crate::source::FileChange;
 
+/// How long an index run waits to note what changed.
+const NOTING: Duration = Duration::from_secs(1);
+
 /// The places of a project's memory. Nothing is opened, or made, before somebody needs it.
 #[derive(Clone)]
 pub struct MemoryHome {
@@ -52,7 +55,8 @@ impl MemoryHome {
                 return;
             }
             let session = std::fs::read_to_string(&home.current_session).unwrap_or_default();
-            let noted = MemoryStore::open(&home.database).and_then(|store| store.note_changes(changes, session.trim(), now()));
+            let noted =
+                MemoryStore::open_within(&home.database, NOTING).and_then(|store| store.note_changes(changes, session.trim(), now()));
             if let Err(e) = noted {
                 tracing::warn!("what happened to {} files is not remembered: {e}", changes.len());
             }

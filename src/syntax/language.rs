@@ -174,6 +174,8 @@ fn table() -> Vec<Language> {
     grammar!("c", &["c"], &[], L::C, "::", Unless(&["static"]), &["declaration", "type_definition"]);
     grammar!(
         "cpp",
+        ["cpp"],
+        ["c", "cpp"],
         &["cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "inc", "ipp", "tpp", "cu", "cuh", "ino"],
         &[],
         L::Cpp,

@@ -19,7 +19,8 @@ const MAX_SITES: usize = 10;
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     /// path: how `target` leads to `to`; impact: what a change of it may touch.
-    operation: Wanted,
+    #[schemars(extend("enum" = operations()))]
+    operation: String,
     /// A name, `Type::method`, `file.rs:line`, a chunk by its id, or a file.
     target: String,
     /// path: where it leads.
@@ -51,32 +52,8 @@ fn thirty() -> usize {
     30
 }
 
-#[derive(Clone, Copy, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-enum Wanted {
-    Callers,
-    Callees,
-    Dependencies,
-    Dependents,
-    TypeUsages,
-    Implementations,
-    Path,
-    Impact,
-}
-
-impl From<Wanted> for Operation {
-    fn from(wanted: Wanted) -> Self {
-        match wanted {
-            Wanted::Callers => Self::Callers,
-            Wanted::Callees => Self::Callees,
-            Wanted::Dependencies => Self::Dependencies,
-            Wanted::Dependents => Self::Dependents,
-            Wanted::TypeUsages => Self::TypeUsages,
-            Wanted::Implementations => Self::Implementations,
-            Wanted::Path => Self::Path,
-            Wanted::Impact => Self::Impact,
-        }
-    }
+fn operations() -> Vec<&'static str> {
+    Operation::ALL.into_iter().map(Operation::as_str).collect()
 }
 
 #[derive(Clone, Serialize, JsonSchema)]
@@ -158,7 +135,9 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
     type Reply = GraphReply;
 
     fn answer(self, asked: Asked) -> Result<GraphReply, ToolError> {
-        let operation = Operation::from(self.operation);
+        // The schema has the names.
+        let unknown = || ToolError::Arguments(format!("there is no operation `{}`", self.operation));
+        let operation = Operation::parse(&self.operation).ok_or_else(unknown)?;
         if (operation == Operation::Path) != self.to.is_some() {
             return Err(ToolError::Arguments("a path leads from target to `to`; the other operations have no `to`".into()));
         }

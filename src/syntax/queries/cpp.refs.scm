@@ -1,23 +1,4 @@
-; As c.refs.scm, with classes and templates.
-(call_expression function: (_) @call)
-(type_identifier) @type
-(argument_list (identifier) @name)
-(initializer_list (identifier) @name)
-(initializer_pair value: (identifier) @name)
-(pointer_expression argument: (identifier) @name)
-(assignment_expression right: (identifier) @name)
-(init_declarator value: (identifier) @name)
-(binary_expression (identifier) @name)
-(preproc_include path: (_) @import.module)
-(parameter_declaration type: (_) @is declarator: (identifier) @binding)
-(parameter_declaration type: (_) @is declarator: (pointer_declarator declarator: (identifier) @binding))
-(declaration type: (_) @is declarator: (identifier) @binding)
-(declaration type: (_) @is declarator: (init_declarator declarator: (identifier) @binding))
-(declaration type: (_) @is declarator: (init_declarator declarator: (pointer_declarator declarator: (identifier) @binding)))
-(field_declaration type: (_) @is declarator: (field_identifier) @field)
-(field_declaration type: (_) @is declarator: (pointer_declarator declarator: (field_identifier) @field))
-(function_definition type: (_) @result)
-(function_declarator parameters: (_) @parameters)
+; Beside c.refs.scm: classes and templates.
 (new_expression type: (_) @call)
 (init_declarator value: (argument_list)) @_
 (declaration type: (_) @call declarator: (init_declarator value: (argument_list)))
