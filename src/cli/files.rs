@@ -9,7 +9,7 @@ use super::Outcome;
 use super::render::{self, count, line, printable};
 use super::wire::Project;
 use crate::config::globs;
-use crate::survey::{self, By, Sort};
+use crate::survey::{self, By, Group, Sort};
 
 /// Count files, lines and bytes
 #[derive(clap::Args)]
@@ -65,14 +65,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         render::json(&shown)?;
     } else {
-        let row = |lines: u64, bytes: u64, files: u64, name: &str| format!("{lines:>9} {bytes:>11} {files:>7}  {name}");
+        let row = |g: &Group| format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name));
         line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
-        shown.iter().try_for_each(|g| line(&row(g.lines, g.bytes, g.files, &printable(&g.name))))?;
+        shown.iter().try_for_each(|g| line(&row(g)))?;
         if shown.len() < rows.len() {
             line(&style(format!("{:>30} {}", "", count(rows.len() - shown.len(), "more row"))).dim().to_string())?;
         }
-        let sum = |of: fn(&survey::Group) -> u64| rows.iter().map(of).sum();
-        line(&row(sum(|g| g.lines), sum(|g| g.bytes), sum(|g| g.files), "total"))?;
+        line(&row(&survey::total(&rows)))?;
     }
     Ok(if rows.is_empty() { Outcome::NothingFound } else { Outcome::Done })
 }

@@ -4,4 +4,4 @@ mod shapes;
 mod sizes;
 
 pub use shapes::{Place, Places, find, patterns};
-pub use sizes::{By, Group, Size, Sort, grouped, sizes};
+pub use sizes::{By, Group, Size, Sort, grouped, sizes, total};

@@ -79,6 +79,13 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<Group> {
     groups
 }
 
+/// All groups together.
+#[must_use]
+pub fn total(groups: &[Group]) -> Group {
+    let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum();
+    Group { name: "total".into(), files: sum(|g| g.files), lines: sum(|g| g.lines), bytes: sum(|g| g.bytes) }
+}
+
 /// The folder of a file, at most so many levels of it; `.` for the root.
 fn directory(path: &str, depth: usize) -> &str {
     let ends = path.match_indices('/').map(|(at, _)| at).take(depth.max(1));

@@ -98,14 +98,9 @@ impl Asked<'_> {
 
     /// The state of the index after what was done; with a warning, if there is one.
     fn now(&self, warning: Option<String>) -> State {
-        let taken = self.context.take(&Wait::default(), self.call);
-        taken.map_or_else(
-            |_| State::default(),
-            |mut taken| {
-                taken.warnings.splice(0..0, self.warnings.iter().cloned().chain(warning));
-                State::new(taken.index, taken.warnings)
-            },
-        )
+        // Nobody reads the reply to a call that was cancelled.
+        let Ok(taken) = self.take(&Wait::default()) else { return State::default() };
+        State::new(taken.index, warning.into_iter().chain(taken.warnings).collect())
     }
 }
 

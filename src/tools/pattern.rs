@@ -74,9 +74,8 @@ impl Question for Args {
         let taken = asked.take(&self.wait)?;
         let chunks = taken.snapshot.code().corpus.chunks();
         let language = self.language.map(|l| l.to_lowercase());
-        let is_wanted =
-            |path: &str, written: &str| language.as_deref().is_none_or(|l| l == written) && (filter.is_empty() || filter.is_match(path));
-        let files: Vec<(String, String)> = chunks.written_in().filter(|(path, written)| is_wanted(path, written)).map(owned).collect();
+        let is_wanted = |path: &str| filter.is_empty() || filter.is_match(path);
+        let files: Vec<(String, String)> = chunks.written_in().filter(|(path, _)| is_wanted(path)).map(owned).collect();
         let patterns = survey::patterns(&self.pattern, language.as_deref(), files.iter().map(|(_, written)| &**written));
         let patterns = patterns.map_err(|e| ToolError::Arguments(e.to_string()))?;
         let found = survey::find(asked.context.layout.root(), &files, &patterns, self.context_lines, MOST, &asked.call.cancel);

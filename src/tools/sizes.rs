@@ -116,12 +116,11 @@ to get to know a project, and instead of find and wc.";
             SortBy::Name => Sort::Name,
         };
         let row = |g: survey::Group| Row { name: g.name, files: g.files, lines: g.lines, bytes: g.bytes };
-        let rows: Vec<Row> = survey::grouped(&sizes, by, sort).into_iter().map(row).collect();
-        let sum = |of: fn(&Row) -> u64| rows.iter().map(of).sum();
-        let total = Row { name: "total".into(), files: sum(|r| r.files), lines: sum(|r| r.lines), bytes: sum(|r| r.bytes) };
-        let total_rows = rows.len();
+        let groups = survey::grouped(&sizes, by, sort);
+        let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
+        let rows = groups.into_iter().take(self.top).map(row).collect();
         let state = State::new(taken.index.clone(), taken.warnings.clone());
-        Ok(FilesReply { rows: rows.into_iter().take(self.top).collect(), total_rows, total, state })
+        Ok(FilesReply { rows, total_rows, total, state })
     }
 }
 
