@@ -431,6 +431,30 @@ pub fn home() -> Option<PathBuf> {
     std::env::home_dir()
 }
 
+/// Directory of the user's own settings: `$XDG_CONFIG_HOME`, else `~/.config`.
+#[must_use]
+pub fn config_home() -> Option<PathBuf> {
+    user_dir("XDG_CONFIG_HOME", ".config")
+}
+
+/// Directory of what may be deleted at any time: `$XDG_CACHE_HOME`, else `~/.cache`.
+#[must_use]
+pub fn cache_home() -> Option<PathBuf> {
+    user_dir("XDG_CACHE_HOME", ".cache")
+}
+
+/// Directory of what this user's programs remember: `$XDG_STATE_HOME`, else `~/.local/state`.
+#[must_use]
+pub fn state_home() -> Option<PathBuf> {
+    user_dir("XDG_STATE_HOME", ".local/state")
+}
+
+/// A relative path in the variable does not count, as the XDG base directory specification says.
+fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
+    set.or_else(|| Some(home()?.join(below_home)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,6 +12,7 @@ pub mod bench;
 pub mod chunk;
 pub mod cli;
 pub mod config;
+pub mod dir;
 pub mod edit;
 pub mod embed;
 pub mod eval;
