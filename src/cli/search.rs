@@ -179,7 +179,7 @@ fn load_fresh(project: &Project) -> Result<ChunkManager> {
         loaded?;
         return Ok(manager);
     }
-    let first = !project.layout.manifest().exists();
+    let first = !project.layout.is_indexed();
     match project.index(Mode::Incremental, false, if first { LONG_WAIT } else { SHORT_WAIT }) {
         Ok(summary) if first => eprintln!("{}", super::index::one_line(&summary)),
         Ok(_) => {}

@@ -137,7 +137,7 @@ impl Project {
     /// Whether a server should keep the index up to date by itself: in a git repository, and where there is an index.
     pub(super) fn should_follow(&self) -> bool {
         let root = self.layout.root();
-        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.manifest().exists()
+        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.is_indexed()
     }
 
     /// Everything that serves this project, started: it loads, watches and, if it is to `follow` the tree, indexes in the

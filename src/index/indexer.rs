@@ -108,7 +108,7 @@ impl Indexer {
         if self.layout.is_foreign() {
             return false;
         }
-        if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
+        if !Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
             return true;
         }
         let Some(mut table) = table else { return true };
@@ -123,7 +123,7 @@ impl Indexer {
         };
         if (stamps != table.files || is_better)
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
-            && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
+            && Manifest::read(&self.layout).is_ok_and(|m| m == table.manifest)
         {
             // Failing to note it costs only time.
             table.files = stamps;
@@ -138,7 +138,7 @@ impl Indexer {
     /// The table of the last run, if the chunk files are still that run's.
     fn valid_table(&self) -> Option<SourceTable> {
         let table = SourceTable::read(&self.layout)?;
-        let manifest = Manifest::read(&self.layout.manifest()).ok()??;
+        let manifest = Manifest::read(&self.layout).ok()??;
         (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
     }
 
@@ -217,7 +217,7 @@ impl Indexer {
     }
 
     fn previous(&self, mode: Mode) -> Previous {
-        let manifest = Manifest::read(&self.layout.manifest()).ok().flatten();
+        let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
@@ -238,7 +238,7 @@ impl Indexer {
     fn table_from_chunks(&self, manifest: &Manifest) -> SourceTable {
         let mut table = SourceTable::default();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-            let Ok(mut lines) = ChunkLines::open(&manifest.chunk_file(&self.layout, t)) else { continue };
+            let Ok(mut lines) = ChunkLines::open(&self.layout, manifest, t) else { continue };
             while let Ok(Some(line)) = lines.next_line() {
                 let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
                 table.files.entry(path.unwrap_or_default()).or_default().n_chunks[i] += 1;
@@ -258,7 +258,7 @@ impl Indexer {
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let intact = previous.manifest.as_ref().filter(|_| previous.intact);
-        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&m.chunk_file(&self.layout, t)));
+        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&self.layout, m, t));
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; 4],
@@ -419,7 +419,7 @@ impl Indexer {
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = HashSet::new();
         for t in ChunkType::ALL {
-            let mut lines = ChunkLines::open(&manifest.chunk_file(&self.layout, t))?;
+            let mut lines = ChunkLines::open(&self.layout, manifest, t)?;
             while let Some(line) = lines.next_line()? {
                 let Ok(chunk) = Chunk::from_json(line, t) else { continue };
                 let key = passage(&chunk).key();
