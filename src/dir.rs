@@ -26,6 +26,7 @@ const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCT
 const UNFINISHED: &str = ".unfinished-";
 /// An unfinished file that is older than this was left by a writer that crashed.
 const ABANDONED: Duration = Duration::from_hours(1);
+const ADMINISTRATOR: u32 = 0;
 /// Names that are tried for an unfinished file.
 const TRIES: usize = 16;
 
@@ -570,7 +571,7 @@ impl Stat {
 /// A directory that several objects share.
 pub type SharedDir = Arc<Dir>;
 
-/// A directory of this user below another one. It may not be there yet, and may be removed and made again, so each use opens it.
+/// A directory of this user, or of the administrator, below another one. It may not be there yet, and may be removed and made again, so each use opens it.
 #[derive(Debug, Clone)]
 pub struct Place {
     above: SharedDir,
@@ -617,7 +618,8 @@ impl Place {
 
     fn owned(&self, dir: Dir) -> io::Result<Dir> {
         let owner = dir.own_stat()?.owner;
-        if owner == own_user() {
+        // The system's administrator can change everything that this user has, in any case.
+        if owner == own_user() || owner == ADMINISTRATOR {
             return Ok(dir);
         }
         let why = format!(

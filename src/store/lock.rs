@@ -34,7 +34,7 @@ pub struct EmbedLock {
 pub enum LockError {
     #[error("another cortex process is writing this index and did not finish within {waited_s} s: try again, or end that process")]
     Busy { waited_s: u64 },
-    #[error("{}: the lock cannot be taken: {source}", path.display())]
+    #[error("{}: the lock cannot be taken", path.display())]
     Unusable { path: PathBuf, source: io::Error },
 }
 

@@ -75,6 +75,7 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     p.chmod("locked", 0o777);
     p.chmod("closed.md", 0o666);
     let Some(out) = outcome else { return };
+    p.take_back();
     let summary: Value = serde_json::from_str(&out.expect(0).stdout).unwrap();
     assert_eq!((&summary["n_files"], &summary["skipped"]["unreadable"]), (&json!(4), &json!(2)), "{summary:#}");
     let told = summary["skipped_files"].to_string();
