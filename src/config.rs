@@ -1,61 +1,96 @@
-//! Settings: `.cortex/config.toml`, then `CORTEX_*`, then flags; resolved and checked once.
+//! Settings: `.cortex/config.toml`, then the user's own file, then `CORTEX_*`, then flags; resolved and checked once.
 //!
 //! The table [`KEYS`] is the only list of settings: unknown keys are told apart by it, the environment is read by it,
-//! and the documentation is tested against it.
+//! the documentation is tested against it, and it says who may decide each. A project's file comes with the code, from strangers: it
+//! may choose what is indexed and how results look, and nothing else.
 
+use std::collections::BTreeMap;
+use std::io::{self, ErrorKind};
 use std::net::IpAddr;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-/// Every setting: key, default as it would be written, meaning.
-pub const KEYS: &[(&str, &str, &str)] = &[
-    ("index.max_file_bytes", "1048576", "Larger files are skipped."),
-    ("index.exclude", "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
-    ("index.compress", "false", "Chunk files are written as .json.zst, a sixth as large; a search takes a millisecond longer."),
-    ("search.limit", "10", "How many results `cortex search` prints."),
-    ("search.context", "6", "How many lines of each result it shows; 0 for none."),
+use crate::dir::{Dir, Place};
+
+use Origin::{Project, ProjectUpTo, User};
+
+/// Who may decide a setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Also the project's file.
+    Project,
+    /// Also the project's file, but a number that is no larger than this.
+    ProjectUpTo(u64),
+    /// The user alone: by a flag, the environment or a file outside all projects.
+    User,
+}
+
+/// Every setting: key, who may decide it, default as it would be written, meaning.
+pub const KEYS: &[(&str, Origin, &str, &str)] = &[
+    ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
+    ("index.exclude", Project, "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
+    ("index.compress", Project, "false", "Chunk files are written as .json.zst, a sixth as large; a search takes a millisecond longer."),
+    ("index.location", User, "project", "Where the index is: project for .cortex, cache for a folder of the user's cache directory."),
+    ("search.limit", Project, "10", "How many results `cortex search` prints."),
+    ("search.context", ProjectUpTo(1000), "6", "How many lines of each result it shows; 0 for none."),
     (
         "embed.url",
+        User,
         "",
         "An OpenAI-compatible server that makes the vectors (http://localhost:11434 is Ollama's). It is sent all text that is indexed, and every \
-question. Empty: the bundled model, and nothing leaves this machine. A server on another machine counts only from CORTEX_EMBED_URL.",
+question. Empty: the bundled model, and nothing leaves this machine.",
     ),
-    ("embed.model", "", "The name of its model."),
-    ("embed.dimensions", "0", "How many numbers a vector of that model has."),
-    ("embed.token", "", "What it must be sent as `Authorization: Bearer …`; rather set CORTEX_EMBED_TOKEN."),
-    ("embed.query_prefix", "", "What the model wants before a question, such as `search_query: `."),
-    ("embed.passage_prefix", "", "What the model wants before a text that is found, such as `search_document: `."),
-    ("embed.timeout_ms", "2000", "How long a search waits for the vector of its question before it goes by words alone, in milliseconds."),
-    ("live.debounce_ms", "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
+    ("embed.model", User, "", "The name of its model."),
+    ("embed.dimensions", User, "0", "How many numbers a vector of that model has."),
+    ("embed.token", User, "", "What it must be sent as `Authorization: Bearer …`; rather set CORTEX_EMBED_TOKEN."),
+    ("embed.query_prefix", User, "", "What the model wants before a question, such as `search_query: `."),
+    ("embed.passage_prefix", User, "", "What the model wants before a text that is found, such as `search_document: `."),
+    (
+        "embed.timeout_ms",
+        User,
+        "2000",
+        "How long a search waits for the vector of its question before it goes by words alone, in milliseconds.",
+    ),
+    ("live.debounce_ms", User, "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
     (
         "live.memory_mb",
+        User,
         "0",
         "How much memory a server may hold, in megabytes. Above it, it first does without what it keeps of the index in memory, then without vectors, until it is \
 started anew; 0 for no limit.",
     ),
     (
         "memory.notes",
+        User,
         "[]",
         "Folders of Markdown files that are remembered and are not part of the index. Empty: the notes that Claude Code keeps of this project.",
     ),
     (
         "memory.window_ms",
+        User,
         "5000",
         "How long before or after git did something a change of a file may be git's: events are recorded when things were quiet for so long, in milliseconds.",
     ),
-    ("memory.max_events", "5000", "How many events of each kind (edits, git's operations, files that git changed) are kept."),
-    ("memory.event_days", "180", "For how many days. What somebody said, or an agent answered, is kept until it is forgotten by hand."),
-    ("serve.address", "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
-    ("serve.port", "7717", "The first port that it tries."),
+    ("memory.max_events", User, "5000", "How many events of each kind (edits, git's operations, files that git changed) are kept."),
+    (
+        "memory.event_days",
+        User,
+        "180",
+        "For how many days. What somebody said, or an agent answered, is kept until it is forgotten by hand.",
+    ),
+    ("serve.address", User, "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
+    ("serve.port", User, "7717", "The first port that it tries."),
     (
         "serve.tools",
+        User,
         "[]",
         "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, and memory where anything is remembered.",
     ),
-    ("serve.token", "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
+    ("serve.token", User, "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
+    ("serve.edit_trusted", User, "false", "Whether the tools that edit may change files that programs execute or trust without asking."),
 ];
 
 /// Resolved settings.
@@ -69,6 +104,8 @@ pub struct Config {
     pub exclude_patterns: Vec<String>,
     /// Chunk files are compressed.
     pub compress: bool,
+    /// Where the index is.
+    pub location: Location,
     /// Results that a search prints.
     pub limit: usize,
     /// Lines that are shown of each.
@@ -95,6 +132,21 @@ pub struct Config {
     pub tools: Vec<String>,
     /// What its clients must know.
     pub token: Option<String>,
+    /// The tools that edit may change files that programs execute or trust.
+    pub edit_trusted: bool,
+    /// What a file said and does not count: a sentence each, which names the file, the setting and the remedy.
+    pub ignored: Vec<String>,
+}
+
+/// Where an index is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Location {
+    /// In `.cortex`.
+    #[default]
+    Project,
+    /// In the user's cache directory.
+    Cache,
 }
 
 /// A model behind an OpenAI-compatible server.
@@ -119,6 +171,10 @@ pub struct RemoteModel {
 
 /// Most results that may be asked for.
 pub const MAX_LIMIT: usize = 1000;
+/// Most bytes of a file of settings.
+const MAX_BYTES: u64 = 64 << 10;
+/// In `.cortex`, and in `cortex` of the user's settings.
+const FILE: &str = "config.toml";
 
 /// What a source of settings says; `None`: nothing.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -138,6 +194,7 @@ struct RawIndex {
     max_file_bytes: Option<u64>,
     exclude: Option<Vec<String>>,
     compress: Option<bool>,
+    location: Option<Location>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -182,6 +239,7 @@ struct RawServe {
     port: Option<u16>,
     tools: Option<Vec<String>>,
     token: Option<String>,
+    edit_trusted: Option<bool>,
 }
 
 /// A setting that cannot be used. The message names where it stands and what would do.
@@ -199,51 +257,133 @@ impl ConfigError {
 }
 
 impl Config {
-    /// Reads the settings: `file` if it is there, overridden by the variables of `env` (name, value).
+    /// Reads the settings: the file in the project's `.cortex`, overridden by the file of the `user`, overridden by the variables of
+    /// `env` (name, value).
     ///
     /// # Errors
     /// A file that cannot be read or parsed, an unknown key, a value of the wrong shape.
-    pub fn load(file: &Path, env: impl Iterator<Item = (String, String)>) -> Result<Self, ConfigError> {
-        let mut table = match std::fs::read_to_string(file) {
-            Ok(text) => parse(file, &text)?,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => toml::Table::new(),
-            Err(e) => return Err(ConfigError::new(file.display().to_string(), e.to_string())),
+    pub fn load(
+        project: Option<&Place>,
+        user: Option<&Path>,
+        env: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let mut said = Said::default();
+        let unreadable = match project.map(text_of_project).transpose() {
+            Ok(Some(Some((path, text)))) => said.project(&path, &text).map(|()| None)?,
+            Ok(_) => None,
+            Err(e) => Some(e),
         };
-        let (mut url_from_env, mut notes_from_env) = (false, false);
+        if let Some((path, text)) = user.map(text_of_user).transpose()?.flatten() {
+            for (key, value) in parse(&path, &text)? {
+                said.set(key, value, path.display().to_string())?;
+            }
+        }
         for (name, value) in env {
-            set_from_env(&mut table, &name, &value)?;
-            url_from_env |= name == "CORTEX_EMBED_URL";
-            notes_from_env |= name == "CORTEX_MEMORY_NOTES";
+            if let Some((key, value)) = from_env(&name, &value)? {
+                said.set(key, value, name)?;
+            }
         }
-        let raw: RawConfig = table.try_into().map_err(|e: toml::de::Error| ConfigError::new(place(file), e.message()))?;
-        let is_within = |p: &PathBuf| p.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir));
-        if let Some(outside) = raw.memory.notes.iter().flatten().find(|p| !notes_from_env && !is_within(p)) {
-            let message = format!(
-                "memory.notes names {}, and a file that came with the code must not have others read: set CORTEX_MEMORY_NOTES if you agree",
-                outside.display()
-            );
-            return Err(ConfigError::new(place(file), message));
+        let mut config = said.resolve()?;
+        match unreadable {
+            // Nothing in the project's directory is used.
+            Some(e) if config.location == Location::Cache => config.ignored.push(e.to_string()),
+            Some(e) => return Err(e),
+            None => {}
         }
-        Self::resolve(raw, file, url_from_env)
+        Ok(config)
     }
 
-    fn resolve(raw: RawConfig, file: &Path, url_from_env: bool) -> Result<Self, ConfigError> {
+    /// The same for a command that has to work whatever is wrong: files that cannot be used do not count, and [`Config::ignored`] says so.
+    ///
+    /// # Errors
+    /// Never, as long as the defaults are good.
+    pub fn load_or_default(
+        project: Option<&Place>,
+        user: Option<&Path>,
+        env: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let env: Vec<_> = env.into_iter().collect();
+        Self::load(project, user, env.clone()).or_else(|e| {
+            let rest = Self::load(None, user, env).or_else(|_| Self::load(None, None, []));
+            rest.map(|mut config| {
+                config.ignored.push(format!("settings are ignored, because they cannot be used: {e}"));
+                config
+            })
+        })
+    }
+}
+
+/// What all sources say, the stronger ones over the weaker ones.
+#[derive(Default)]
+struct Said {
+    table: toml::Table,
+    /// For each setting that is set, what set it.
+    places: BTreeMap<&'static str, String>,
+    ignored: Vec<String>,
+}
+
+impl Said {
+    /// Takes what the project's file may say.
+    fn project(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
+        let file = path.display().to_string();
+        for (key, value) in parse(path, text)? {
+            let n = value.as_integer().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
+            match origin(key) {
+                User => self.ignore(&file, key, "which a file that comes with the code must not decide, so it does not count"),
+                ProjectUpTo(most) if n > most => {
+                    self.ignore(
+                        &file,
+                        key,
+                        &format!("to {n}, but a file that comes with the code may set it to {most} at most, which counts"),
+                    );
+                    self.set(key, toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)), file.clone())?;
+                }
+                Project | ProjectUpTo(_) => self.set(key, value, file.clone())?,
+            }
+        }
+        Ok(())
+    }
+
+    fn ignore(&mut self, file: &str, key: &str, why: &str) {
+        let own = user_file().map(|f| format!(", or {key} in {}", f.display())).unwrap_or_default();
+        self.ignored.push(format!("{file} sets {key}, {why}: if you want it, set {}{own}", env_name(key)));
+    }
+
+    /// Sets a value, if it is of the right shape.
+    fn set(&mut self, key: &'static str, value: toml::Value, place: String) -> Result<(), ConfigError> {
+        // Every key of the table has a section: a test goes through it.
+        let (section, name) = key.split_once('.').unwrap_or(("", key));
+        let alone = |value| toml::Table::from_iter([(section.to_string(), toml::Table::from_iter([(name.to_string(), value)]).into())]);
+        if let Err(e) = alone(value.clone()).try_into::<RawConfig>() {
+            return Err(ConfigError::new(place, format!("{key}: {}", e.message().trim_end())));
+        }
+        if let toml::Value::Table(section) = self.table.entry(section).or_insert_with(|| toml::Table::new().into()) {
+            section.insert(name.to_string(), value);
+        }
+        self.places.insert(key, place);
+        Ok(())
+    }
+
+    fn resolve(self) -> Result<Config, ConfigError> {
+        let bad = |key: &str, message: String| ConfigError::new(self.places.get(key).map_or("settings", |place| place), message);
+        let raw: RawConfig = self.table.clone().try_into().map_err(|e| ConfigError::new("settings", e.message()))?;
         let exclude_patterns = raw.index.exclude.unwrap_or_default();
-        let exclude = globs(&exclude_patterns).map_err(|message| ConfigError::new(place(file), format!("index.exclude: {message}")))?;
+        let exclude = globs(&exclude_patterns).map_err(|message| bad("index.exclude", format!("index.exclude: {message}")))?;
         let limit = raw.search.limit.unwrap_or(10);
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(ConfigError::new(place(file), format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
+            return Err(bad("search.limit", format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
         }
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
-        let address = self::address(&address).map_err(|e| ConfigError::new(place(file), format!("serve.address: {e}")))?;
-        Ok(Self {
+        let address = self::address(&address).map_err(|e| bad("serve.address", format!("serve.address: {e}")))?;
+        Ok(Config {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
             exclude_patterns,
             compress: raw.index.compress.unwrap_or(false),
+            location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),
-            remote_model: raw.embed.resolve(url_from_env).map_err(|message| ConfigError::new(place(file), message))?,
+            remote_model: raw.embed.resolve().map_err(|message| bad("embed.url", message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
             memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
             notes: raw.memory.notes.unwrap_or_default(),
@@ -254,7 +394,34 @@ impl Config {
             port: raw.serve.port.unwrap_or(7717),
             tools: raw.serve.tools.unwrap_or_default(),
             token: raw.serve.token.filter(|t| !t.is_empty()),
+            edit_trusted: raw.serve.edit_trusted.unwrap_or(false),
+            ignored: self.ignored,
         })
+    }
+}
+
+/// Who may decide the setting of this name.
+fn origin(key: &str) -> Origin {
+    KEYS.iter().find(|(known, ..)| *known == key).map_or(User, |(_, origin, ..)| *origin)
+}
+
+/// The file in the project's directory; `None` when it is not there.
+fn text_of_project(place: &Place) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let text = place.open().and_then(|dir| dir.read_text(FILE, MAX_BYTES));
+    found(text).map(|text| Some((place.path().join(FILE), text?)))
+}
+
+/// The user's own file; `None` when it is not there. It may be a link: programs that manage such files make links.
+fn text_of_user(file: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
+    let read = |real: PathBuf| Dir::open(real.parent().unwrap_or(&real))?.read_text(real.file_name().unwrap_or_default(), MAX_BYTES);
+    found(std::fs::canonicalize(file).and_then(read)).map(|text| Some((file.to_path_buf(), text?)))
+}
+
+fn found(text: io::Result<String>) -> Result<Option<String>, ConfigError> {
+    match text {
+        Ok(text) => Ok(Some(text)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(ConfigError::new("the settings cannot be read", e.to_string())),
     }
 }
 
@@ -263,7 +430,7 @@ const MAX_DIMENSIONS: usize = 16_384;
 
 impl RawEmbed {
     /// The model, if there is a server; or what is wrong.
-    fn resolve(self, url_from_env: bool) -> Result<Option<RemoteModel>, String> {
+    fn resolve(self) -> Result<Option<RemoteModel>, String> {
         let url = self.url.unwrap_or_default();
         if url.is_empty() {
             return Ok(None);
@@ -280,12 +447,6 @@ impl RawEmbed {
         }
         let host = authority.host();
         let is_local = address(host.trim_matches(['[', ']'])).is_ok_and(|ip| ip.is_loopback());
-        if !is_local && !url_from_env {
-            return Err(format!(
-                "embed.url names another machine ({host}), and a file that came with the code must not send it away: set CORTEX_EMBED_URL to that address if you \
-agree, or to nothing for the bundled model"
-            ));
-        }
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
             return Err("embed.url is set, and embed.model is not: which model of that server?".into());
@@ -321,10 +482,6 @@ pub fn address(text: &str) -> Result<IpAddr, String> {
     text.parse().map_err(|_| format!("`{text}` is no IP address"))
 }
 
-fn place(file: &Path) -> String {
-    format!("{} (or CORTEX_*)", file.display())
-}
-
 /// A set of path globs: `src/**`, `*.rs` (any folder), `docs` (that folder and all in it).
 ///
 /// # Errors
@@ -347,8 +504,9 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|e| e.to_string())
 }
 
-fn parse(file: &Path, text: &str) -> Result<toml::Table, ConfigError> {
-    let table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
+/// What a file sets, in the order of the table of settings.
+fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, ConfigError> {
+    let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         ConfigError::new(format!("{}:{line}", file.display()), e.message())
     })?;
@@ -364,7 +522,11 @@ fn parse(file: &Path, text: &str) -> Result<toml::Table, ConfigError> {
             ));
         }
     }
-    Ok(table)
+    let mut value = |key: &str| {
+        let (section, name) = key.split_once('.')?;
+        table.get_mut(section)?.as_table_mut()?.remove(name)
+    };
+    Ok(KEYS.iter().filter_map(|(key, ..)| Some((*key, value(key)?))).collect())
 }
 
 /// The line on which a key is set: `limit = …` under `[search]`, `search.limit = …`, or the section itself.
@@ -396,14 +558,19 @@ fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {
     }
 }
 
+/// The variable that sets this.
+fn env_name(key: &str) -> String {
+    format!("CORTEX_{}", key.replace('.', "_").to_uppercase())
+}
+
 /// `CORTEX_SEARCH_LIMIT=5` sets `search.limit`. Numbers and lists are written as in the file; a plain word is a list of one.
-fn set_from_env(table: &mut toml::Table, name: &str, value: &str) -> Result<(), ConfigError> {
+/// `None`: the variable sets nothing.
+fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value)>, ConfigError> {
     const NOT_SETTINGS: [&str; 1] = ["CORTEX_LOG"];
     if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
-        return Ok(());
+        return Ok(None);
     }
-    let env_name = |key: &str| format!("CORTEX_{}", key.replace('.', "_").to_uppercase());
-    let Some((key, default, _)) = KEYS.iter().find(|(key, ..)| env_name(key) == name) else {
+    let Some((key, _, default, _)) = KEYS.iter().find(|(key, ..)| env_name(key) == name) else {
         return Err(ConfigError::new("environment", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
     };
     let as_text = toml::Value::String(value.into());
@@ -416,13 +583,13 @@ fn set_from_env(table: &mut toml::Table, name: &str, value: &str) -> Result<(), 
         // Words are words, also those that look like numbers.
         _ => as_text,
     };
-    // Every key of the table has a section: a test goes through it.
-    let (section, key) = key.split_once('.').unwrap_or(("", key));
-    let section = table.entry(section).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-    if let Some(section) = section.as_table_mut() {
-        section.insert(key.to_string(), parsed);
-    }
-    Ok(())
+    Ok(Some((key, parsed)))
+}
+
+/// The file of the user's own settings: `$XDG_CONFIG_HOME/cortex/config.toml`.
+#[must_use]
+pub fn user_file() -> Option<PathBuf> {
+    Some(config_home()?.join("cortex").join(FILE))
 }
 
 /// The user's home directory, from the environment.
@@ -459,19 +626,140 @@ fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
+    /// A directory with a project's file and a user's file.
+    struct Files(tempfile::TempDir);
+
+    impl Files {
+        fn new(project: &str, user: &str) -> Self {
+            let files = Self(tempfile::tempdir().unwrap());
+            std::fs::create_dir(files.0.path().join(".cortex")).unwrap();
+            std::fs::write(files.0.path().join(".cortex/config.toml"), project).unwrap();
+            std::fs::write(files.user(), user).unwrap();
+            files
+        }
+
+        fn user(&self) -> PathBuf {
+            self.0.path().join("user.toml")
+        }
+
+        fn load(&self, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
+            let place = Place::new(Dir::open(self.0.path()).unwrap().into(), ".cortex");
+            Config::load(Some(&place), Some(&self.user()), env.iter().map(|(k, v)| (k.to_string(), v.to_string())))
+        }
+    }
+
+    /// The settings of a user's file.
     fn load(text: &str, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
-        let dir = tempfile::tempdir().unwrap();
-        let file = dir.path().join("config.toml");
-        std::fs::write(&file, text).unwrap();
-        Config::load(&file, env.iter().map(|(k, v)| (k.to_string(), v.to_string())))
+        Files::new("", text).load(env)
+    }
+
+    /// A line that sets this, to something else than its default.
+    fn changed(key: &str, default: &str) -> String {
+        let (section, name) = key.split_once('.').unwrap();
+        let value = match (key, default) {
+            ("index.location", _) => "'cache'".into(),
+            ("embed.url", _) => "'http://192.0.2.1'\nmodel = 'm'\ndimensions = 8".into(),
+            ("serve.address", _) => "'0.0.0.0'".into(),
+            ("serve.tools", _) => "['edit']".into(),
+            (_, "[]") => "['x']".into(),
+            (_, "") => "'x'".into(),
+            (_, "false") => "true".into(),
+            (_, number) => (number.parse::<u64>().unwrap() + 1).to_string(),
+        };
+        format!("[{section}]\n{name} = {value}\n")
+    }
+
+    #[test]
+    fn a_clone_sets_nothing_that_is_the_users_to_decide() {
+        let plain = |mut config: Config| {
+            let ignored = std::mem::take(&mut config.ignored);
+            (format!("{config:?}"), ignored)
+        };
+        let (default, none) = plain(load("", &[]).unwrap());
+        assert!(none.is_empty());
+        for (key, origin, default_value, _) in KEYS {
+            let text = changed(key, default_value);
+            let (found, ignored) = plain(Files::new(&text, "").load(&[]).unwrap_or_else(|e| panic!("{text}: {e}")));
+            if *origin == User {
+                assert_eq!(found, default, "{key}");
+                let told = ignored.iter().find(|i| i.contains(&format!("sets {key},"))).unwrap();
+                assert!(told.contains("config.toml") && told.contains(&env_name(key)) && told.contains("cortex/config.toml"), "{told}");
+            } else {
+                assert!(found != default && ignored.is_empty(), "{key}: {ignored:?}");
+            }
+            let is_part = key.starts_with("embed.") && *key != "embed.url";
+            let (users, ignored) = plain(load(&text, &[]).unwrap());
+            assert!((is_part || users != default) && ignored.is_empty(), "{key}: {users}");
+        }
+        // Not even by a value that would be an error.
+        assert_eq!(plain(Files::new("[serve]\nport = 'x'\naddress = 7", "").load(&[]).unwrap()).0, default);
+    }
+
+    #[test]
+    fn the_user_beats_the_project_and_the_environment_both() {
+        let files = Files::new("[search]\nlimit = 3\ncontext = 3", "[search]\nlimit = 4");
+        let config = files.load(&[]).unwrap();
+        assert_eq!((config.limit, config.context), (4, 3));
+        assert_eq!(files.load(&[("CORTEX_SEARCH_LIMIT", "5")]).unwrap().limit, 5);
+        assert_eq!(load("[index]\nlocation = 'cache'", &[]).unwrap().location, Location::Cache);
+    }
+
+    #[test]
+    fn a_clone_does_not_have_huge_files_indexed() {
+        let text = "[index]\nmax_file_bytes = 9000000000";
+        let config = Files::new(text, "").load(&[]).unwrap();
+        assert_eq!(config.max_file_bytes, 16 << 20);
+        assert!(config.ignored[0].contains("16777216 at most"), "{:?}", config.ignored);
+        assert_eq!(load(text, &[]).unwrap().max_file_bytes, 9_000_000_000);
+    }
+
+    #[test]
+    fn links_pipes_and_giants_are_no_settings_of_a_project() {
+        let files = Files::new("", "[search]\nlimit = 4");
+        let file = files.0.path().join(".cortex/config.toml");
+        let refused = |what: &str| {
+            let e = files.load(&[]).unwrap_err().to_string();
+            assert!(e.contains(what) && e.contains(".cortex"), "{e}");
+            // A place that is not used harms nobody.
+            let elsewhere = files.load(&[("CORTEX_INDEX_LOCATION", "cache")]).unwrap();
+            assert!(elsewhere.limit == 4 && elsewhere.ignored[0].contains(what));
+            let place = Place::new(Dir::open(files.0.path()).unwrap().into(), ".cortex");
+            let anyway = Config::load_or_default(Some(&place), Some(&files.user()), []).unwrap();
+            assert!(anyway.limit == 4 && anyway.ignored[0].contains(what), "{:?}", anyway.ignored);
+        };
+        std::fs::write(&file, "#".repeat(1 << 17)).unwrap();
+        refused("larger");
+        std::fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &file).unwrap();
+        refused("symbolic link");
+        std::fs::remove_file(&file).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+        refused("a named pipe");
+        std::fs::remove_file(&file).unwrap();
+        let cortex = files.0.path().join(".cortex");
+        std::fs::remove_dir(&cortex).unwrap();
+        std::os::unix::fs::symlink("..", &cortex).unwrap();
+        refused("symbolic link");
+    }
+
+    #[test]
+    fn the_users_file_may_be_a_link_and_not_a_pipe() {
+        let files = Files::new("", "");
+        let (user, real) = (files.user(), files.0.path().join("real.toml"));
+        std::fs::write(&real, "[search]\nlimit = 4").unwrap();
+        std::fs::remove_file(&user).unwrap();
+        assert_eq!(files.load(&[]).unwrap().limit, 10);
+        std::os::unix::fs::symlink("real.toml", &user).unwrap();
+        assert_eq!(files.load(&[]).unwrap().limit, 4);
+        std::fs::remove_file(&real).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(&real).status().unwrap().success());
+        assert!(files.load(&[]).unwrap_err().to_string().contains("named pipe"));
     }
 
     #[test]
     fn environment_beats_file_beats_default() {
         assert_eq!(load("", &[]).unwrap().limit, 10);
         assert_eq!(load("", &[("CORTEX_MEMORY_NOTES", "/a,b")]).unwrap().notes.len(), 1, "a path may hold anything");
-        let elsewhere = load("[memory]\nnotes = ['../private']", &[]).unwrap_err().to_string();
-        assert!(elsewhere.contains("../private") && elsewhere.contains("CORTEX_MEMORY_NOTES"), "{elsewhere}");
         assert!(load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress);
         assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
         assert_eq!(load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")]).unwrap().limit, 7);
@@ -482,7 +770,7 @@ mod tests {
     #[test]
     fn an_unknown_key_names_its_line_and_the_nearest() {
         let e = load("# x\n[search]\nlimitt = 3", &[]).unwrap_err().to_string();
-        assert!(e.contains("config.toml:3") && e.contains("did you mean `search.limit`"), "{e}");
+        assert!(e.contains("user.toml:3") && e.contains("did you mean `search.limit`"), "{e}");
         let e = load("", &[("CORTEX_SEARCH_LIMITS", "3")]).unwrap_err().to_string();
         assert!(e.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{e}");
         let e = load("[colours]\nred = 1", &[]).unwrap_err().to_string();
@@ -495,7 +783,7 @@ mod tests {
             ("[search]\nlimit = 0", "from 1 to 1000"),
             ("[search]\nlimit = \"x\"", "invalid type"),
             ("[index]\nexclude = [\"a[\"]", "is not a glob"),
-            ("[search\nlimit = 1", "config.toml:1"),
+            ("[search\nlimit = 1", "user.toml:1"),
         ] {
             let e = load(text, &[]).unwrap_err().to_string();
             assert!(e.contains(what), "{text}: {e}");
@@ -518,12 +806,12 @@ mod tests {
             ("http://", "must begin with http"),
             ("http://local host", "is no address"),
             ("http://user:secret@localhost", "embed.token"),
-            ("http://example.com", "CORTEX_EMBED_URL"),
-            ("http://localhost.example.com", "CORTEX_EMBED_URL"),
-            ("http://192.168.0.7:11434", "CORTEX_EMBED_URL"),
         ] {
             let e = model(url).unwrap_err().to_string();
             assert!(e.contains(what), "{url}: {e}");
+        }
+        for url in ["http://localhost.example.com", "http://192.168.0.7:11434"] {
+            assert!(!model(url).unwrap().remote_model.unwrap().is_local);
         }
         let elsewhere =
             load(&format!("[embed]\n{rest}"), &[("CORTEX_EMBED_URL", "http://example.com:80/v1")]).unwrap().remote_model.unwrap();
@@ -536,7 +824,7 @@ mod tests {
 
     #[test]
     fn every_key_has_a_section_and_is_read() {
-        for (key, default, _) in KEYS {
+        for (key, _, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
             let is_bare = default.parse::<u64>().is_ok() || default.parse::<bool>().is_ok() || default.starts_with('[');
             let value = if is_bare { (*default).to_string() } else { format!("'{default}'") };

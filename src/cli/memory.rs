@@ -161,7 +161,9 @@ impl Of {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let path = args.path.as_deref();
+    // What is remembered can be saved whatever is wrong.
+    let project = if matches!(args.command, Sub::Export) { Project::open_anyway(path)? } else { Project::open(path)? };
     if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
         // Whoever only looks makes no database.
         if args.json && matches!(args.command, Sub::Search(_) | Sub::List(_) | Sub::Timeline { .. }) {

@@ -48,6 +48,8 @@ struct Status {
     languages: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
     skipped_files: BTreeMap<String, String>,
+    /// Settings of files that do not count, and why.
+    ignored_settings: Vec<String>,
     warnings: Vec<String>,
 }
 
@@ -76,6 +78,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         languages,
         skipped: table.n_skipped(),
         skipped_files,
+        ignored_settings: project.config.ignored.clone(),
         warnings,
     };
     if args.json {
@@ -88,6 +91,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 fn print(s: &Status, verbose: bool) -> Result<()> {
     line(&format!("project     {}", s.root.display()))?;
+    for ignored in &s.ignored_settings {
+        line(&format!("ignored     {}", printable(ignored)))?;
+    }
     if let Some(Activity { done, total, queued }) = s.indexing {
         line(&format!("indexing    {done} of {}, {queued} more changed", count(total, "file")))?;
     }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
-use crate::config::{self, Config};
+use crate::config::{self, Config, ConfigError};
+use crate::dir::{Dir, Place};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::Graph;
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
@@ -40,6 +41,18 @@ pub(super) struct Project {
 impl Project {
     /// The project of a directory; by default of the current one.
     pub(super) fn open(path: Option<&Path>) -> Result<Self> {
+        Self::opened(path, |place, user, env| Config::load(Some(place), user, env))
+    }
+
+    /// The same, also when the settings cannot be used.
+    pub(super) fn open_anyway(path: Option<&Path>) -> Result<Self> {
+        Self::opened(path, |place, user, env| Config::load_or_default(Some(place), user, env))
+    }
+
+    fn opened(
+        path: Option<&Path>,
+        load: impl FnOnce(&Place, Option<&Path>, Vec<(String, String)>) -> Result<Config, ConfigError>,
+    ) -> Result<Self> {
         let start = match path {
             Some(path) => path.to_path_buf(),
             None => std::env::current_dir().context("the current directory cannot be had")?,
@@ -47,7 +60,11 @@ impl Project {
         let layout = Layout::discover(&start, config::home().as_deref())?;
         // Variables that are not UTF-8 are none of ours.
         let env = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let config = Config::load(&layout.config_file(), env)?;
+        let place = Place::new(Arc::new(Dir::open(layout.root())?), ".cortex");
+        let config = load(&place, config::user_file().as_deref(), env.collect())?;
+        for ignored in &config.ignored {
+            tracing::warn!("{ignored}");
+        }
         let walk = WalkOptions {
             max_file_bytes: config.max_file_bytes,
             exclude: config.exclude.clone(),

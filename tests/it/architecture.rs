@@ -133,7 +133,7 @@ fn pure_modules_open_nothing() {
 #[test]
 fn the_example_configuration_lists_every_setting() {
     let example = std::fs::read_to_string(Path::new(ROOT).join(".cortex/config.toml")).unwrap();
-    for (key, default, meaning) in cortex::config::KEYS {
+    for (key, _, default, meaning) in cortex::config::KEYS {
         let name = key.rsplit('.').next().unwrap();
         assert!(example.contains(&format!("{name} = ")), "{key} is missing");
         assert!(example.contains(meaning), "the meaning of {key} differs from `{meaning}`");
