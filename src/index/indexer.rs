@@ -14,6 +14,7 @@ use super::chunker::{chunk_file, chunk_lines};
 use super::plan::{Action, Plan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
+use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
@@ -273,6 +274,7 @@ impl Indexer {
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
         let done = AtomicUsize::new(0);
+        let root = Dir::open(self.layout.root())?;
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
@@ -283,7 +285,7 @@ impl Indexer {
                     if self.cancel.load(Ordering::Relaxed) {
                         return (path, action, None);
                     }
-                    let parsed = self.parse(file);
+                    let parsed = self.parse(&root, file);
                     progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
@@ -330,10 +332,10 @@ impl Indexer {
     }
 
     /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
-    fn parse(&self, file: &SourceFile) -> Option<Parsed> {
+    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
-        let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
+        let bytes = match root.read(&file.path, self.walk.max_bytes()) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {

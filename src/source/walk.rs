@@ -9,6 +9,7 @@ use std::time::UNIX_EPOCH;
 use globset::GlobSet;
 use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use super::read::MAX_BYTES;
 use super::skip::{Skip, by_name};
 
 /// What the walk is told.
@@ -20,6 +21,14 @@ pub struct WalkOptions {
     pub exclude: GlobSet,
     /// The same as they were written.
     pub exclude_patterns: Vec<String>,
+}
+
+impl WalkOptions {
+    /// How large a file may be that is read.
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        self.max_file_bytes.min(MAX_BYTES)
+    }
 }
 
 /// A file that may be indexed, as the file system describes it.
@@ -176,7 +185,7 @@ fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOpti
         Ok(m) => m,
         Err(e) => return Visit::Skip(path, Skip::Unreadable, Some(e.to_string())),
     };
-    if metadata.len() > options.max_file_bytes {
+    if metadata.len() > options.max_bytes() {
         return Visit::Skip(path, Skip::TooLarge, Some(format!("{} bytes", metadata.len())));
     }
     let modified_ns = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
