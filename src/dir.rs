@@ -139,6 +139,13 @@ impl Dir {
         Stat::of_fd(self.fd.as_fd()).map_err(|e| named(&self.path, e))
     }
 
+    /// Whether this user may make and remove files in it.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        use rustix::fs::{Access, accessat};
+        accessat(&self.fd, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+    }
+
     /// Fails when the directory is no longer what its path names: it was moved, removed, or another one took its place.
     ///
     /// # Errors
@@ -610,10 +617,10 @@ impl Place {
         self.owned(self.above.make_dir(&self.path, mode)?)
     }
 
-    /// Another directory below the same one.
+    /// A directory below it.
     #[must_use]
-    pub fn beside(&self, path: impl Into<PathBuf>) -> Self {
-        Self { above: self.above.clone(), path: path.into() }
+    pub fn below(&self, path: impl AsRef<Path>) -> Self {
+        Self { above: self.above.clone(), path: self.path.join(path) }
     }
 
     fn owned(&self, dir: Dir) -> io::Result<Dir> {

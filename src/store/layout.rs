@@ -5,6 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_128;
+
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, How, Kind, Place, SharedDir, Stat, own_user};
@@ -38,13 +40,16 @@ pub(super) const EMBED_LOCK: &str = "embed.lock";
 
 /// Permissions of directories and files that others may read, as far as the user's umask allows.
 const SHARED_DIR: u32 = 0o777;
+const PRIVATE_DIR: u32 = 0o700;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
 /// The paths of one project, and the only way to what is there: below directories that are held open.
 #[derive(Debug, Clone)]
 pub struct Layout {
     tree: SharedDir,
-    /// `.cortex`
+    /// Why that directory is the root, for people.
+    reason: &'static str,
+    /// `.cortex`, or a directory of the user's cache that stands for it.
     place: Place,
 }
 
@@ -87,11 +92,15 @@ impl Layout {
         let owner = |path: &Path| Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok();
         let users = [Some(own_user()), owner(&start)];
         // A `.git` or `.cortex` in the home directory (dotfiles) does not make everything below it one project.
-        let is_root = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d)) && is_marked(d);
-        let root = start.ancestors().find(is_root).unwrap_or(&start).to_path_buf();
-        match too_much(&root) {
-            Some(what) => Err(RootError::TooMuch { path: root, what }),
-            None => Self::at(&root).map_err(|source| RootError::Unreadable { path: root, source }),
+        let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
+        let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
+        let (root, reason) = found.unwrap_or((&start, "no folder at or above the current one holds .git or an index of yours"));
+        match too_much(root) {
+            Some(what) => Err(RootError::TooMuch { path: root.to_path_buf(), what }),
+            None => match Self::at(root) {
+                Ok(layout) => Ok(Self { reason, ..layout }),
+                Err(source) => Err(RootError::Unreadable { path: root.to_path_buf(), source }),
+            },
         }
     }
 
@@ -101,7 +110,39 @@ impl Layout {
     /// When the directory cannot be opened.
     pub fn at(root: &Path) -> io::Result<Self> {
         let tree = Arc::new(Dir::open(root)?);
-        Ok(Self { place: Place::new(tree.clone(), DOT_CORTEX), tree })
+        Ok(Self { place: Place::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
+    }
+
+    /// The same project with its index below a directory of the user's cache.
+    ///
+    /// # Errors
+    /// When that directory cannot be made.
+    pub fn in_cache(self, cache_home: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(cache_home)?;
+        let id = format!("{:032x}", xxh3_128(self.root().as_os_str().as_encoded_bytes()));
+        let place = Place::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
+        place.make(PRIVATE_DIR)?;
+        Ok(Self { place, ..self })
+    }
+
+    /// Whether this user may write the index into the project.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        match self.place.open() {
+            Ok(dir) => {
+                dir.is_writable() && [CHUNKS, CACHE].iter().all(|name| dir.dir(name).is_ok_and(|d| d.is_writable()) || !self.has(name))
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                self.tree.is_writable() && self.tree.own_stat().is_ok_and(|stat| stat.owner == own_user() || own_user() != 0)
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Why the root is the root, for people.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
     }
 
     /// The directory that is indexed.
@@ -131,7 +172,12 @@ impl Layout {
 
     /// The cache directory, which may not be there yet; of the memories or of the chunk files.
     pub(super) fn cache_place(&self, of_memories: bool) -> Place {
-        self.place.beside(Path::new(DOT_CORTEX).join(if of_memories { MEMORY_CACHE } else { CACHE }))
+        self.place.below(if of_memories { MEMORY_CACHE } else { CACHE })
+    }
+
+    /// The full path of something that stays in the project, wherever the index is.
+    fn own(&self, name: &str) -> PathBuf {
+        self.tree.full(DOT_CORTEX).join(name)
     }
 
     /// The full path of something in `.cortex`, for messages.
@@ -183,7 +229,7 @@ impl Layout {
     /// `.cortex/config.toml`, the user's.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
-        self.dot_cortex().join("config.toml")
+        self.own("config.toml")
     }
 
     /// `.cortex/chunks`, the public contract.
@@ -277,25 +323,25 @@ impl Layout {
     /// What is remembered; the user's, and no clean-up touches it.
     #[must_use]
     pub fn memory(&self) -> PathBuf {
-        self.dot_cortex().join("memory.db")
+        self.own("memory.db")
     }
 
     /// The id of the session that is under way.
     #[must_use]
     pub fn current_session(&self) -> PathBuf {
-        self.dot_cortex().join("memory.session")
+        self.own("memory.session")
     }
 
     /// What is to be remembered and could not be stored in time.
     #[must_use]
     pub fn memory_spool(&self) -> PathBuf {
-        self.dot_cortex().join("memory.spool")
+        self.own("memory.spool")
     }
 
     /// What went wrong in hooks, which must not tell anybody else.
     #[must_use]
     pub fn memory_log(&self) -> PathBuf {
-        self.dot_cortex().join("memory.log")
+        self.own("memory.log")
     }
 
     /// Makes `.cortex` and what must be in it before anything is written there.
@@ -389,15 +435,16 @@ impl Layout {
 /// More than our own `.gitignore` has by far.
 const MAX_GITIGNORE: u64 = 1 << 16;
 
-/// Whether a directory is the root of a project: it holds `.git`, or a `.cortex` that this user made.
-fn is_marked(directory: &Path) -> bool {
-    let Ok(dir) = Dir::open(directory) else { return false };
+/// What makes a directory the root of a project: it holds `.git`, or a `.cortex` that this user made.
+fn mark_of(directory: &Path) -> Option<&'static str> {
+    let dir = Dir::open(directory).ok()?;
+    if dir.stat(".git").is_ok_and(|stat| stat.is_some()) {
+        return Some("it holds .git");
+    }
+    let has = |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
     let is_ours = |stat: Stat| stat.kind == Kind::Directory && stat.owner == own_user();
-    dir.stat(".git").is_ok_and(|stat| stat.is_some())
-        || (dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours))
-            && ["config.toml", CHUNKS, "memory.db"]
-                .iter()
-                .any(|name| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|s| s.is_some())))
+    let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours)) && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
+    is_index.then_some("it holds a .cortex of yours")
 }
 
 /// Whether everybody may make files in it, and only their owners remove them, as in `/tmp`.
