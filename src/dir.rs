@@ -70,6 +70,8 @@ pub struct Stat {
     pub kind: Kind,
     pub bytes: u64,
     pub modified: SystemTime,
+    /// When it, or its description, was changed last (`ctime`), which nobody can set.
+    pub changed: SystemTime,
     pub id: Id,
     /// Permission bits.
     pub mode: u32,
@@ -549,12 +551,15 @@ impl Stat {
     }
 
     fn new(stat: &rustix::fs::Stat) -> Self {
-        let seconds = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default());
+        fn time<S, N>(seconds: Result<u64, S>, nanoseconds: Result<u64, N>) -> SystemTime {
+            UNIX_EPOCH + Duration::from_secs(seconds.unwrap_or_default()) + Duration::from_nanos(nanoseconds.unwrap_or_default())
+        }
         #[expect(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
         Self {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
-            modified: UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(stat.st_mtime_nsec).unwrap_or_default()),
+            modified: time(u64::try_from(stat.st_mtime), u64::try_from(stat.st_mtime_nsec)),
+            changed: time(u64::try_from(stat.st_ctime), u64::try_from(stat.st_ctime_nsec)),
             id: (u64::try_from(stat.st_dev).unwrap_or_default(), u64::from(stat.st_ino)),
             mode: u32::from(stat.st_mode) & 0o7777,
             owner: stat.st_uid,
@@ -565,7 +570,8 @@ impl Stat {
         use std::os::unix::fs::MetadataExt;
         let kind = if m.is_dir() { Kind::Directory } else { Kind::File };
         let modified = m.modified().unwrap_or(UNIX_EPOCH);
-        Self { kind, bytes: m.len(), modified, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid() }
+        let changed = u64::try_from(m.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s));
+        Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid() }
     }
 
     /// Whether it was last written longer ago than this.

@@ -5,6 +5,7 @@
 
 mod git;
 mod hash;
+mod ignored;
 mod read;
 mod skip;
 mod walk;
