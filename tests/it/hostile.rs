@@ -1,0 +1,444 @@
+//! A clone that wishes its user ill, under every command and every tool.
+//!
+//! Each row of [`attacks`] prepares a clone, which then goes through the commands that it is aimed at, each on a clone of its own.
+//! A command must end, without a panic and without eating the memory. It changes nothing outside the clone, and shows and stores
+//! nothing that it could only have from there: every file of the decoy home holds [`MARKER`].
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::project::CHUNK_FILES;
+use crate::server::{Server, initialize};
+
+/// A word that is in every file outside the clone, and nowhere in it.
+const MARKER: &str = "zqdecoymarker";
+/// A command that runs longer hangs. It says nothing of speed: debug builds on a busy machine are slow.
+const HANG: Duration = Duration::from_secs(30);
+/// Resident memory of any command.
+const MAX_RESIDENT: u64 = 300 << 20;
+/// Address space of any command, which protects the machine that runs the tests.
+const MAX_ADDRESSES_KIB: u64 = 4 << 20;
+
+/// A clone in a home directory of decoys.
+struct Clone {
+    base: TempDir,
+    outside: BTreeMap<PathBuf, String>,
+}
+
+/// How a command ended.
+struct Ended {
+    /// `None`: by a signal.
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Clone {
+    fn new(prepare: fn(&Clone)) -> Self {
+        let base = tempfile::tempdir().unwrap();
+        let mut c = Self { base, outside: BTreeMap::new() };
+        for file in [
+            ".bashrc",
+            ".ssh/id",
+            "cache/index-0/a.term",
+            "graph/graph.db",
+            "chunks/code-definitions.json",
+            "notes/private.md",
+            "work/beside.md",
+        ] {
+            let path = c.home().join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, format!("# Private harmless\n\nharmless {MARKER} of {file}\n")).unwrap();
+        }
+        for folder in ["work/clone/.git/objects", "work/clone/.git/refs/heads", "work/clone/.git/info"] {
+            fs::create_dir_all(c.home().join(folder)).unwrap();
+        }
+        c.write(".git/HEAD", "ref: refs/heads/main\n");
+        c.write(".git/config", "[core]\n\trepositoryformatversion = 0\n\tbare = false\n");
+        c.write("src/retry.rs", "/// Waits, harmless.\npub fn retry(n: u32) -> u32 {\n    n\n}\n\nfn caller() {\n    retry(1);\n}\n");
+        c.write("docs/guide.md", "# Guide\n\nBoil the harmless potatoes in salted water.\n");
+        prepare(&c);
+        c.outside = c.look();
+        c
+    }
+
+    fn home(&self) -> PathBuf {
+        self.base.path().join("home")
+    }
+
+    fn root(&self) -> PathBuf {
+        self.home().join("work/clone")
+    }
+
+    fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root().join(path)
+    }
+
+    fn write(&self, path: impl AsRef<Path>, text: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn link(&self, path: impl AsRef<Path>, to: impl AsRef<Path>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let _ = fs::remove_file(&path);
+        symlink(to, path).unwrap();
+    }
+
+    fn pipe(&self, path: impl AsRef<Path>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+    }
+
+    /// A file of three gigabytes that takes no room on the disk.
+    fn huge(&self, path: impl AsRef<Path>) {
+        self.write(&path, "{\"chunks\": [\n");
+        fs::OpenOptions::new().write(true).open(self.path(path)).unwrap().set_len(3 << 30).unwrap();
+    }
+
+    /// What is there outside the clone: each path with what it is and holds.
+    fn look(&self) -> BTreeMap<PathBuf, String> {
+        let mut seen = BTreeMap::new();
+        walk(&self.home(), &mut |path, meta| {
+            if path == self.root() {
+                return false;
+            }
+            let holds = if meta.is_file() {
+                String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned()
+            } else {
+                fs::read_link(path).map(|to| to.display().to_string()).unwrap_or_default()
+            };
+            seen.insert(path.to_path_buf(), format!("{:o} {holds}", meta.permissions().mode()));
+            true
+        });
+        seen
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut c = Command::new(program);
+        c.current_dir(self.root()).env_clear().env("HOME", self.home());
+        for (name, folder) in [("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")] {
+            c.env(name, self.base.path().join("xdg").join(folder));
+        }
+        c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        c
+    }
+
+    /// Cortex with a limit of its address space.
+    fn cortex(&self, args: &[&str]) -> Command {
+        let mut c = self.command("sh");
+        let limit = format!("ulimit -v {MAX_ADDRESSES_KIB}; exec \"$@\"");
+        c.args(["-c", &limit, "sh", env!("CARGO_BIN_EXE_cortex")]).args(args);
+        c
+    }
+
+    /// Runs a command to its end, or ends it with all that it started.
+    #[track_caller]
+    fn run(&self, args: &[&str], input: &str) -> Ended {
+        let mut command = self.cortex(args);
+        let mut child = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+        let (stdout, stderr) = (collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap()));
+        let (start, mut resident) = (Instant::now(), 0);
+        let status = loop {
+            resident = resident.max(most_resident(child.id()));
+            if let Some(status) = child.try_wait().unwrap() {
+                break Some(status);
+            }
+            if start.elapsed() > HANG || resident > MAX_RESIDENT {
+                let group = Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+                let _ = kill_process_group(group, Signal::KILL);
+                child.wait().unwrap();
+                break None;
+            }
+            thread::sleep(Duration::from_millis(5));
+        };
+        let (stdout, stderr) = (stdout.join().unwrap(), stderr.join().unwrap());
+        assert!(resident <= MAX_RESIDENT, "{args:?} takes {} MB: {stderr}", resident >> 20);
+        let status = status.unwrap_or_else(|| panic!("{args:?} hangs: {stderr}"));
+        Ended { code: status.code(), stdout, stderr }
+    }
+
+    /// Runs a command that must end properly and leave everything outside alone.
+    #[track_caller]
+    fn survives(&self, args: &[&str], input: &str) -> Ended {
+        let ended = self.run(args, input);
+        let told = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(ended.code.is_some_and(|code| code < 100), "{args:?} crashes: {told}");
+        assert!(!told.contains("panicked"), "{args:?}: {told}");
+        self.check(&format!("{args:?}"), &told);
+        ended
+    }
+
+    /// Nothing outside was changed; nothing from there is in what was told or stored.
+    #[track_caller]
+    fn check(&self, what: &str, told: &str) {
+        assert!(!told.to_lowercase().contains(MARKER), "{what} shows what is outside the clone: {told}");
+        let now = self.look();
+        for path in self.outside.keys().chain(now.keys()) {
+            assert_eq!(now.get(path), self.outside.get(path), "{what} changes {}", path.display());
+        }
+        for folder in [self.root(), self.base.path().join("xdg")] {
+            walk(&folder, &mut |path, meta| {
+                if meta.is_file() && meta.len() < 64 << 20 {
+                    let text = String::from_utf8_lossy(&fs::read(path).unwrap()).to_lowercase();
+                    assert!(!text.contains(MARKER), "{what} copies what is outside the clone to {}", path.display());
+                }
+                true
+            });
+        }
+    }
+
+    /// Every tool of `cortex mcp`, one after the other.
+    #[track_caller]
+    fn tools(&self) {
+        let mut server = Server::start(&mut self.cortex(&["mcp"]));
+        let mut told = server.ask("initialize", &initialize("2025-06-18")).to_string();
+        server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+        let listed = server.ask("tools/list", &json!({}));
+        for tool in listed["result"]["tools"].as_array().unwrap() {
+            for arguments in arguments(tool["name"].as_str().unwrap()) {
+                told += &server.ask("tools/call", &json!({ "name": tool["name"], "arguments": arguments })).to_string();
+            }
+        }
+        let resident = most_resident(server.child.id());
+        assert!(resident <= MAX_RESIDENT, "mcp takes {} MB", resident >> 20);
+        drop(server.stdin.take());
+        server.ended();
+        self.check("mcp", &told);
+    }
+}
+
+/// Arguments that call a tool on what an attack may have prepared.
+fn arguments(tool: &str) -> Vec<Value> {
+    match tool {
+        "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
+        "cortex_exact" => vec![json!({ "query": "harmless" })],
+        "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
+        "cortex_read" => ["src/retry.rs", "stolen.md", "folder/private.md", "../../.ssh/id", "../beside.md", ".cortex/config.toml"]
+            .map(|path| json!({ "path": path }))
+            .into(),
+        "cortex_graph" => vec![json!({ "operation": "callers", "target": "retry" })],
+        "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "language": "rust" })],
+        "add_memory" => vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })],
+        "search_memory_nodes" | "search_memory_facts" => vec![json!({ "query": "harmless potatoes" })],
+        "delete_memory" => vec![json!({ "id": "none" })],
+        "file_editor" => vec![json!({ "command": "create", "path": "folder/new.md", "text": "x" })],
+        "json_editor" => vec![json!({ "command": "set", "path": "../../.bashrc", "pointer": "/a", "value": 1 })],
+        _ => vec![json!({})],
+    }
+}
+
+/// Visits everything below a folder, following no link; `visit` says whether to go into a folder.
+fn walk(folder: &Path, visit: &mut impl FnMut(&Path, &fs::Metadata) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        // A writer may have renamed it by now.
+        let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
+        if visit(&entry.path(), &meta) && meta.is_dir() {
+            walk(&entry.path(), visit);
+        }
+    }
+}
+
+fn collect(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = from.read_to_end(&mut bytes);
+        String::from_utf8_lossy(&bytes).into_owned()
+    })
+}
+
+/// The most memory that a running process has held, in bytes; zero where the system does not say.
+fn most_resident(pid: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.trim().strip_suffix(" kB"));
+    peak.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or_default() << 10
+}
+
+const SESSION: &str = r#"{"session_id":"s1","hook_event_name":"SessionStart","source":"startup","cwd":"."}"#;
+const PROMPT: &str = r#"{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"why harmless potatoes"}"#;
+
+/// The commands that touch what is kept of a project; `mcp` stands for every tool.
+const FEW: &[&str] = &["index", "search harmless", "status", "memory list", "memory add harmless", "hook session-start", "clean", "mcp"];
+/// Every command that ends by itself.
+const EVERY: &[&str] = &[
+    "index",
+    "index --full",
+    "search harmless",
+    "search harmless --exact --json",
+    "status",
+    "status --json",
+    "files",
+    "map",
+    "pattern retry($A) --lang rust",
+    "graph callers retry",
+    "memory add harmless",
+    "memory list",
+    "memory search harmless",
+    "memory stats",
+    "memory export",
+    "memory timeline",
+    "hook session-start",
+    "hook prompt-submit",
+    "hook session-end",
+    "hook install",
+    "eval --self",
+    "completions bash",
+    "clean",
+    "mcp",
+];
+
+/// Takes a fresh clone through each of the commands.
+#[track_caller]
+fn attack(prepare: fn(&Clone), commands: &[&str]) {
+    for command in commands {
+        let clone = Clone::new(prepare);
+        if *command == "mcp" {
+            clone.tools();
+            continue;
+        }
+        let input = if command.ends_with("prompt-submit") { PROMPT } else { SESSION };
+        clone.survives(&command.split(' ').collect::<Vec<_>>(), input);
+    }
+}
+
+/// One row, one test: its name says what was wrong, then how the clone is prepared, then the commands that it goes through.
+macro_rules! attacks {
+    ($($name:ident: $prepare:expr, $commands:expr;)*) => {
+        $(#[test]
+        fn $name() {
+            attack($prepare, $commands);
+        })*
+    };
+}
+
+attacks! {
+    unfinished_chunk_files_that_are_links_overwrite_a_file_of_the_user: |c| {
+        for name in CHUNK_FILES {
+            c.link(format!(".cortex/chunks/{name}.next"), c.home().join(".bashrc"));
+        }
+        c.link(".cortex/chunks/manifest.json.next", c.home().join(".bashrc"));
+    }, FEW;
+    chunk_files_that_are_links_are_read_and_overwritten: |c| {
+        for name in CHUNK_FILES.iter().chain(&["manifest.json"]) {
+            c.link(format!(".cortex/chunks/{name}"), c.home().join(".ssh/id"));
+        }
+    }, FEW;
+    unfinished_files_of_the_cache_that_are_links_overwrite_a_file_of_the_user: |c| {
+        for name in ["sources", "run", "queue"] {
+            c.link(format!(".cortex/cache/{name}.json.next"), c.home().join(".bashrc"));
+            c.link(format!(".cortex/cache/{name}.json"), c.home().join(".ssh/id"));
+        }
+        c.link(".cortex/server.json.next", c.home().join(".bashrc"));
+        c.link(".cortex/server.json", c.home().join(".ssh/id"));
+    }, FEW;
+    logs_and_sessions_that_are_links_are_written_through: |c| {
+        c.link(".cortex/memory.log", c.home().join(".bashrc"));
+        c.link(".cortex/memory.session", c.home().join(".ssh/id"));
+        c.link(".cortex/memory.spool", c.home().join("notes/private.md"));
+    }, &["hook session-start", "hook prompt-submit", "hook session-end", "memory list", "memory add harmless", "mcp"];
+    a_database_that_is_a_link_is_opened_elsewhere: |c| {
+        c.link(".cortex/memory.db", c.home().join("made.db"));
+        c.link(".cortex/memory.db-wal", c.home().join(".bashrc"));
+        c.link(".cortex/graph/graph.db", c.home().join("made-too.db"));
+    }, &["memory add harmless", "memory list", "hook session-start", "hook session-end", "graph callers retry", "map", "mcp"];
+    locks_that_are_links_make_a_file_elsewhere: |c| {
+        c.link(".cortex/write.lock", c.home().join("made"));
+        c.link(".cortex/leader.lock", c.home().join("made-too"));
+        c.link(".cortex/.gitignore", c.home().join("made-as-well"));
+    }, FEW;
+    a_cortex_directory_that_leads_to_the_home_has_it_cleaned: |c| c.link(".cortex", "../.."), FEW;
+    a_cache_that_leads_outside_is_written_and_cleaned: |c| c.link(".cortex/cache", c.home().join("cache")), FEW;
+    a_graph_that_leads_outside_is_written_and_cleaned: |c| c.link(".cortex/graph", c.home().join("graph")),
+        &["graph callers retry", "map", "index", "clean", "mcp"];
+    chunks_that_lead_outside_are_written_and_cleaned: |c| c.link(".cortex/chunks", c.home().join("chunks")), FEW;
+    a_configuration_without_end_eats_the_memory: |c| c.link(".cortex/config.toml", "/dev/zero"), FEW;
+    a_chunk_file_without_end_eats_the_memory: |c| c.link(".cortex/chunks/code-definitions.json", "/dev/zero"), FEW;
+    a_spool_without_end_eats_the_memory: |c| c.link(".cortex/memory.spool", "/dev/zero"),
+        &["memory list", "memory add harmless", "hook session-start", "hook session-end", "mcp"];
+    ignore_files_without_end_eat_the_memory: |c| {
+        c.link(".gitignore", "/dev/zero");
+        c.link("src/.ignore", "/dev/zero");
+        c.link("docs/.cortexignore", "/dev/zero");
+        c.link(".git/info/exclude", "/dev/zero");
+    }, &["index", "search harmless", "files", "pattern retry($A) --lang rust", "mcp"];
+    a_configuration_that_is_a_pipe_is_waited_for: |c| c.pipe(".cortex/config.toml"), FEW;
+    ignore_files_that_are_pipes_are_waited_for: |c| {
+        c.pipe("src/.gitignore");
+        c.pipe("docs/.ignore");
+        c.pipe(".cortexignore");
+    }, &["index", "search harmless", "files", "pattern retry($A) --lang rust", "mcp"];
+    a_lock_that_is_a_pipe_is_waited_for: |c| {
+        c.pipe(".cortex/write.lock");
+        c.pipe(".cortex/leader.lock");
+    }, FEW;
+    a_chunk_file_that_is_a_pipe_is_waited_for: |c| c.pipe(".cortex/chunks/code-definitions.json"), FEW;
+    a_database_that_is_a_pipe_is_waited_for: |c| {
+        c.pipe(".cortex/memory.db");
+        c.pipe(".cortex/memory.spool");
+    }, &["memory list", "memory add harmless", "hook session-start", "hook session-end", "mcp"];
+    a_chunk_file_of_gigabytes_eats_the_memory: |c| c.huge(".cortex/chunks/code-definitions.json"), FEW;
+    files_of_gigabytes_eat_the_memory: |c| {
+        for name in ["config.toml", "memory.spool", "memory.session", "server.json", "cache/sources.json", ".gitignore"] {
+            c.huge(format!(".cortex/{name}"));
+        }
+    }, FEW;
+    an_ignore_file_of_gigabytes_eats_the_memory: |c| c.huge("src/.gitignore"), &["index", "files", "mcp"];
+    sources_that_are_links_are_read: |c| {
+        c.link("stolen.md", c.home().join("notes/private.md"));
+        c.link("folder", c.home().join("notes"));
+        c.link("src/id.rs", "../../../.ssh/id");
+    }, EVERY;
+    notes_that_are_links_are_shown: |c| {
+        c.write(".cortex/config.toml", "[memory]\nnotes = [\"linked\", \"followed\", \"../../notes\"]\n");
+        c.link("linked", c.home().join("notes"));
+        c.link("followed/private.md", c.home().join("notes/private.md"));
+    }, &["index", "search harmless", "memory list", "memory search harmless", "memory export", "hook session-start", "hook prompt-submit", "mcp"];
+    chunks_that_name_files_outside_have_them_read: |c| {
+        let chunks = json!({ "chunks": [
+            chunk("../../.ssh/id"),
+            chunk("../beside.md"),
+            chunk(c.home().join("notes/private.md").to_str().unwrap()),
+        ]});
+        c.write(".cortex/chunks/doc-chunks.json", chunks.to_string());
+    }, &["search harmless --no-index", "search harmless", "status", "mcp"];
+    everything_at_once_is_survived: |c| {
+        c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\ntools = [\"edit\"]\n[memory]\nnotes = [\"linked\"]\n");
+        for name in CHUNK_FILES {
+            c.link(format!(".cortex/chunks/{name}.next"), c.home().join(".bashrc"));
+        }
+        c.pipe(".cortex/chunks/code-data.json");
+        c.link(".cortex/cache", c.home().join("cache"));
+        c.link(".cortex/graph", c.home().join("graph"));
+        c.link(".cortex/memory.log", c.home().join(".bashrc"));
+        c.link(".cortex/memory.spool", "/dev/zero");
+        c.link(".cortex/memory.session", c.home().join(".bashrc"));
+        c.pipe(".cortex/memory.db");
+        c.pipe(".cortex/write.lock");
+        c.link("linked", c.home().join("notes"));
+        c.link("stolen.md", c.home().join("notes/private.md"));
+        c.pipe("src/.gitignore");
+        c.link(".cortexignore", "/dev/zero");
+        c.link(".claude", c.home().join("notes"));
+    }, EVERY;
+}
+
+/// A chunk of a file, as another program would write it.
+fn chunk(path: &str) -> Value {
+    json!({ "id": format!("{path}#x"), "content": "harmless", "file_path": path, "chunk_type": "documentation",
+        "metadata": { "file_path": path, "start_line": 1, "end_line": 3 } })
+}
