@@ -208,7 +208,7 @@ impl Clone {
     /// Every tool of `cortex mcp`, one after the other. A server that does not want to start is as good as one that answers.
     #[track_caller]
     fn tools(&self) {
-        let mut server = Mcp::start(self);
+        let mut server = Mcp::start(self, EVERY_TOOL);
         let mut told = String::new();
         let listed = server.ask("tools/list", &json!({})).unwrap_or_default();
         for tool in listed["result"]["tools"].as_array().into_iter().flatten() {
@@ -224,6 +224,9 @@ impl Clone {
     }
 }
 
+/// Options that offer every tool.
+const EVERY_TOOL: &[&str] = &["--tools", "search,graph,memory,edit"];
+
 /// `cortex mcp` with a client that waits for each answer.
 struct Mcp {
     child: Child,
@@ -234,8 +237,8 @@ struct Mcp {
 }
 
 impl Mcp {
-    fn start(clone: &Clone) -> Self {
-        let mut command = clone.cortex(&["mcp"]);
+    fn start(clone: &Clone, args: &[&str]) -> Self {
+        let mut command = clone.cortex(&[&["mcp"], args].concat());
         let command = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (sender, lines) = channel();
@@ -549,7 +552,7 @@ fn chunk(path: &str) -> Value {
 #[test]
 fn a_project_that_is_moved_under_a_server_is_made_anew() {
     let c = Clone::new(|_| {});
-    let mut server = Mcp::start(&c);
+    let mut server = Mcp::start(&c, EVERY_TOOL);
     server.call("cortex_search", &json!({ "query": "harmless" })).unwrap();
     fs::rename(c.root(), c.home().join("work/moved")).unwrap();
     let memory = json!({ "name": "potatoes", "episode_body": "We decided on potatoes." });
@@ -562,7 +565,7 @@ fn a_project_that_is_moved_under_a_server_is_made_anew() {
 #[test]
 fn a_project_that_is_removed_under_a_server_is_made_anew() {
     let c = Clone::new(|_| {});
-    let mut server = Mcp::start(&c);
+    let mut server = Mcp::start(&c, EVERY_TOOL);
     server.call("cortex_search", &json!({ "query": "harmless" })).unwrap();
     fs::remove_dir_all(c.root()).unwrap();
     let memory = json!({ "name": "potatoes", "episode_body": "We decided on potatoes." });
@@ -576,7 +579,7 @@ fn a_project_that_is_removed_under_a_server_is_made_anew() {
 #[test]
 fn a_folder_swapped_with_a_link_leaks_what_is_outside() {
     let c = Clone::new(|c| c.write("swapped/private.md", "# Inside\n\nharmless\n"));
-    let mut server = Mcp::start(&c);
+    let mut server = Mcp::start(&c, EVERY_TOOL);
     let read = json!({ "path": "swapped/private.md" });
     server.call("cortex_read", &read).unwrap();
     c.link("link", c.home().join("notes"));
@@ -612,7 +615,7 @@ fn an_ignore_file_of_a_clone_has_memories_committed() {
 #[test]
 fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
     let c = Clone::new(|c| c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\ntools = [\"edit\"]\n"));
-    let mut server = Mcp::start(&c);
+    let mut server = Mcp::start(&c, &[]);
     let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
     let said = server.end();
     assert!(listed.contains("cortex_search") && !listed.contains("file_editor") && !listed.contains("json_editor"), "{listed}");
@@ -648,6 +651,13 @@ fn the_configuration_of_a_repository_runs_a_program() {
         git(&["add", "-A"]);
         git(&["commit", "-q", "-m", "retry: wait longer after each failed attempt of the request"]);
     }
+    // Git would fetch what is missing.
+    for line in git(&["rev-list", "--objects", "--all"]).lines() {
+        let (id, _) = line.split_at(40);
+        if git(&["cat-file", "-t", id]) == "blob" {
+            fs::remove_file(c.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
+        }
+    }
     let program = c.path("program");
     fs::write(&program, "#!/bin/sh\ntouch \"$HOME/ran\"\n").unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -664,17 +674,6 @@ fn the_configuration_of_a_repository_runs_a_program() {
     ] {
         git(&["config", key, value]);
     }
-    // An object of the history is missing: git would fetch it.
-    let blob = fs::read_dir(c.path(".git/objects")).unwrap().flatten().flat_map(|d| fs::read_dir(d.path()).unwrap().flatten());
-    for object in blob.map(|e| e.path()).collect::<Vec<_>>() {
-        let id =
-            format!("{}{}", object.parent().unwrap().file_name().unwrap().to_str().unwrap(), object.file_name().unwrap().to_str().unwrap());
-        let kind = Command::new("git").args(["--git-dir", c.path(".git").to_str().unwrap(), "cat-file", "-t", &id]).output().unwrap();
-        if kind.stdout.starts_with(b"blob") {
-            fs::remove_file(object).unwrap();
-        }
-    }
-    let _ = fs::remove_file(c.home().join("ran"));
     for args in [&["eval", "--self"][..], &["index"], &["status"], &["hook", "session-start"], &["hook", "session-end"], &["map"]] {
         c.survives(args, SESSION);
     }
