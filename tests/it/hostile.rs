@@ -579,7 +579,8 @@ fn a_project_that_is_removed_under_a_server_is_made_anew() {
 #[test]
 fn a_folder_swapped_with_a_link_leaks_what_is_outside() {
     let c = Clone::new(|c| c.write("swapped/private.md", "# Inside\n\nharmless\n"));
-    let mut server = Mcp::start(&c, EVERY_TOOL);
+    c.survives(&["index"], "");
+    let mut server = Mcp::start(&c, &["--no-watch"]);
     let read = json!({ "path": "swapped/private.md" });
     server.call("cortex_read", &read).unwrap();
     c.link("link", c.home().join("notes"));
