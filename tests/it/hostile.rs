@@ -65,6 +65,10 @@ impl Clone {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, format!("# Private harmless\n\nharmless {MARKER} of {file}\n")).unwrap();
         }
+        // What a link may lead to is read as one of ours, too.
+        let private =
+            json!({ "chunks": [{ "id": "notes#private", "text": format!("harmless {MARKER}"), "metadata": { "file_path": "notes.md" } }] });
+        fs::write(c.home().join("chunks/doc-chunks.json"), private.to_string()).unwrap();
         for folder in ["work/clone/.git/objects", "work/clone/.git/refs/heads", "work/clone/.git/info"] {
             fs::create_dir_all(c.home().join(folder)).unwrap();
         }
@@ -323,9 +327,13 @@ fn arguments(tool: &str) -> Vec<Value> {
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
         "cortex_exact" => vec![json!({ "query": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
-        "cortex_read" => ["src/retry.rs", "stolen.md", "folder/private.md", "../../.ssh/id", "../beside.md", ".cortex/config.toml"]
-            .map(|path| json!({ "path": path }))
-            .into(),
+        "cortex_read" => [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
+            .into_iter()
+            .chain(
+                ["src/retry.rs", "stolen.md", "folder/private.md", "../../.ssh/id", "../beside.md", ".cortex/config.toml"]
+                    .map(|path| json!({ "path": path })),
+            )
+            .collect(),
         "cortex_graph" => vec![json!({ "operation": "callers", "target": "retry" })],
         "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "language": "rust" })],
         "add_memory" => vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })],
@@ -427,6 +435,10 @@ attacks! {
         }
         c.link(".cortex/chunks/manifest.json.next", c.home().join(".bashrc"));
     }, FEW;
+    a_chunk_file_of_another_project_is_shown: |c| {
+        c.link(".cortex/chunks/doc-chunks.json", c.home().join("chunks/doc-chunks.json"));
+        c.link(".cortex/chunks/code-data.json.zst", c.home().join("chunks/code-data.json"));
+    }, &["search harmless --no-index", "search harmless", "status", "mcp"];
     chunk_files_that_are_links_are_read_and_overwritten: |c| {
         for name in CHUNK_FILES.iter().chain(&["manifest.json"]) {
             c.link(format!(".cortex/chunks/{name}"), c.home().join(".ssh/id"));
@@ -502,11 +514,36 @@ attacks! {
         c.link("linked", c.home().join("notes"));
         c.link("followed/private.md", c.home().join("notes/private.md"));
     }, &["index", "search harmless", "memory list", "memory search harmless", "memory export", "hook session-start", "hook prompt-submit", "mcp"];
+    files_of_git_that_are_pipes_are_waited_for: |c| {
+        for name in ["HEAD", "index", "packed-refs", "config"] {
+            let _ = fs::remove_file(c.path(".git").join(name));
+            c.pipe(Path::new(".git").join(name));
+        }
+        c.pipe(".gitmodules");
+    }, &["index", "search harmless", "status", "files", "hook session-start", "mcp"];
+    files_of_git_without_end_eat_the_memory: |c| {
+        for name in [".git/HEAD", ".git/packed-refs", ".gitmodules", ".gitattributes"] {
+            c.link(name, "/dev/zero");
+        }
+    }, &["index", "search harmless", "status", "files", "hook session-start", "mcp"];
+    a_git_file_that_leads_outside_has_it_read: |c| {
+        fs::remove_dir_all(c.path(".git")).unwrap();
+        c.write(".git", format!("gitdir: {}\n", c.home().join(".ssh").display()));
+        fs::write(c.home().join(".ssh/HEAD"), format!("ref: refs/heads/{MARKER}\n")).unwrap();
+    }, &["index", "status", "memory add harmless", "hook session-start", "mcp"];
+    settings_of_the_agent_that_are_links_are_written_through: |c| {
+        c.link(".claude", c.home().join("notes"));
+        c.link(".mcp.json", c.home().join(".bashrc"));
+    }, &["hook install", "hook uninstall"];
+    settings_of_the_agent_that_are_pipes_are_waited_for: |c| {
+        c.pipe(".claude/settings.json");
+        c.pipe(".claude/settings.local.json");
+    }, &["hook install", "hook uninstall", "status"];
     notes_of_a_clone_that_lie_outside_are_shown: |c| c.write(".cortex/config.toml", "[memory]\nnotes = [\"../../notes\"]\n"),
         &["index", "memory list", "memory search harmless", "hook session-start", "mcp"];
     a_parent_with_a_stray_cortex_directory_captures_what_is_below: |c| {
         fs::remove_dir_all(c.path(".git")).unwrap();
-        fs::create_dir_all(c.home().join(".cortex/chunks")).unwrap();
+        fs::create_dir_all(c.home().join("work/.cortex")).unwrap();
     }, FEW;
     a_home_with_a_configuration_captures_what_is_below: |c| {
         fs::remove_dir_all(c.path(".git")).unwrap();
@@ -544,7 +581,7 @@ attacks! {
 
 /// A chunk of a file, as another program would write it.
 fn chunk(path: &str) -> Value {
-    json!({ "id": format!("{path}#x"), "content": "harmless", "file_path": path, "chunk_type": "documentation",
+    json!({ "id": format!("{path}#x"), "text": "harmless text of the chunk", "chunk_type": "documentation",
         "metadata": { "file_path": path, "start_line": 1, "end_line": 3 } })
 }
 
@@ -652,10 +689,11 @@ fn the_configuration_of_a_repository_runs_a_program() {
         git(&["add", "-A"]);
         git(&["commit", "-q", "-m", "retry: wait longer after each failed attempt of the request"]);
     }
-    // Git would fetch what is missing.
+    // Git would fetch what is missing of the history.
+    let now = format!("{} {}", git(&["ls-tree", "-rt", "HEAD"]), git(&["rev-parse", "HEAD^{tree}"]));
     for line in git(&["rev-list", "--objects", "--all"]).lines() {
         let (id, _) = line.split_at(40);
-        if git(&["cat-file", "-t", id]) == "blob" {
+        if git(&["cat-file", "-t", id]) != "commit" && !now.contains(id) {
             fs::remove_file(c.path(format!(".git/objects/{}/{}", &id[..2], &id[2..]))).unwrap();
         }
     }
