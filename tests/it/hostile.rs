@@ -509,11 +509,6 @@ attacks! {
         c.link("folder", c.home().join("notes"));
         c.link("src/id.rs", "../../../.ssh/id");
     }, EVERY;
-    notes_that_are_links_are_shown: |c| {
-        c.write(".cortex/config.toml", "[memory]\nnotes = [\"linked\", \"followed\"]\n");
-        c.link("linked", c.home().join("notes"));
-        c.link("followed/private.md", c.home().join("notes/private.md"));
-    }, &["index", "search harmless", "memory list", "memory search harmless", "memory export", "hook session-start", "hook prompt-submit", "mcp"];
     files_of_git_that_are_pipes_are_waited_for: |c| {
         for name in ["HEAD", "index", "packed-refs", "config"] {
             let _ = fs::remove_file(c.path(".git").join(name));
@@ -635,6 +630,32 @@ fn a_folder_swapped_with_a_link_leaks_what_is_outside() {
     swapper.join().unwrap();
     server.end();
     assert!(!told.contains(MARKER), "a file outside was read");
+}
+
+/// Notes are files of the project, whatever a link among them leads to.
+#[test]
+fn notes_that_are_links_are_shown() {
+    let c = Clone::new(|c| {
+        c.link("linked", c.home().join("notes"));
+        c.link("followed/a.md", c.home().join("notes/private.md"));
+        c.link("followed/folder", c.home().join("notes"));
+        c.write("followed/z.md", "# Inside\n\nharmless inside\n");
+    });
+    c.survives(&["memory", "add", "harmless potatoes"], "");
+    c.write(".cortex/config.toml", "[memory]\nnotes = [\"linked\", \"followed\"]\n");
+    let mut server = Mcp::start(&c, EVERY_TOOL);
+    let mut told = String::new();
+    // The last of the notes says that the others have been looked at. A server may do without any notes, too.
+    for _ in 0..100 {
+        let question = json!({ "query": "harmless inside private", "max_nodes": 50 });
+        told = server.call("search_memory_nodes", &question).unwrap_or_default().to_string();
+        if told.is_empty() || told.contains("harmless inside\"") || told.contains("harmless inside\\") {
+            break;
+        }
+        thread::sleep(Duration::from_millis(20));
+    }
+    told += &server.end();
+    c.check("mcp", &told);
 }
 
 /// Whatever the `.cortex/.gitignore` of a clone says, what is private is not added to the repository.
