@@ -1,7 +1,7 @@
 //! Trees that are odd, broken or hostile: each file gives the right result or a clear reason, and nothing else is lost.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
