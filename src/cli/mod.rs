@@ -26,6 +26,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use crate::source;
+
 /// Search code, documents and data of a repository, by words and by meaning. Offline.
 #[derive(Parser)]
 #[command(name = "cortex", version, after_help = "Example: cortex search \"where are retries counted\"", arg_required_else_help = true)]
@@ -100,7 +102,7 @@ pub fn run() -> ExitCode {
         // `cortex search … | head`: the reader has enough.
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {}", format!("{e:#}").trim_end());
+            eprintln!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
             ExitCode::from(2)
         }
     }

@@ -40,6 +40,7 @@ use serde_json::{Map, Value};
 
 use crate::chunk::Cancel;
 use crate::search::SearchError;
+use crate::source;
 
 /// Tools that are offered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -240,7 +241,7 @@ trait Reply: Serialize + JsonSchema {
         let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
         lines.extend(self.lines());
         lines.push(freshness.join(" · "));
-        lines.join("\n")
+        source::printable_lines(&lines.join("\n")).into_owned()
     }
 }
 
@@ -292,10 +293,10 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Text from a repository as it may be shown on a line: nothing in it breaks the line or speaks to a terminal.
+/// Text from a repository as it may be shown on a line: nothing in it breaks the line, speaks to a terminal or turns it around.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+    source::printable(text).into_owned()
 }
 
 #[cfg(test)]
