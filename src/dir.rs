@@ -26,6 +26,7 @@ const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCT
 const UNFINISHED: &str = ".unfinished-";
 /// An unfinished file that is older than this was left by a writer that crashed.
 const ABANDONED: Duration = Duration::from_hours(1);
+const ADMINISTRATOR: u32 = 0;
 /// Names that are tried for an unfinished file.
 const TRIES: usize = 16;
 
@@ -69,6 +70,8 @@ pub struct Stat {
     pub kind: Kind,
     pub bytes: u64,
     pub modified: SystemTime,
+    /// When it, or its description, was changed last (`ctime`), which nobody can set.
+    pub changed: SystemTime,
     pub id: Id,
     /// Permission bits.
     pub mode: u32,
@@ -138,6 +141,13 @@ impl Dir {
         Stat::of_fd(self.fd.as_fd()).map_err(|e| named(&self.path, e))
     }
 
+    /// Whether this user may make and remove files in it.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        use rustix::fs::{Access, accessat};
+        accessat(&self.fd, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
+    }
+
     /// Fails when the directory is no longer what its path names: it was moved, removed, or another one took its place.
     ///
     /// # Errors
@@ -170,7 +180,10 @@ impl Dir {
         self.check(path)?;
         for name in path.components().filter(|c| *c != Component::CurDir) {
             made.push(name);
-            match self.parent(&made).and_then(|(above, name)| mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e))) {
+            match self
+                .parent(&made)
+                .and_then(|(above, name)| mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e)))
+            {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => {}
             }
@@ -420,7 +433,9 @@ impl Dir {
                         return self.refused(&so_far, why.into());
                     }
                     Ok(Kind::Directory) => {}
-                    Ok(kind) if so_far != path => return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe())),
+                    Ok(kind) if so_far != path => {
+                        return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe()));
+                    }
                     _ => break,
                 }
             }
@@ -447,7 +462,6 @@ impl AsFd for Above<'_> {
         }
     }
 }
-
 
 /// Opens without following a link, be it in the middle of the path. In one call where the system knows how.
 fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
@@ -537,12 +551,15 @@ impl Stat {
     }
 
     fn new(stat: &rustix::fs::Stat) -> Self {
-        let seconds = Duration::from_secs(u64::try_from(stat.st_mtime).unwrap_or_default());
+        fn time<S, N>(seconds: Result<u64, S>, nanoseconds: Result<u64, N>) -> SystemTime {
+            UNIX_EPOCH + Duration::from_secs(seconds.unwrap_or_default()) + Duration::from_nanos(nanoseconds.unwrap_or_default())
+        }
         #[expect(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
         Self {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
-            modified: UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(stat.st_mtime_nsec).unwrap_or_default()),
+            modified: time(u64::try_from(stat.st_mtime), u64::try_from(stat.st_mtime_nsec)),
+            changed: time(u64::try_from(stat.st_ctime), u64::try_from(stat.st_ctime_nsec)),
             id: (u64::try_from(stat.st_dev).unwrap_or_default(), u64::from(stat.st_ino)),
             mode: u32::from(stat.st_mode) & 0o7777,
             owner: stat.st_uid,
@@ -553,7 +570,8 @@ impl Stat {
         use std::os::unix::fs::MetadataExt;
         let kind = if m.is_dir() { Kind::Directory } else { Kind::File };
         let modified = m.modified().unwrap_or(UNIX_EPOCH);
-        Self { kind, bytes: m.len(), modified, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid() }
+        let changed = u64::try_from(m.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s));
+        Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid() }
     }
 
     /// Whether it was last written longer ago than this.
@@ -566,7 +584,7 @@ impl Stat {
 /// A directory that several objects share.
 pub type SharedDir = Arc<Dir>;
 
-/// A directory of this user below another one. It may not be there yet, and may be removed and made again, so each use opens it.
+/// A directory of this user, or of the administrator, below another one. It may not be there yet, and may be removed and made again, so each use opens it.
 #[derive(Debug, Clone)]
 pub struct Place {
     above: SharedDir,
@@ -605,15 +623,16 @@ impl Place {
         self.owned(self.above.make_dir(&self.path, mode)?)
     }
 
-    /// Another directory below the same one.
+    /// A directory below it.
     #[must_use]
-    pub fn beside(&self, path: impl Into<PathBuf>) -> Self {
-        Self { above: self.above.clone(), path: path.into() }
+    pub fn below(&self, path: impl AsRef<Path>) -> Self {
+        Self { above: self.above.clone(), path: self.path.join(path) }
     }
 
     fn owned(&self, dir: Dir) -> io::Result<Dir> {
         let owner = dir.own_stat()?.owner;
-        if owner == own_user() {
+        // The system's administrator can change everything that this user has, in any case.
+        if owner == own_user() || owner == ADMINISTRATOR {
             return Ok(dir);
         }
         let why = format!(
@@ -704,7 +723,8 @@ mod tests {
         for path in ["a/b/file", "a/b", ".", "a/away/private", "a/link", "a/b/file/x", "none", "a/none/x"] {
             let path = Path::new(path);
             let flags = OFlags::RDONLY | FILE;
-            let (one, other) = (opened(dir.fd.as_fd(), path, flags, Mode::empty()), opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()));
+            let (one, other) =
+                (opened(dir.fd.as_fd(), path, flags, Mode::empty()), opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()));
             assert_eq!(one.is_ok(), other.is_ok(), "{}: {one:?}, {other:?}", path.display());
         }
     }

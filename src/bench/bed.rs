@@ -94,7 +94,9 @@ impl Bed {
     fn empty(origin: Origin, embedder: Arc<dyn Embedder>) -> Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let layout = Layout::at(&std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id())));
+        let root = std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id()));
+        fs::create_dir_all(&root)?;
+        let layout = Layout::at(&root)?;
         let walk = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
         let bed = Self {
             indexer: Indexer {
@@ -188,8 +190,8 @@ impl Bed {
     }
 
     fn n_chunks(&self) -> Result<usize> {
-        let manifest = Manifest::read(&self.layout().manifest())?.context("there is no index")?;
-        let count = |t| Ok(ChunkLines::open(&manifest.chunk_file(self.layout(), t))?.next_lines(usize::MAX)?.1);
+        let manifest = Manifest::read(self.layout())?.context("there is no index")?;
+        let count = |t| Ok(ChunkLines::open(self.layout(), &manifest, t)?.next_lines(usize::MAX)?.1);
         ChunkType::ALL.into_iter().map(count).sum()
     }
 
@@ -227,14 +229,14 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
     let (layout, id, dimensions) = (bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
     let total = bed.n_chunks()?;
     let lock = WriteLock::acquire(layout, Duration::ZERO)?;
-    let manifest = Manifest::read(&layout.manifest())?.context("there is no index")?;
+    let manifest = Manifest::read(layout)?.context("there is no index")?;
     let generation = manifest.generation.to_string();
     let cache = VectorCache::read(layout, id, dimensions);
     let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
     let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
     let mut i = 0;
     for t in ChunkType::ALL {
-        let mut lines = ChunkLines::open(&manifest.chunk_file(layout, t))?;
+        let mut lines = ChunkLines::open(layout, &manifest, t)?;
         while let Some(line) = lines.next_line()? {
             let is_changed = i * n / total != (i + 1) * n / total;
             i += 1;

@@ -56,7 +56,7 @@ pub(super) struct Following {
 impl Following {
     pub(super) fn wanted(&self, project: &Project) -> bool {
         let follow = self.watch || (!self.no_watch && project.should_follow());
-        if !follow && !self.no_watch && !project.layout.dot_cortex().exists() {
+        if !follow && !self.no_watch && !project.layout.is_there() {
             let root = project.layout.root().display();
             tracing::warn!("{root} is no git repository and has no index: run `cortex index`, or give --watch");
         }
@@ -108,7 +108,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let result = serve::run(async {
         // From here on a signal ends this in good order.
         let signals = Signals::catch()?;
-        let is_project = project.layout.dot_cortex().is_dir();
+        let is_project = project.layout.is_there();
         let file = is_project.then(|| ServerFile::write(&project.layout, &url)).transpose();
         let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", project.layout.server().display()));
         line(&url).map_err(std::io::Error::other)?;

@@ -30,6 +30,10 @@ pub(super) struct Args {
 #[derive(Serialize)]
 struct Status {
     root: PathBuf,
+    /// Why that directory is the root.
+    root_reason: &'static str,
+    /// The directory of the index: `.cortex`, or one in the user's cache.
+    kept_in: PathBuf,
     generation: u64,
     /// Another program wrote the chunk files.
     foreign: bool,
@@ -65,6 +69,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
     let status = Status {
         root: project.layout.root().to_path_buf(),
+        root_reason: project.layout.reason(),
+        kept_in: project.layout.dot_cortex(),
         generation: generation.unwrap_or(0),
         foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
@@ -91,7 +97,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 fn print(s: &Status, verbose: bool) -> Result<()> {
     let line = |text: &str| render::line(&printable(text));
-    line(&format!("project     {}", s.root.display()))?;
+    line(&format!("project     {} ({})", s.root.display(), s.root_reason))?;
+    line(&format!("kept in     {}", s.kept_in.display()))?;
     for ignored in &s.ignored_settings {
         line(&format!("ignored     {ignored}"))?;
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
-use crate::config::{self, Config, ConfigError};
+use crate::config::{self, Config, ConfigError, Location};
 use crate::dir::{Dir, Place};
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::Graph;
@@ -65,6 +65,12 @@ impl Project {
         for ignored in &config.ignored {
             tracing::warn!("{}", tools::printable(ignored));
         }
+        let layout = match config::cache_home() {
+            Some(cache) if config.location == Location::Cache => layout.in_cache(&cache)?,
+            // A checkout that may only be read is searched all the same.
+            Some(cache) if !layout.is_writable() => layout.clone().in_cache(&cache).unwrap_or(layout),
+            _ => layout,
+        };
         let walk = WalkOptions {
             max_file_bytes: config.max_file_bytes,
             exclude: config.exclude.clone(),
@@ -154,7 +160,7 @@ impl Project {
     /// Whether a server should keep the index up to date by itself: in a git repository, and where there is an index.
     pub(super) fn should_follow(&self) -> bool {
         let root = self.layout.root();
-        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.manifest().exists()
+        root.ancestors().any(|d| d.join(".git").exists()) || self.layout.is_indexed()
     }
 
     /// Everything that serves this project, started: it loads, watches and, if it is to `follow` the tree, indexes in the

@@ -14,6 +14,7 @@ use super::chunker::{chunk_file, chunk_lines};
 use super::plan::{Action, Plan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
+use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
@@ -108,7 +109,7 @@ impl Indexer {
         if self.layout.is_foreign() {
             return false;
         }
-        if !Manifest::read(&self.layout.manifest()).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
+        if !Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
             return true;
         }
         let Some(mut table) = table else { return true };
@@ -123,7 +124,7 @@ impl Indexer {
         };
         if (stamps != table.files || is_better)
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
-            && Manifest::read(&self.layout.manifest()).is_ok_and(|m| m == table.manifest)
+            && Manifest::read(&self.layout).is_ok_and(|m| m == table.manifest)
         {
             // Failing to note it costs only time.
             table.files = stamps;
@@ -138,7 +139,7 @@ impl Indexer {
     /// The table of the last run, if the chunk files are still that run's.
     fn valid_table(&self) -> Option<SourceTable> {
         let table = SourceTable::read(&self.layout)?;
-        let manifest = Manifest::read(&self.layout.manifest()).ok()??;
+        let manifest = Manifest::read(&self.layout).ok()??;
         (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
     }
 
@@ -217,7 +218,7 @@ impl Indexer {
     }
 
     fn previous(&self, mode: Mode) -> Previous {
-        let manifest = Manifest::read(&self.layout.manifest()).ok().flatten();
+        let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
@@ -238,7 +239,7 @@ impl Indexer {
     fn table_from_chunks(&self, manifest: &Manifest) -> SourceTable {
         let mut table = SourceTable::default();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-            let Ok(mut lines) = ChunkLines::open(&manifest.chunk_file(&self.layout, t)) else { continue };
+            let Ok(mut lines) = ChunkLines::open(&self.layout, manifest, t) else { continue };
             while let Ok(Some(line)) = lines.next_line() {
                 let path = Chunk::from_json(line, t).ok().and_then(|c| c.metadata.file_path);
                 table.files.entry(path.unwrap_or_default()).or_default().n_chunks[i] += 1;
@@ -258,7 +259,7 @@ impl Indexer {
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let intact = previous.manifest.as_ref().filter(|_| previous.intact);
-        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&m.chunk_file(&self.layout, t)));
+        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&self.layout, m, t));
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; 4],
@@ -273,6 +274,7 @@ impl Indexer {
         };
         let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
         let done = AtomicUsize::new(0);
+        let root = Dir::open(self.layout.root())?;
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
@@ -283,7 +285,7 @@ impl Indexer {
                     if self.cancel.load(Ordering::Relaxed) {
                         return (path, action, None);
                     }
-                    let parsed = self.parse(file);
+                    let parsed = self.parse(&root, file);
                     progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
                     (path, action, parsed)
                 })
@@ -330,10 +332,10 @@ impl Indexer {
     }
 
     /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
-    fn parse(&self, file: &SourceFile) -> Option<Parsed> {
+    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
-        let bytes = match std::fs::read(self.layout.root().join(&file.path)) {
+        let bytes = match root.read(&file.path, self.walk.max_bytes()) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
@@ -419,7 +421,7 @@ impl Indexer {
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = HashSet::new();
         for t in ChunkType::ALL {
-            let mut lines = ChunkLines::open(&manifest.chunk_file(&self.layout, t))?;
+            let mut lines = ChunkLines::open(&self.layout, manifest, t)?;
             while let Some(line) = lines.next_line()? {
                 let Ok(chunk) = Chunk::from_json(line, t) else { continue };
                 let key = passage(&chunk).key();

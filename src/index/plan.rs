@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rayon::prelude::*;
 
+use crate::dir::Dir;
 use crate::source::{Scope, SourceFile, sha256};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
@@ -29,6 +30,7 @@ impl Plan {
     /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays.
     pub(super) fn new(root: &Path, table: &SourceTable, files: Vec<SourceFile>, scope: &Scope, full: bool) -> Self {
         let trusted_before = trusted_before(table.walked_at_ns);
+        let root = Dir::open(root).ok();
         let decide = |file: SourceFile| {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
@@ -36,7 +38,7 @@ impl Plan {
                     let stamp_tells = (known.modified_ns, known.changed_ns) == (file.modified_ns, file.changed_ns)
                         && file.modified_ns < trusted_before
                         && !known.sha256.is_empty();
-                    if stamp_tells || unchanged(root, &file, known) {
+                    if stamp_tells || unchanged(root.as_ref(), &file, known) {
                         Action::Keep(SourceEntry { modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..known.clone() })
                     } else {
                         Action::Parse(file)
@@ -73,7 +75,9 @@ pub(super) fn trusted_before(walked_at_ns: u64) -> u64 {
     walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Whether the content is the indexed one; for a file that could not be read, whether that is still so.
-fn unchanged(root: &Path, file: &SourceFile, known: &SourceEntry) -> bool {
-    std::fs::read(root.join(&file.path)).map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)
+/// Whether the content is the indexed one; for a file that could not be read, whether that is still so. A file that is no longer
+/// of the size that was seen is not read to its end.
+fn unchanged(root: Option<&Dir>, file: &SourceFile, known: &SourceEntry) -> bool {
+    let read = root.and_then(|root| root.read(&file.path, file.bytes).ok());
+    read.map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)
 }

@@ -18,7 +18,7 @@ struct Fixture {
 
 fn fixture() -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::at(dir.path());
+    let layout = Layout::at(dir.path()).unwrap();
     layout.create().unwrap();
     let manager = ChunkManager::new(vec![Box::new(feed(&layout))], StaticModel::bundled()).unwrap();
     Fixture { _dir: dir, layout, manager }
@@ -329,7 +329,7 @@ fn publish(layout: &Layout, chunks: &[Chunk]) {
     for c in chunks {
         writer.put(c.chunk_type, &c.to_json()).unwrap();
     }
-    writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref(), 1).unwrap();
+    writer.publish(Manifest::read(layout).unwrap().as_ref(), 1).unwrap();
 }
 
 #[test]

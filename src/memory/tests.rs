@@ -23,7 +23,7 @@ struct Fixture {
 
 fn fixture() -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::at(dir.path());
+    let layout = Layout::at(dir.path()).unwrap();
     layout.create().unwrap();
     let store = Arc::new(MemoryStore::open(&layout.memory()).unwrap());
     let capture = MemoryCaptureService::new(store.clone(), StaticModel::bundled());

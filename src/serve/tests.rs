@@ -71,7 +71,7 @@ struct Server {
 impl Server {
     fn new() -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::at(dir.path());
+        let layout = Layout::at(dir.path()).unwrap();
         layout.create().unwrap();
         let model = StaticModel::bundled();
         let files = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
@@ -91,7 +91,7 @@ impl Server {
     }
 
     fn write_chunk(&self, id: &str) {
-        let file = Layout::at(self.dir.path()).chunk_file(ChunkType::Definitions);
+        let file = Layout::at(self.dir.path()).unwrap().chunk_file(ChunkType::Definitions);
         fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string()).unwrap();
         self.context.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
         (self.changes.callback())();

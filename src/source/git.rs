@@ -5,12 +5,19 @@ mod reflog;
 mod watch;
 mod whose;
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fs, io};
+
+use crate::dir::{Dir, Kind};
 
 pub use watch::{Committed, GitWatch, Operation, OperationKind};
 pub use whose::{Changed, Whose};
+
+/// How much is read of a file of git that holds one line, such as `HEAD`.
+const MAX_LINE_BYTES: u64 = 64 << 10;
+/// How much is read of one that lists references or submodules.
+const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +74,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
 /// The folders of a tree that are submodules, relative to it.
 #[must_use]
 pub fn submodules(root: &Path) -> Vec<String> {
-    let text = fs::read_to_string(root.join(".gitmodules")).unwrap_or_default();
+    let text = own_text(root, ".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
     let path = |line: &str| Some(line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string());
     text.lines().filter_map(path).collect()
 }
@@ -77,6 +84,17 @@ pub fn submodules(root: &Path) -> Vec<String> {
 #[must_use]
 pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
+}
+
+/// What `.git/info/exclude` of the repository says whose work tree a directory, which is at `path`, is the root of.
+pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
+    match directory.stat(".git")?.map(|stat| stat.kind) {
+        Some(Kind::Directory) => directory.read(".git/info/exclude", max_bytes),
+        _ => match GitDir::at(path) {
+            Some(dir) => Dir::open(&dir.common)?.read("info/exclude", max_bytes),
+            None => Err(io::ErrorKind::NotFound.into()),
+        },
+    }
 }
 
 /// Where git keeps what it knows of a work tree.
@@ -93,24 +111,28 @@ struct GitDir {
 impl GitDir {
     /// Of the work tree that a directory is in.
     fn of(directory: &Path) -> Option<Self> {
-        let top = directory.ancestors().find(|d| d.join(".git").exists())?;
+        Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
+    }
+
+    /// Of the work tree with this root.
+    fn at(top: &Path) -> Option<Self> {
         let own = git_dir(&top.join(".git"))?;
-        let common = match fs::read_to_string(own.join("commondir")) {
-            Ok(path) => own.join(path.trim_end_matches('\n')),
-            Err(_) => own.clone(),
+        let common = match small_text(&own, "commondir") {
+            Some(path) => own.join(path.trim_end_matches('\n')),
+            None => own.clone(),
         };
         Some(Self { top: top.to_path_buf(), own, common })
     }
 
     /// The commit that is checked out.
     fn head(&self) -> Option<String> {
-        let head = fs::read_to_string(self.own.join("HEAD")).ok()?;
+        let head = small_text(&self.own, "HEAD")?;
         let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
-        let loose = [&self.own, &self.common].into_iter().find_map(|dir| fs::read_to_string(dir.join(reference)).ok());
+        let loose = [&self.own, &self.common].into_iter().find_map(|dir| small_text(dir, reference));
         if let Some(found) = loose.and_then(|text| object_id(&text)) {
             return Some(found);
         }
-        let packed = fs::read_to_string(self.common.join("packed-refs")).ok()?;
+        let packed = own_text(&self.common, "packed-refs", MAX_LIST_BYTES)?;
         packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| object_id(hash))
     }
 }
@@ -120,8 +142,18 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_path_buf());
     }
-    let text = fs::read_to_string(dot_git).ok()?;
+    let text = small_text(dot_git.parent()?, ".git")?;
     Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
+}
+
+/// A file of git that holds one line.
+fn small_text(directory: &Path, name: &str) -> Option<String> {
+    own_text(directory, name, MAX_LINE_BYTES)
+}
+
+/// A file of git: nothing that is no regular file, or lies behind a link below the directory.
+fn own_text(directory: &Path, name: &str, max_bytes: u64) -> Option<String> {
+    Dir::open(directory).ok()?.read_text(name, max_bytes).ok()
 }
 
 fn object_id(text: &str) -> Option<String> {
@@ -131,6 +163,7 @@ fn object_id(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
 
     use super::*;

@@ -12,7 +12,13 @@ pub fn printable(text: &str) -> Cow<'_, str> {
 /// The same for text of several lines: line breaks and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    escaped(text, |c| hides(c) && !matches!(c, '\n' | '\t'))
+    printable_but(text, &['\n', '\t'])
+}
+
+/// The same for text that may hold these characters.
+#[must_use]
+pub fn printable_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
+    escaped(text, |c| hides(c) && !kept.contains(&c))
 }
 
 fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {

@@ -1,13 +1,14 @@
 //! Reading a file of the tree, and nothing else, whoever names it.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
 use super::is_for_indexing;
+use crate::dir::{Dir, Kind, is_refused};
 
-/// A file that has grown beyond this is not read.
-const MAX_BYTES: u64 = 8 << 20;
+/// No file over this is indexed or read, however large the configuration allows files to be. Indexing and reading share it, so
+/// that every file of the index can be read.
+pub const MAX_BYTES: u64 = 64 << 20;
 
 /// Why a file is not read.
 #[derive(Debug, thiserror::Error)]
@@ -31,15 +32,62 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
         return Err(ReadError::Forbidden(format!("`{path}` is hidden, or of a kind that is never indexed")));
     }
     let failed = |source| ReadError::Failed { path: path.into(), source };
-    let real = fs::canonicalize(root.join(path)).map_err(failed)?;
-    if real != fs::canonicalize(root).map_err(failed)?.join(path) {
-        return Err(ReadError::Forbidden(format!("`{path}` is, or lies behind, a symbolic link")));
-    }
-    let metadata = fs::metadata(&real).map_err(failed)?;
-    if !metadata.is_file() || metadata.len() > MAX_BYTES {
-        return Err(ReadError::TooLarge { path: path.into() });
-    }
-    let bytes = fs::read(&real).map_err(failed)?;
+    let dir = Dir::open(root).map_err(failed)?;
+    let bytes = dir.read(path, MAX_BYTES).map_err(|e| match dir.stat(path) {
+        Ok(Some(stat)) if is_refused(&e) && stat.kind != Kind::Link => ReadError::TooLarge { path: path.into() },
+        _ if is_refused(&e) => ReadError::Forbidden(format!("`{path}` is, or lies behind, a symbolic link")),
+        _ => failed(e),
+    })?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_that_is_swapped_with_a_link_leaks_nothing_from_outside() {
+        let temp = tempfile::tempdir().unwrap();
+        let root = temp.path().join("root");
+        for (dir, text) in [("root/a", "inside"), ("outside", "secret")] {
+            fs::create_dir_all(temp.path().join(dir)).unwrap();
+            fs::write(temp.path().join(dir).join("f.rs"), text).unwrap();
+        }
+        symlink(temp.path().join("outside"), root.join("b")).unwrap();
+        let done = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    for (from, to) in [("a", "c"), ("b", "a"), ("a", "b"), ("c", "a")] {
+                        fs::rename(root.join(from), root.join(to)).unwrap();
+                    }
+                }
+            });
+            let read: Vec<_> = (0..5000).map(|_| read_text(&root, "a/f.rs")).collect();
+            done.store(true, Ordering::Relaxed);
+            assert!(read.iter().all(|r| r.as_ref().map_or(true, |text| text == "inside")));
+        });
+        assert_eq!(read_text(&root, "a/f.rs").unwrap(), "inside");
+        assert!(matches!(read_text(&root, "b/f.rs"), Err(ReadError::Forbidden(e)) if e.contains("symbolic link")));
+    }
+
+    #[test]
+    fn a_named_pipe_is_refused_at_once_and_a_file_over_eight_mebibytes_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(dir.path().join("pipe.rs")).status().unwrap().success());
+        fs::create_dir(dir.path().join("folder")).unwrap();
+        fs::write(dir.path().join("large.rs"), "x".repeat(9 << 20)).unwrap();
+        fs::File::create(dir.path().join("huge.rs")).unwrap().set_len(MAX_BYTES + 1).unwrap();
+        for path in ["pipe.rs", "folder", "huge.rs"] {
+            assert!(matches!(read_text(dir.path(), path), Err(ReadError::TooLarge { .. })), "{path}");
+        }
+        assert_eq!(read_text(dir.path(), "large.rs").unwrap().len(), 9 << 20);
+        assert!(matches!(read_text(dir.path(), "gone.rs"), Err(ReadError::Failed { .. })));
+        assert!(read_text(dir.path(), "../x.rs").is_err());
+    }
 }

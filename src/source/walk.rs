@@ -1,15 +1,20 @@
 //! Lists the files of a tree, in parallel, without reading them.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
-use std::sync::Mutex;
-use std::time::UNIX_EPOCH;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use globset::GlobSet;
-use ignore::{DirEntry, WalkBuilder, WalkState};
 
+use super::ignored::{Rules, Said};
+use super::read::MAX_BYTES;
 use super::skip::{Skip, by_name};
+use crate::dir::{Dir, Kind};
 
 /// What the walk is told.
 #[derive(Debug, Clone)]
@@ -20,6 +25,14 @@ pub struct WalkOptions {
     pub exclude: GlobSet,
     /// The same as they were written.
     pub exclude_patterns: Vec<String>,
+}
+
+impl WalkOptions {
+    /// How large a file may be that is read.
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        self.max_file_bytes.min(MAX_BYTES)
+    }
 }
 
 /// A file that may be indexed, as the file system describes it.
@@ -86,51 +99,16 @@ const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 /// links not followed. What cannot be read is listed as skipped.
 #[must_use]
 pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
-    // Ignore files above the root count only inside a repository that begins above it: one in the home directory (dotfiles)
-    // says nothing about the projects below.
-    let inside_repository = !root.join(".git").exists() && root.ancestors().any(|d| d.join(".git").exists());
-    let (base, within) = (root.to_path_buf(), scope.clone());
-    let filter = move |entry: &DirEntry| {
-        let path = entry.path().strip_prefix(&base).unwrap_or(entry.path()).to_string_lossy();
-        let is_dir = entry.file_type().is_some_and(|t| t.is_dir());
-        let in_scope = entry.depth() == 0 || if is_dir { within.reaches(&path) } else { within.contains(&path) };
-        in_scope && !is_foreign(entry)
-    };
-    let mut walk = WalkBuilder::new(root);
-    walk.hidden(true)
-        .parents(inside_repository)
-        .ignore(false)
-        .git_global(false)
-        .follow_links(false)
-        .require_git(false)
-        .add_custom_ignore_filename(".cortexignore")
-        .filter_entry(filter);
+    let base = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     let tree = Mutex::new(SourceTree::default());
-    let note = |entry| {
-        let found = visit(root, entry, options);
-        // A panicking thread would have ended the walk; its lock is no reason to lose the rest.
-        let mut tree = tree.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        match found {
-            Visit::File(file) => tree.files.push(file),
-            Visit::Directory(path) => tree.directories.push(path),
-            Visit::Skip(path, skip, detail) => tree.skipped.push((path, skip, detail)),
-            Visit::Nothing => {}
+    match Dir::open(&base) {
+        Ok(dir) => {
+            let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree };
+            rayon::scope(|tasks| walk.enter(tasks, PathBuf::new(), Rules::above(&base)));
         }
-        WalkState::Continue
-    };
-    match scope {
-        Scope::All => {
-            let n_threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
-            walk.threads(n_threads).build_parallel().run(|| Box::new(note));
-        }
-        // A few paths are not worth starting threads for.
-        Scope::Paths(_) => {
-            for entry in walk.build() {
-                note(entry);
-            }
-        }
+        Err(e) => locked(&tree).skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
-    let mut tree = tree.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let mut tree = tree.into_inner().unwrap_or_else(PoisonError::into_inner);
     tree.files.sort_by(|a, b| a.path.cmp(&b.path));
     tree.directories.sort();
     tree.skipped.sort();
@@ -143,71 +121,204 @@ pub fn is_ignore_file(name: &str) -> bool {
     matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
 }
 
-enum Visit {
-    File(SourceFile),
-    Directory(String),
-    Skip(String, Skip, Option<String>),
-    Nothing,
+/// A walk that is under way.
+#[derive(Clone, Copy)]
+struct Walk<'a> {
+    root: &'a Dir,
+    /// Where the root is, absolute.
+    base: &'a Path,
+    options: &'a WalkOptions,
+    scope: &'a Scope,
+    tree: &'a Mutex<SourceTree>,
 }
 
-fn visit(root: &Path, entry: Result<DirEntry, ignore::Error>, options: &WalkOptions) -> Visit {
-    let relative = |path: &Path| path.strip_prefix(root).unwrap_or(path).to_string_lossy().into_owned();
-    let entry = match entry {
-        Ok(entry) => entry,
-        Err(e) => return unreadable(root, &e, relative),
-    };
-    let path = relative(entry.path());
-    if entry.file_type().is_some_and(|t| t.is_dir()) {
-        return Visit::Directory(path);
-    }
-    if !entry.file_type().is_some_and(|t| t.is_file()) {
-        return Visit::Nothing;
-    }
-    if entry.path().to_str().is_none() {
-        return Visit::Skip(path, Skip::Name, None);
-    }
-    if options.exclude.is_match(&path) {
-        return Visit::Skip(path, Skip::Excluded, None);
-    }
-    if let Some(skip) = by_name(&entry.file_name().to_string_lossy()) {
-        return Visit::Skip(path, skip, None);
-    }
-    let metadata = match entry.metadata() {
-        Ok(m) => m,
-        Err(e) => return Visit::Skip(path, Skip::Unreadable, Some(e.to_string())),
-    };
-    if metadata.len() > options.max_file_bytes {
-        return Visit::Skip(path, Skip::TooLarge, Some(format!("{} bytes", metadata.len())));
-    }
-    let modified_ns = metadata.modified().ok().and_then(|t| t.duration_since(UNIX_EPOCH).ok()).map_or(0, |d| d.as_nanos());
-    let changed_ns = i128::from(metadata.ctime()) * 1_000_000_000 + i128::from(metadata.ctime_nsec());
-    Visit::File(SourceFile {
-        path,
-        bytes: metadata.len(),
-        modified_ns: u64::try_from(modified_ns).unwrap_or(u64::MAX),
-        changed_ns: u64::try_from(changed_ns).unwrap_or(0),
-    })
-}
-
-/// An entry that could not be looked at. A malformed ignore file is no reason to skip anything.
-fn unreadable(root: &Path, e: &ignore::Error, relative: impl Fn(&Path) -> String) -> Visit {
-    fn path_of(e: &ignore::Error) -> Option<&Path> {
-        match e {
-            ignore::Error::WithPath { path, .. } => Some(path),
-            ignore::Error::WithDepth { err, .. } | ignore::Error::WithLineNumber { err, .. } => path_of(err),
-            _ => None,
+impl<'a> Walk<'a> {
+    /// Looks into a directory; those below it are tasks of their own. They are opened below the root each, so a wide tree does not
+    /// need more open files than there are threads.
+    fn enter(self, tasks: &rayon::Scope<'a>, directory: PathBuf, above: Option<Arc<Rules>>) {
+        let is_root = directory.as_os_str().is_empty();
+        let opened = self.root.dir(if is_root { Path::new(".") } else { &directory });
+        let (dir, names) = match opened.and_then(|dir| dir.list().map(|names| (dir, names))) {
+            Ok(found) => found,
+            // It has just gone.
+            Err(e) if e.kind() == ErrorKind::NotFound => return,
+            Err(e) => {
+                let detail = reason(&e, &self.root.full(&directory));
+                let mut tree = locked(self.tree);
+                tree.directories.push(text(&directory));
+                return tree.skipped.push((text(&directory), Skip::Unreadable, Some(detail)));
+            }
+        };
+        let is = |name: &str, kind: fn(Kind) -> bool| names.iter().any(|(found, of)| found == name && kind(*of));
+        if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == Kind::File)) {
+            return;
         }
+        let full = self.base.join(&directory);
+        let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
+        let mut found = SourceTree { directories: vec![text(&directory)], ..SourceTree::default() };
+        for (name, kind) in &names {
+            let is_dir = *kind == Kind::Directory;
+            let path = directory.join(name);
+            let shown = text(&path);
+            let in_scope = if is_dir { self.scope.reaches(&shown) } else { self.scope.contains(&shown) };
+            if !(is_dir || *kind == Kind::File) || !in_scope || is_left_out(rules.as_deref(), &full, name, is_dir) {
+                continue;
+            }
+            if is_dir {
+                let rules = rules.clone();
+                tasks.spawn(move |tasks| self.enter(tasks, path, rules));
+            } else {
+                match self.file(&dir, name, &path, shown) {
+                    Ok(file) => found.files.push(file),
+                    Err(skipped) => found.skipped.push(skipped),
+                }
+            }
+        }
+        let mut tree = locked(self.tree);
+        tree.files.append(&mut found.files);
+        tree.directories.append(&mut found.directories);
+        tree.skipped.append(&mut found.skipped);
     }
-    if e.io_error().is_none() {
-        tracing::warn!("ignore rule not understood: {e}");
-        return Visit::Nothing;
+
+    /// A file, or why it is skipped.
+    fn file(self, dir: &Dir, name: &OsStr, path: &Path, shown: String) -> Result<SourceFile, (String, Skip, Option<String>)> {
+        if path.to_str().is_none() {
+            return Err((shown, Skip::Name, None));
+        }
+        if self.options.exclude.is_match(&shown) {
+            return Err((shown, Skip::Excluded, None));
+        }
+        if let Some(skip) = by_name(&name.to_string_lossy()) {
+            return Err((shown, skip, None));
+        }
+        let stat = match dir.stat(name) {
+            Ok(Some(stat)) => stat,
+            Ok(None) => return Err((shown, Skip::Unreadable, Some("it has just gone".into()))),
+            Err(e) => return Err((shown, Skip::Unreadable, Some(reason(&e, &dir.full(name))))),
+        };
+        if stat.bytes > self.options.max_bytes() {
+            return Err((shown, Skip::TooLarge, Some(format!("{} bytes", stat.bytes))));
+        }
+        Ok(SourceFile { path: shown, bytes: stat.bytes, modified_ns: nanoseconds(stat.modified), changed_ns: nanoseconds(stat.changed) })
     }
-    let path = path_of(e).unwrap_or(root);
-    Visit::Skip(relative(path), Skip::Unreadable, e.io_error().map(ToString::to_string))
 }
 
-fn is_foreign(entry: &DirEntry) -> bool {
-    entry.depth() > 0
-        && entry.file_type().is_some_and(|t| t.is_dir())
-        && (FOREIGN_DIRECTORIES.iter().any(|d| entry.file_name() == *d) || DIRECTORY_TAGS.iter().any(|t| entry.path().join(t).is_file()))
+/// Whether a name in a directory is not for indexing. A hidden one is, when a rule keeps it.
+fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bool) -> bool {
+    if is_dir && FOREIGN_DIRECTORIES.iter().any(|d| name == *d) {
+        return true;
+    }
+    match rules.map_or(Said::Nothing, |rules| rules.say(&directory.join(name), is_dir)) {
+        Said::Ignored => true,
+        Said::Kept => false,
+        Said::Nothing => name.as_bytes().starts_with(b"."),
+    }
+}
+
+/// What went wrong, without the path that the error is about.
+fn reason(e: &io::Error, path: &Path) -> String {
+    let text = e.to_string();
+    text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_string()
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
+}
+
+/// A panicking task would have ended the walk; its lock is no reason to lose the rest.
+fn locked(tree: &Mutex<SourceTree>) -> MutexGuard<'_, SourceTree> {
+    tree.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn files(root: &Path) -> Vec<String> {
+        let options = WalkOptions { max_file_bytes: 1 << 20, exclude: GlobSet::empty(), exclude_patterns: Vec::new() };
+        walk(root, &options, &Scope::All).files.into_iter().map(|f| f.path).collect()
+    }
+
+    fn tree(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = dir.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        dir
+    }
+
+    #[test]
+    fn ignore_files_that_are_pipes_links_to_devices_or_enormous_count_as_absent() {
+        let dir = tree(&[("a/x.rs", ""), ("b/x.rs", ""), ("c/x.rs", ""), ("d/x.rs", ""), (".git/HEAD", ""), (".git/info/keep", "")]);
+        let root = dir.path();
+        for pipe in ["a/.gitignore", "b/.cortexignore", ".git/info/exclude", "c/CACHEDIR.TAG", "c/pyvenv.cfg"] {
+            assert!(std::process::Command::new("mkfifo").arg(root.join(pipe)).status().unwrap().success());
+        }
+        symlink("/dev/zero", root.join(".gitignore")).unwrap();
+        symlink("/dev/zero", root.join(".cortexignore")).unwrap();
+        fs::File::create(root.join("d/.gitignore")).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(files(root), ["a/x.rs", "b/x.rs", "c/x.rs", "d/x.rs"]);
+    }
+
+    #[test]
+    fn a_linked_ignore_file_is_not_obeyed_as_git_does_not() {
+        let dir = tree(&[("rules", "*.rs"), ("x.rs", "")]);
+        symlink("rules", dir.path().join(".gitignore")).unwrap();
+        assert_eq!(files(dir.path()), ["rules", "x.rs"]);
+    }
+
+    #[test]
+    fn the_nearest_rule_decides_and_cortexignore_comes_before_gitignore_before_exclude() {
+        let dir = tree(&[
+            (".git/info/exclude", "excluded*\n"),
+            (".gitignore", "\u{feff}*.log\nbuild/\n!excluded.keep\n/only-here\n[\n"),
+            (".cortexignore", "!wanted.log\nsecretly*\n"),
+            ("a.log", ""),
+            ("wanted.log", ""),
+            ("secretly.rs", ""),
+            ("excluded.rs", ""),
+            ("excluded.keep", ""),
+            ("only-here", ""),
+            ("sub/only-here", ""),
+            ("sub/.gitignore", "!b.log\nwanted.log\n"),
+            ("sub/b.log", ""),
+            ("sub/wanted.log", ""),
+            ("sub/build/x.rs", ""),
+            ("sub/build.rs", ""),
+            (".hidden", ""),
+            ("dots/.gitignore", "!.kept"),
+            ("dots/.kept", ""),
+            ("dots/.other", ""),
+            ("node_modules/x.rs", ""),
+            ("cache/CACHEDIR.TAG", ""),
+            ("cache/x.rs", ""),
+        ]);
+        let want = ["dots/.kept", "excluded.keep", "sub/b.log", "sub/build.rs", "sub/only-here", "sub/wanted.log", "wanted.log"];
+        assert_eq!(files(dir.path()), want);
+    }
+
+    #[test]
+    fn rules_above_the_root_hold_inside_its_repository_only() {
+        let dir = tree(&[
+            (".gitignore", "*.home"),
+            ("repository/.git/info/exclude", "*.excluded"),
+            ("repository/.gitignore", "*.log\n/in/x.rs\n"),
+            ("repository/in/a.log", ""),
+            ("repository/in/a.excluded", ""),
+            ("repository/in/a.home", ""),
+            ("repository/in/x.rs", ""),
+            ("repository/in/y.rs", ""),
+        ]);
+        assert_eq!(files(&dir.path().join("repository/in")), ["a.home", "y.rs"]);
+        fs::remove_dir_all(dir.path().join("repository/.git")).unwrap();
+        assert_eq!(files(&dir.path().join("repository/in")), ["a.excluded", "a.home", "a.log", "x.rs", "y.rs"]);
+    }
 }

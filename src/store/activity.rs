@@ -1,17 +1,17 @@
 //! What the process that indexes is at, for all the others: two small files, each of whoever holds a lock, and worth nothing
 //! without it.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
+use super::layout::{QUEUE, RUN};
 use super::lock::LeaderLock;
-use super::writer::replace_file;
 use super::{Layout, WriteLock};
 
+/// What such a file holds at most, in bytes.
+const MAX_BYTES: u64 = 1 << 12;
 /// How often a file is written while numbers change.
 const INTERVAL: Duration = Duration::from_millis(100);
 
@@ -43,9 +43,9 @@ impl Activity {
     #[must_use]
     pub fn read(layout: &Layout) -> Self {
         // Half a file, or somebody else's, says nothing.
-        let run = fs::read(layout.run()).ok().filter(|_| WriteLock::is_held(layout));
+        let run = layout.read(RUN, MAX_BYTES).ok().filter(|_| WriteLock::is_held(layout));
         let Run { done, total } = run.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
-        let queue = fs::read(layout.queue()).ok().filter(|_| LeaderLock::is_held(layout));
+        let queue = layout.read(QUEUE, MAX_BYTES).ok().filter(|_| LeaderLock::is_held(layout));
         let queued = queue.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Self { done, total, queued }
     }
@@ -54,7 +54,8 @@ impl Activity {
 /// Tells what this process is at, as long as it holds the lock that it was made with.
 #[derive(Debug)]
 pub struct Announcement {
-    path: PathBuf,
+    layout: Layout,
+    name: &'static str,
     /// What was said last, and when it was written.
     said: Mutex<(Vec<u8>, Option<Instant>)>,
 }
@@ -63,17 +64,17 @@ impl Announcement {
     /// Of an index run.
     #[must_use]
     pub fn of_run(layout: &Layout, _: &WriteLock) -> Self {
-        Self::new(layout.run())
+        Self::new(layout, RUN)
     }
 
     /// Of what waits to be indexed.
     #[must_use]
     pub fn of_queue(layout: &Layout, _: &LeaderLock) -> Self {
-        Self::new(layout.queue())
+        Self::new(layout, QUEUE)
     }
 
-    fn new(path: PathBuf) -> Self {
-        Self { path, said: Mutex::default() }
+    fn new(layout: &Layout, name: &'static str) -> Self {
+        Self { layout: layout.clone(), name, said: Mutex::default() }
     }
 
     /// So many files of a run are done.
@@ -94,10 +95,10 @@ impl Announcement {
             return;
         }
         if json.is_empty() {
-            let _ = fs::remove_file(&self.path);
+            let _ = self.layout.remove(self.name);
             *said = (json, None);
         } else if said.1.is_none_or(|at| at.elapsed() >= INTERVAL) {
-            let _ = replace_file(&self.path, &json);
+            let _ = self.layout.replace(self.name, &json);
             *said = (json, Some(Instant::now()));
         }
     }
@@ -105,6 +106,6 @@ impl Announcement {
 
 impl Drop for Announcement {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.path);
+        let _ = self.layout.remove(self.name);
     }
 }

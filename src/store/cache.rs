@@ -5,11 +5,10 @@
 //! void, as does another version of the program.
 
 use std::collections::{BTreeMap, HashMap};
-use std::fs::{self, DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,22 +16,27 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::layout::is_older;
 use super::{FileEntry, Layout};
 use crate::chunk::{Cache, Saved, SavedFile, Saving};
+use crate::dir::{Dir, How, Place, Stat};
 
 /// Raised when what is saved, or what is made of the same chunks, changes.
 const FORMAT: u32 = 3;
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";
-/// Who writes for so long has died.
+/// What `saved.json` holds at most, in bytes.
+const MAX_CONTENTS: u64 = 1 << 20;
+/// What is saved was said to the user alone, perhaps.
+const PRIVATE_DIR: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+/// An unfinished directory that is older than this was left by a writer that crashed.
 const ABANDONED: Duration = Duration::from_hours(1);
 
 /// The cache of what the chunk files of a project are served from, for one embedder.
 #[derive(Debug)]
 pub struct IndexCache {
-    directory: PathBuf,
+    place: Place,
     /// Everything beside the chunk files that decides what is in it.
     version: String,
 }
@@ -55,49 +59,52 @@ impl IndexCache {
     #[must_use]
     pub fn new(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {}, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
-        Self { directory: layout.cache_dir(), version }
+        Self { place: layout.cache_place(false), version }
     }
 
     /// The same of what is remembered.
     #[must_use]
     pub fn of_memories(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
-        Self { directory: layout.memory_cache(), version }
+        Self { place: layout.cache_place(true), version }
     }
 
-    fn all(&self, prefix: &str) -> Vec<PathBuf> {
-        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
-        entries.filter(|e| e.file_name().to_string_lossy().starts_with(prefix)).map(|e| e.path()).collect()
-    }
-
-    fn open_directory(&self, path: &Path) -> Option<SavedIndex> {
-        let contents: Contents = serde_json::from_slice(&fs::read(path.join(CONTENTS)).ok()?).ok()?;
+    fn open_directory(&self, dir: &Dir) -> Option<SavedIndex> {
+        let contents: Contents = serde_json::from_slice(&dir.read(CONTENTS, MAX_CONTENTS).ok()?).ok()?;
         if contents.version != self.version {
             return None;
         }
         let open = |(name, written): (String, Written)| {
-            let file = File::open(path.join(&name)).ok()?;
+            let mut file = dir.open_file(&name).ok()?;
             let n_bytes = written.entry.bytes;
-            written.is(&file).then(|| (name, Arc::new(OpenFile { file, n_bytes })))
+            written.is(&mut file).then(|| (name, Arc::new(OpenFile { file, n_bytes })))
         };
         let files = contents.files.into_par_iter().map(open).collect::<Option<_>>()?;
         Some(SavedIndex(files))
     }
 }
 
+/// The names in a directory that begin so, oldest first.
+fn all(dir: &Dir, prefix: &str) -> Vec<String> {
+    let names = dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
+    let dated = names.filter(|name| name.starts_with(prefix)).filter_map(|name| Some((dir.stat(&name).ok()??.modified, name)));
+    let mut all: Vec<(SystemTime, String)> = dated.collect();
+    all.sort();
+    all.into_iter().map(|(_, name)| name).collect()
+}
+
 impl Written {
-    fn of(path: &Path, entry: FileEntry) -> io::Result<Self> {
-        let metadata = fs::metadata(path)?;
-        Ok(Self { entry, inode: metadata.ino(), modified_ns: modified_ns(&metadata)? })
+    fn of(file: &File, entry: FileEntry) -> io::Result<Self> {
+        let stat = Stat::of(file)?;
+        Ok(Self { entry, inode: stat.id.1, modified_ns: modified_ns(&stat)? })
     }
 
     /// Whether what is there now is what was written.
-    fn is(&self, file: &File) -> bool {
-        let Ok(metadata) = file.metadata() else { return false };
-        let same_stamp = (metadata.len(), metadata.ino()) == (self.entry.bytes, self.inode)
-            && modified_ns(&metadata).is_ok_and(|modified| modified == self.modified_ns);
-        same_stamp
-            || metadata.len() == self.entry.bytes && read(file, 0..self.entry.bytes).is_ok_and(|bytes| FileEntry::of(&bytes) == self.entry)
+    fn is(&self, file: &mut File) -> bool {
+        let Ok(stat) = Stat::of(file) else { return false };
+        let same_stamp = (stat.bytes, stat.id.1) == (self.entry.bytes, self.inode)
+            && modified_ns(&stat).is_ok_and(|modified| modified == self.modified_ns);
+        same_stamp || stat.bytes == self.entry.bytes && FileEntry::of_file(file).is_ok_and(|entry| entry == self.entry)
     }
 }
 
@@ -108,35 +115,32 @@ fn read(file: &File, range: Range<u64>) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn modified_ns(metadata: &fs::Metadata) -> io::Result<u128> {
-    metadata.modified()?.duration_since(UNIX_EPOCH).map(|d| d.as_nanos()).map_err(io::Error::other)
+fn modified_ns(stat: &Stat) -> io::Result<u128> {
+    stat.modified.duration_since(UNIX_EPOCH).map(|d| d.as_nanos()).map_err(io::Error::other)
 }
 
 impl Cache for IndexCache {
     fn open(&self) -> Option<Arc<dyn Saved>> {
-        let mut all: Vec<(SystemTime, PathBuf)> =
-            self.all(PREFIX).into_iter().filter_map(|p| Some((fs::metadata(&p).and_then(|m| m.modified()).ok()?, p))).collect();
-        all.sort();
-        let newest = all.into_iter().rev().find_map(|(_, path)| self.open_directory(&path))?;
+        let dir = self.place.open().ok()?;
+        let newest = all(&dir, PREFIX).into_iter().rev().find_map(|name| self.open_directory(&dir.dir(name).ok()?))?;
         Some(Arc::new(newest))
     }
 
     fn save(&self, write: &mut dyn FnMut(&mut dyn Saving) -> io::Result<()>) -> io::Result<()> {
-        static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let path = self.directory.join(format!("{UNFINISHED}{}-{number}", std::process::id()));
-        // What is saved was said to the user alone, perhaps.
-        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
-        let mut saving = Unfinished { cache: self, path, files: BTreeMap::new() };
+        let dir = self.place.make(PRIVATE_DIR)?;
+        let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
+        let own = dir.make_dir(&name, PRIVATE_DIR)?;
+        let mut saving = Unfinished { dir: &dir, own, name, files: BTreeMap::new() };
         write(&mut saving)?;
         let contents = serde_json::to_vec(&Contents { version: self.version.clone(), files: saving.finish()? })?;
-        fs::write(saving.path.join(CONTENTS), &contents)?;
-        let place = self.directory.join(format!("{PREFIX}{:032x}", xxh3_128(&contents)));
-        fs::rename(&saving.path, &place)?;
+        saving.write(CONTENTS, &contents)?;
+        let place = format!("{PREFIX}{:032x}", xxh3_128(&contents));
+        dir.rename(&saving.name, &place)?;
         // The others are of no use any more; whoever is about to open one makes do without.
-        let unfinished = self.all(UNFINISHED).into_iter().filter(|path| is_older(path, ABANDONED));
-        for old in self.all(PREFIX).into_iter().filter(|p| *p != place).chain(unfinished) {
-            let _ = fs::remove_dir_all(old);
+        let is_abandoned = |name: &String| matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(ABANDONED));
+        let unfinished = all(&dir, UNFINISHED).into_iter().filter(is_abandoned);
+        for old in all(&dir, PREFIX).into_iter().filter(|name| *name != place).chain(unfinished) {
+            let _ = dir.remove_dir(old);
         }
         Ok(())
     }
@@ -144,8 +148,10 @@ impl Cache for IndexCache {
 
 /// A directory that is being written; removed when it is not finished.
 struct Unfinished<'a> {
-    cache: &'a IndexCache,
-    path: PathBuf,
+    /// The directory that it is in.
+    dir: &'a Dir,
+    own: Dir,
+    name: String,
     files: BTreeMap<String, FileEntry>,
 }
 
@@ -154,33 +160,37 @@ impl Unfinished<'_> {
     fn finish(&self) -> io::Result<BTreeMap<String, Written>> {
         // Beside one another: the disk takes as long for ten files as for one.
         let finish = |(name, entry): (&String, &FileEntry)| {
-            let path = self.path.join(name);
-            File::open(&path)?.sync_all()?;
-            Ok((name.clone(), Written::of(&path, entry.clone())?))
+            let file = self.own.open_file(name)?;
+            file.sync_all()?;
+            Ok((name.clone(), Written::of(&file, entry.clone())?))
         };
         self.files.par_iter().map(finish).collect()
+    }
+
+    fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.own.file(name, How::New, PRIVATE_FILE)?.write_all(content)
     }
 }
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
         // Gone when it was renamed.
-        let _ = fs::remove_dir_all(&self.path);
+        let _ = self.dir.remove_dir(&self.name);
     }
 }
 
 impl Saving for Unfinished<'_> {
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
-        File::create_new(self.path.join(name))?.write_all(content)?;
+        self.write(name, content)?;
         self.files.insert(name.into(), FileEntry::of(content));
         Ok(())
     }
 
     fn keep(&mut self, name: &str, from: &dyn Saved) -> io::Result<()> {
         let bytes = from.read(name)?;
-        let path = self.path.join(name);
-        if !self.cache.all(PREFIX).iter().any(|old| fs::hard_link(old.join(name), &path).is_ok()) {
-            File::create_new(&path)?.write_all(&bytes)?;
+        let linked = |old: &String| self.dir.hard_link(format!("{old}/{name}"), format!("{}/{name}", self.name)).is_ok();
+        if !all(self.dir, PREFIX).iter().any(linked) {
+            self.write(name, &bytes)?;
         }
         self.files.insert(name.into(), FileEntry::of(&bytes));
         Ok(())

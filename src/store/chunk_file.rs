@@ -58,8 +58,8 @@ impl Header {
 /// Why a chunk file cannot be used. Each names the file and the place.
 #[derive(Debug, thiserror::Error)]
 pub enum ChunkFileError {
-    #[error("{}: cannot be read: {source}", path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    #[error("a chunk file cannot be read: {source}")]
+    Read { source: std::io::Error },
     #[error("{}:{line}:{column}: not a chunk file: {message}; repair the file, or run `cortex index --full` to write it anew", path.display())]
     Malformed { path: PathBuf, line: usize, column: usize, message: String },
     #[error("{}: chunk {chunk}: {message}", path.display())]

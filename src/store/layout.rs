@@ -1,12 +1,15 @@
 //! Every path of a project's `.cortex`.
 
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
-use std::{fs, io};
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::packing::{EXTENSION, Packing};
-use super::writer::at;
 use crate::chunk::ChunkType;
+use crate::dir::{Dir, How, Kind, Place, SharedDir, Stat, own_user};
 
 /// Name of the folder that holds everything that Cortex writes.
 const DOT_CORTEX: &str = ".cortex";
@@ -20,10 +23,34 @@ const GITIGNORE: &str =
 /// How those begin that are ours to bring up to date.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
-/// The paths of one project.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Names below `.cortex`.
+const CHUNKS: &str = "chunks";
+const CACHE: &str = "cache";
+const GRAPH: &str = "graph";
+const CODE_GRAPH: &str = "code-graph.db";
+const MEMORY_CACHE: &str = "cache/memory";
+pub(super) const MANIFEST: &str = "chunks/manifest.json";
+pub(super) const SOURCES: &str = "cache/sources.json";
+pub(super) const RUN: &str = "cache/run.json";
+pub(super) const QUEUE: &str = "cache/queue.json";
+pub(super) const SERVER: &str = "server.json";
+pub(super) const WRITE_LOCK: &str = "write.lock";
+pub(super) const LEADER_LOCK: &str = "leader.lock";
+pub(super) const EMBED_LOCK: &str = "embed.lock";
+
+/// Permissions of directories and files that others may read, as far as the user's umask allows.
+const SHARED_DIR: u32 = 0o777;
+const PRIVATE_DIR: u32 = 0o700;
+pub(super) const SHARED_FILE: u32 = 0o666;
+
+/// The paths of one project, and the only way to what is there: below directories that are held open.
+#[derive(Debug, Clone)]
 pub struct Layout {
-    root: PathBuf,
+    tree: SharedDir,
+    /// Why that directory is the root, for people.
+    reason: &'static str,
+    /// `.cortex`, or a directory of the user's cache that stands for it.
+    place: Place,
 }
 
 /// Why a directory cannot be a project root.
@@ -38,62 +65,177 @@ pub enum RootError {
 }
 
 impl Layout {
-    /// The project that `start` belongs to: the nearest ancestor with `.cortex` or `.git`, else `start` itself.
+    /// The project that `start` belongs to: the nearest directory at or above it that holds `.git` or a `.cortex` of Cortex, and
+    /// belongs to the same user; else `start` itself. A parent that everybody may write to, `/` and the home directory are never
+    /// found on the way up.
     ///
     /// # Errors
-    /// When `start` is no readable directory, or the root would be `/` or the home directory.
+    /// When `start` is no readable directory, or the root would be `/`, the home directory or a folder for temporary files.
     pub fn discover(start: &Path, home: Option<&Path>) -> Result<Self, RootError> {
-        let start = fs::canonicalize(start).map_err(|source| RootError::Unreadable { path: start.to_path_buf(), source })?;
+        let unreadable = |source| RootError::Unreadable { path: start.to_path_buf(), source };
+        let start = std::fs::canonicalize(start).map_err(unreadable)?;
         if !start.is_dir() {
             return Err(RootError::NotADirectory { path: start });
         }
-        let home = home.and_then(|h| fs::canonicalize(h).ok());
+        let home = home.and_then(|h| std::fs::canonicalize(h).ok());
         let too_much = |path: &Path| {
             if path.parent().is_none() {
                 Some("the root of the file system")
             } else if Some(path) == home.as_deref() {
                 Some("the home directory")
+            } else if is_temporary(path) {
+                Some("a folder for temporary files of all users")
             } else {
                 None
             }
         };
+        let owner = |path: &Path| Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok();
+        let users = [Some(own_user()), owner(&start)];
         // A `.git` or `.cortex` in the home directory (dotfiles) does not make everything below it one project.
-        let marked = |d: &&Path| too_much(d).is_none() && (d.join(DOT_CORTEX).is_dir() || d.join(".git").exists());
-        let root = start.ancestors().find(marked).unwrap_or(&start).to_path_buf();
-        match too_much(&root) {
-            Some(what) => Err(RootError::TooMuch { path: root, what }),
-            None => Ok(Self { root }),
+        let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
+        let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
+        let (root, reason) = found.unwrap_or((&start, "no folder at or above the current one holds .git or an index of yours"));
+        match too_much(root) {
+            Some(what) => Err(RootError::TooMuch { path: root.to_path_buf(), what }),
+            None => match Self::at(root) {
+                Ok(layout) => Ok(Self { reason, ..layout }),
+                Err(source) => Err(RootError::Unreadable { path: root.to_path_buf(), source }),
+            },
         }
     }
 
     /// The project at exactly this directory, wherever it is.
+    ///
+    /// # Errors
+    /// When the directory cannot be opened.
+    pub fn at(root: &Path) -> io::Result<Self> {
+        let tree = Arc::new(Dir::open(root)?);
+        Ok(Self { place: Place::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
+    }
+
+    /// The same project with its index below a directory of the user's cache.
+    ///
+    /// # Errors
+    /// When that directory cannot be made.
+    pub fn in_cache(self, cache_home: &Path) -> io::Result<Self> {
+        std::fs::create_dir_all(cache_home)?;
+        let id = format!("{:032x}", xxh3_128(self.root().as_os_str().as_encoded_bytes()));
+        let place = Place::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
+        place.make(PRIVATE_DIR)?;
+        Ok(Self { place, ..self })
+    }
+
+    /// Whether this user may write the index into the project.
     #[must_use]
-    pub fn at(root: &Path) -> Self {
-        Self { root: root.to_path_buf() }
+    pub fn is_writable(&self) -> bool {
+        match self.place.open() {
+            Ok(dir) => {
+                dir.is_writable() && [CHUNKS, CACHE].iter().all(|name| dir.dir(name).is_ok_and(|d| d.is_writable()) || !self.has(name))
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => {
+                self.tree.is_writable() && self.tree.own_stat().is_ok_and(|stat| stat.owner == own_user() || own_user() != 0)
+            }
+            Err(_) => false,
+        }
+    }
+
+    /// Why the root is the root, for people.
+    #[must_use]
+    pub fn reason(&self) -> &'static str {
+        self.reason
     }
 
     /// The directory that is indexed.
     #[must_use]
     pub fn root(&self) -> &Path {
-        &self.root
+        self.tree.path()
+    }
+
+    /// The same, held open.
+    #[must_use]
+    pub fn tree(&self) -> &SharedDir {
+        &self.tree
+    }
+
+    /// Opens `.cortex`.
+    ///
+    /// # Errors
+    /// When it is not there, is a link, belongs to another user, or the project was moved or removed.
+    pub(super) fn data(&self) -> io::Result<Dir> {
+        self.place.open()
+    }
+
+    /// Opens the directory of the chunk files.
+    pub(super) fn chunks(&self) -> io::Result<Dir> {
+        self.data()?.dir(CHUNKS)
+    }
+
+    /// The cache directory, which may not be there yet; of the memories or of the chunk files.
+    pub(super) fn cache_place(&self, of_memories: bool) -> Place {
+        self.place.below(if of_memories { MEMORY_CACHE } else { CACHE })
+    }
+
+    /// The full path of something that stays in the project, wherever the index is.
+    fn own(&self, name: &str) -> PathBuf {
+        self.tree.full(DOT_CORTEX).join(name)
+    }
+
+    /// The full path of something in `.cortex`, for messages.
+    pub(super) fn full(&self, name: &str) -> PathBuf {
+        self.dot_cortex().join(name)
+    }
+
+    pub(super) fn read(&self, name: &str, max_bytes: u64) -> io::Result<Vec<u8>> {
+        self.data()?.read(name, max_bytes)
+    }
+
+    pub(super) fn open_file(&self, name: &str) -> io::Result<File> {
+        self.data()?.open_file(name)
+    }
+
+    /// What has the name; `None`: nothing.
+    pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
+        match self.data() {
+            Ok(dir) => dir.stat(name),
+            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Whether something has the name, be it unusable.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.stat(name).is_ok_and(|stat| stat.is_some())
+    }
+
+    /// Removes a file, if it is there.
+    pub(super) fn remove(&self, name: &str) -> io::Result<()> {
+        match self.data().and_then(|dir| dir.remove_file(name)) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    /// Puts a small file in place of another that can be derived anew.
+    pub(super) fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
+        self.data()?.replace(name, content, SHARED_FILE, false)
     }
 
     /// `.cortex`
     #[must_use]
     pub fn dot_cortex(&self) -> PathBuf {
-        self.root.join(DOT_CORTEX)
+        self.place.path()
     }
 
     /// `.cortex/config.toml`, the user's.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
-        self.dot_cortex().join("config.toml")
+        self.own("config.toml")
     }
 
     /// `.cortex/chunks`, the public contract.
     #[must_use]
     pub fn chunks_dir(&self) -> PathBuf {
-        self.dot_cortex().join("chunks")
+        self.full(CHUNKS)
     }
 
     /// The chunk file of a type.
@@ -102,21 +244,20 @@ impl Layout {
         self.chunks_dir().join(Self::chunk_file_name(chunk_type))
     }
 
-    /// The same, written in this way.
-    pub(super) fn chunk_file_as(&self, chunk_type: ChunkType, packing: Packing) -> PathBuf {
-        self.chunks_dir().join(Self::chunk_file_name_as(chunk_type, packing))
+    /// Its name below `.cortex`, written in this way.
+    pub(super) fn chunk_name(chunk_type: ChunkType, packing: Packing) -> String {
+        in_chunks(&Self::chunk_file_name_as(chunk_type, packing))
     }
 
-    /// Where it may be, written in one way or the other.
-    pub(super) fn chunk_files(&self, chunk_type: ChunkType) -> [PathBuf; 2] {
-        [Packing::Plain, Packing::Zstd].map(|packing| self.chunk_file_as(chunk_type, packing))
+    /// The names that it may have, written in one way or the other.
+    pub(super) fn chunk_names(chunk_type: ChunkType) -> [String; 2] {
+        [Packing::Plain, Packing::Zstd].map(|packing| Self::chunk_name(chunk_type, packing))
     }
 
     /// The one that is there, when nobody says how it is written.
-    pub(super) fn chunk_file_found(&self, chunk_type: ChunkType) -> PathBuf {
-        let packed = self.chunk_file_as(chunk_type, Packing::Zstd);
-        let plain = self.chunk_file(chunk_type);
-        if !plain.exists() && packed.exists() { packed } else { plain }
+    pub(super) fn chunk_name_found(&self, chunk_type: ChunkType) -> String {
+        let [plain, packed] = Self::chunk_names(chunk_type);
+        if !self.has(&plain) && self.has(&packed) { packed } else { plain }
     }
 
     /// File name of a type's chunk file.
@@ -139,108 +280,68 @@ impl Layout {
     /// `.cortex/chunks/manifest.json`
     #[must_use]
     pub fn manifest(&self) -> PathBuf {
-        self.chunks_dir().join("manifest.json")
+        self.full(MANIFEST)
     }
 
     /// `.cortex/cache`, may be deleted at any time.
     #[must_use]
     pub fn cache_dir(&self) -> PathBuf {
-        self.dot_cortex().join("cache")
+        self.full(CACHE)
     }
 
     /// The stamps of the indexed source files.
     #[must_use]
     pub fn sources(&self) -> PathBuf {
-        self.cache_dir().join("sources.json")
+        self.full(SOURCES)
     }
 
-    /// The vectors of one embedder.
-    #[must_use]
-    pub fn vectors(&self, embedder_id: &str) -> PathBuf {
+    /// Name of the vectors of one embedder.
+    pub(super) fn vectors(embedder_id: &str) -> String {
         let safe: String = embedder_id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
-        self.cache_dir().join(format!("{VECTORS}{safe}.bin"))
+        format!("{CACHE}/{VECTORS}{safe}.bin")
     }
 
     /// The vector files of all embedders that ever were in use here.
-    pub(super) fn all_vectors(&self) -> Vec<PathBuf> {
-        let entries = fs::read_dir(self.cache_dir()).into_iter().flatten().flatten();
-        entries.filter(|e| e.file_name().to_string_lossy().starts_with(VECTORS)).map(|e| e.path()).collect()
+    pub(super) fn all_vectors(&self) -> Vec<String> {
+        let names = self.data().and_then(|dir| dir.dir(CACHE)).and_then(|cache| cache.list()).unwrap_or_default();
+        let names = names.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
+        names.filter(|name| name.starts_with(VECTORS)).map(|name| format!("{CACHE}/{name}")).collect()
     }
 
     /// Who calls whom; derived from the source files.
     #[must_use]
     pub fn code_graph(&self) -> PathBuf {
-        self.graph_dir().join("code-graph.db")
+        self.full(GRAPH).join(CODE_GRAPH)
     }
 
-    fn graph_dir(&self) -> PathBuf {
-        self.dot_cortex().join("graph")
-    }
-
-    /// The lock that every writer of chunk files takes.
-    #[must_use]
-    pub fn write_lock(&self) -> PathBuf {
-        self.dot_cortex().join("write.lock")
-    }
-
-    /// The lock of the process that watches the source tree.
-    #[must_use]
-    pub fn leader_lock(&self) -> PathBuf {
-        self.dot_cortex().join("leader.lock")
-    }
-
-    /// The lock of the process that has vectors made.
-    #[must_use]
-    pub fn embed_lock(&self) -> PathBuf {
-        self.dot_cortex().join("embed.lock")
-    }
-
-    /// How far the index run is that is under way.
-    #[must_use]
-    pub fn run(&self) -> PathBuf {
-        self.cache_dir().join("run.json")
-    }
-
-    /// How many changed paths wait for an index run.
-    #[must_use]
-    pub fn queue(&self) -> PathBuf {
-        self.cache_dir().join("queue.json")
-    }
-
-    /// Where the HTTP server of this project listens, while it runs.
+    /// Where the HTTP server of this project says that it listens, while it runs.
     #[must_use]
     pub fn server(&self) -> PathBuf {
-        self.dot_cortex().join("server.json")
+        self.full(SERVER)
     }
 
     /// What is remembered; the user's, and no clean-up touches it.
     #[must_use]
     pub fn memory(&self) -> PathBuf {
-        self.dot_cortex().join("memory.db")
+        self.own("memory.db")
     }
 
     /// The id of the session that is under way.
     #[must_use]
     pub fn current_session(&self) -> PathBuf {
-        self.dot_cortex().join("memory.session")
+        self.own("memory.session")
     }
 
     /// What is to be remembered and could not be stored in time.
     #[must_use]
     pub fn memory_spool(&self) -> PathBuf {
-        self.dot_cortex().join("memory.spool")
+        self.own("memory.spool")
     }
 
     /// What went wrong in hooks, which must not tell anybody else.
     #[must_use]
     pub fn memory_log(&self) -> PathBuf {
-        self.dot_cortex().join("memory.log")
-    }
-
-    /// What was made of the memories, for the next process.
-    #[must_use]
-    pub(super) fn memory_cache(&self) -> PathBuf {
-        self.cache_dir().join("memory")
+        self.own("memory.log")
     }
 
     /// Makes `.cortex` and what must be in it before anything is written there.
@@ -248,24 +349,51 @@ impl Layout {
     /// # Errors
     /// When a directory or the `.gitignore` cannot be written.
     pub fn create(&self) -> io::Result<()> {
-        for dir in [self.chunks_dir(), self.cache_dir()] {
-            fs::create_dir_all(&dir).map_err(|e| at(&dir, &e))?;
+        let dir = self.place.make(SHARED_DIR)?;
+        for name in [CHUNKS, CACHE] {
+            dir.make_dir(name, SHARED_DIR)?.remove_abandoned();
         }
-        let gitignore = self.dot_cortex().join(".gitignore");
+        dir.remove_abandoned();
         let is_the_users = |text: &String| *text == GITIGNORE || !OURS.iter().any(|first| text.starts_with(first));
-        if fs::read_to_string(&gitignore).as_ref().is_ok_and(is_the_users) {
+        if dir.read_text(".gitignore", MAX_GITIGNORE).as_ref().is_ok_and(is_the_users) {
             return Ok(());
         }
-        // Many processes may start at once: each renames its own.
-        let own = self.dot_cortex().join(format!(".gitignore.{}", std::process::id()));
-        fs::write(&own, GITIGNORE).and_then(|()| fs::rename(&own, &gitignore)).map_err(|e| at(&gitignore, &e))
+        dir.replace(".gitignore", GITIGNORE.as_bytes(), SHARED_FILE, false)
+    }
+
+    /// Makes the directory of the code graph when it is missing, and returns the path of the database, which need not be there.
+    ///
+    /// # Errors
+    /// When the directory cannot be made, or something else is in the place of a file: SQLite opens it by its path.
+    pub fn prepare_code_graph(&self) -> io::Result<PathBuf> {
+        let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
+        for end in ["", "-wal", "-shm", "-journal"] {
+            let name = format!("{CODE_GRAPH}{end}");
+            if dir.stat(&name)?.is_some_and(|stat| stat.kind != Kind::File) {
+                // It is derived: what is in its place is not worth keeping, be it a link.
+                dir.remove_file(&name)?;
+            }
+        }
+        Ok(self.code_graph())
     }
 
     /// Whether the chunk files are another program's: they are there, and no manifest is or was about to be.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
-        let manifest = self.manifest();
-        !manifest.exists() && !next_path(&manifest).exists() && ChunkType::ALL.iter().any(|t| self.chunk_file_found(*t).exists())
+        let there = |name: &str| self.has(name);
+        !there(MANIFEST) && !there(&next_name(MANIFEST)) && ChunkType::ALL.iter().any(|t| there(&self.chunk_name_found(*t)))
+    }
+
+    /// Whether there is an index.
+    #[must_use]
+    pub fn is_indexed(&self) -> bool {
+        self.has(MANIFEST)
+    }
+
+    /// Whether there is a `.cortex`.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        self.data().is_ok()
     }
 
     /// Removes what Cortex derived (chunks, caches, the code graph), and nothing that is the user's or another program's.
@@ -273,33 +401,64 @@ impl Layout {
     /// # Errors
     /// When something cannot be removed.
     pub fn clean(&self) -> io::Result<()> {
-        let gone = |path: &Path, result: io::Result<()>| match result {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(at(path, &e)),
-            _ => Ok(()),
+        let dir = match self.data() {
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+            dir => dir?,
         };
         if !self.is_foreign() {
             // The manifest last: files without it would look like another program's.
-            let chunk_files = ChunkType::ALL.iter().flat_map(|t| self.chunk_files(*t));
-            let files: Vec<PathBuf> = chunk_files.chain([self.manifest()]).flat_map(|p| [next_path(&p), p]).collect();
-            for path in &files {
-                gone(path, fs::remove_file(path))?;
+            let chunk_files = ChunkType::ALL.into_iter().flat_map(Self::chunk_names);
+            for name in chunk_files.chain([MANIFEST.into()]) {
+                self.remove(&next_name(&name))?;
+                self.remove(&name)?;
             }
             // Stays when it holds something else.
-            let _ = fs::remove_dir(self.chunks_dir());
+            let _ = dir.remove_empty_dir(CHUNKS);
         }
-        gone(&self.graph_dir(), fs::remove_dir_all(self.graph_dir()))?;
-        gone(&self.cache_dir(), fs::remove_dir_all(self.cache_dir()))
+        for name in [GRAPH, CACHE] {
+            match dir.stat(name)? {
+                None => {}
+                Some(Stat { kind: Kind::Directory, .. }) => dir.remove_dir(name)?,
+                // A link or a file in its place is removed itself.
+                Some(_) => dir.remove_file(name)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a file that locks are taken on.
+    pub(super) fn lock_file(&self, name: &str) -> io::Result<File> {
+        self.place.make(SHARED_DIR)?.file(name, How::Update, SHARED_FILE)
     }
 }
 
-/// Whether nobody has written it for so long.
-pub(super) fn is_older(path: &Path, than: Duration) -> bool {
-    fs::metadata(path).and_then(|m| m.modified()).is_ok_and(|at| at.elapsed().is_ok_and(|age| age > than))
+/// More than our own `.gitignore` has by far.
+const MAX_GITIGNORE: u64 = 1 << 16;
+
+/// What makes a directory the root of a project: it holds `.git`, or a `.cortex` that this user made.
+fn mark_of(directory: &Path) -> Option<&'static str> {
+    let dir = Dir::open(directory).ok()?;
+    if dir.stat(".git").is_ok_and(|stat| stat.is_some()) {
+        return Some("it holds .git");
+    }
+    let has = |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
+    let is_ours = |stat: Stat| stat.kind == Kind::Directory && stat.owner == own_user();
+    let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours)) && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
+    is_index.then_some("it holds a .cortex of yours")
 }
 
-/// The path that a file is written under until it is complete.
-pub(super) fn next_path(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".next");
-    PathBuf::from(name)
+/// Whether everybody may make files in it, and only their owners remove them, as in `/tmp`.
+fn is_temporary(directory: &Path) -> bool {
+    const STICKY_FOR_ALL: u32 = 0o1002;
+    Dir::open(directory).and_then(|dir| dir.own_stat()).is_ok_and(|stat| stat.mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
+}
+
+fn in_chunks(name: &str) -> String {
+    format!("{CHUNKS}/{name}")
+}
+
+/// The name that a file has until it is complete. It is known beforehand, since readers and the next writer look for it after a
+/// crash; whatever has it is removed before the file is made.
+pub(super) fn next_name(name: &str) -> String {
+    format!("{name}.next")
 }

@@ -1,11 +1,13 @@
 //! The locks: operating-system locks on files, released by death.
 
-use std::fs::{File, OpenOptions, TryLockError};
-use std::path::{Path, PathBuf};
+use std::fs::{File, TryLockError};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
-use std::{fs, io, thread};
+use std::{io, thread};
 
 use super::Layout;
+use super::layout::{EMBED_LOCK, LEADER_LOCK, QUEUE, RUN, WRITE_LOCK};
+use crate::dir::Stat;
 
 const POLL: Duration = Duration::from_millis(20);
 
@@ -42,13 +44,12 @@ impl WriteLock {
     /// # Errors
     /// When another process keeps it, or the lock file cannot be opened.
     pub fn acquire(layout: &Layout, deadline: Duration) -> Result<Self, LockError> {
-        let path = layout.write_lock();
-        let file = open(layout, &path)?;
+        let file = open(layout, WRITE_LOCK)?;
         let start = Instant::now();
         loop {
-            if has_locked(&file, &path)? {
+            if has_locked(&file, layout, WRITE_LOCK)? {
                 // What one that died at its work said of it.
-                let _ = fs::remove_file(layout.run());
+                let _ = layout.remove(RUN);
                 return Ok(Self { _file: file });
             }
             if start.elapsed() >= deadline {
@@ -61,7 +62,7 @@ impl WriteLock {
     /// Whether some process holds the lock now.
     #[must_use]
     pub fn is_held(layout: &Layout) -> bool {
-        is_held(&layout.write_lock())
+        is_held(layout, WRITE_LOCK)
     }
 }
 
@@ -71,27 +72,25 @@ impl LeaderLock {
     /// # Errors
     /// When the lock file cannot be opened.
     pub fn try_acquire(layout: &Layout) -> Result<Option<Self>, LockError> {
-        let path = layout.leader_lock();
-        let file = open(layout, &path)?;
-        if !has_locked(&file, &path)? {
+        let file = open(layout, LEADER_LOCK)?;
+        if !has_locked(&file, layout, LEADER_LOCK)? {
             return Ok(None);
         }
-        let _ = fs::remove_file(layout.queue());
+        let _ = layout.remove(QUEUE);
         Ok(Some(Self { file }))
     }
 
     /// Whether the lock is still the one that others would try to take: not when `.cortex` was removed meanwhile.
     #[must_use]
     pub fn is_current(&self, layout: &Layout) -> bool {
-        use std::os::unix::fs::MetadataExt;
-        let of = |m: fs::Metadata| (m.dev(), m.ino());
-        fs::metadata(layout.leader_lock()).ok().map(of) == self.file.metadata().ok().map(of)
+        let there = layout.stat(LEADER_LOCK).ok().flatten().map(|stat| stat.id);
+        there.is_some() && there == Stat::of(&self.file).ok().map(|stat| stat.id)
     }
 
     /// Whether some process leads.
     #[must_use]
     pub fn is_held(layout: &Layout) -> bool {
-        is_held(&layout.leader_lock())
+        is_held(layout, LEADER_LOCK)
     }
 }
 
@@ -101,26 +100,23 @@ impl EmbedLock {
     /// # Errors
     /// When the lock file cannot be opened.
     pub fn try_acquire(layout: &Layout) -> Result<Option<Self>, LockError> {
-        let path = layout.embed_lock();
-        let file = open(layout, &path)?;
-        Ok(has_locked(&file, &path)?.then_some(Self { _file: file }))
+        let file = open(layout, EMBED_LOCK)?;
+        Ok(has_locked(&file, layout, EMBED_LOCK)?.then_some(Self { _file: file }))
     }
 }
 
-fn open(layout: &Layout, path: &Path) -> Result<File, LockError> {
-    fs::create_dir_all(layout.dot_cortex()).map_err(|source| LockError::Unusable { path: layout.dot_cortex(), source })?;
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
-    file.map_err(|source| LockError::Unusable { path: path.to_path_buf(), source })
+fn open(layout: &Layout, name: &str) -> Result<File, LockError> {
+    layout.lock_file(name).map_err(|source| LockError::Unusable { path: layout.full(name), source })
 }
 
-fn has_locked(file: &File, path: &Path) -> Result<bool, LockError> {
+fn has_locked(file: &File, layout: &Layout, name: &str) -> Result<bool, LockError> {
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(source)) => Err(LockError::Unusable { path: path.to_path_buf(), source }),
+        Err(TryLockError::Error(source)) => Err(LockError::Unusable { path: layout.full(name), source }),
     }
 }
 
-fn is_held(path: &Path) -> bool {
-    File::open(path).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+fn is_held(layout: &Layout, name: &str) -> bool {
+    layout.open_file(name).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

@@ -1,17 +1,21 @@
 //! `manifest.json`: which generation the chunk files are, and what each of them must contain.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use super::layout::{MANIFEST, next_name};
 use super::{Layout, Packing};
 use crate::chunk::ChunkType;
+
+/// Largest manifest that is read, in bytes: some four hundred million chunks.
+const MAX_BYTES: u64 = 128 << 20;
 
 /// Renamed last, so that it makes the renames of four files one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,8 +89,8 @@ impl FileEntry {
     }
 
     /// The entry of a file of whatever size.
-    pub(super) fn of_file(path: &Path) -> io::Result<Self> {
-        let (mut file, mut hash, mut bytes) = (fs::File::open(path)?, Xxh3::new(), 0);
+    pub(super) fn of_file(file: &mut File) -> io::Result<Self> {
+        let (mut hash, mut bytes) = (Xxh3::new(), 0);
         let mut buffer = vec![0; 1 << 18];
         loop {
             let n = file.read(&mut buffer)?;
@@ -119,7 +123,13 @@ impl Manifest {
     /// Where the chunk file of a type is.
     #[must_use]
     pub fn chunk_file(&self, layout: &Layout, chunk_type: ChunkType) -> PathBuf {
-        layout.chunks_dir().join(self.file_name(chunk_type))
+        layout.full(&self.chunk_name(chunk_type))
+    }
+
+    /// Its name below `.cortex`.
+    pub(super) fn chunk_name(&self, chunk_type: ChunkType) -> String {
+        let [plain, packed] = Layout::chunk_names(chunk_type);
+        if self.files.contains_key(&Layout::chunk_file_name_as(chunk_type, Packing::Zstd)) { packed } else { plain }
     }
 
     /// The blocks of a type's chunk file; none when whoever wrote it does not say.
@@ -127,22 +137,22 @@ impl Manifest {
         self.blocks.get(&self.file_name(chunk_type)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether a file at this path is the chunk file of its type in this generation.
-    pub(super) fn states(&self, chunk_type: ChunkType, path: &Path) -> bool {
-        FileEntry::of_file(path).ok().as_ref() == self.entry(chunk_type)
+    /// Whether the file of this name is the chunk file of its type in this generation.
+    pub(super) fn states(&self, layout: &Layout, chunk_type: ChunkType, name: &str) -> bool {
+        layout.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok().as_ref() == self.entry(chunk_type)
     }
 
     /// Whether the chunk files are those of this generation, byte for byte.
     #[must_use]
     pub fn is_intact(&self, layout: &Layout) -> bool {
-        ChunkType::ALL.par_iter().all(|t| self.states(*t, &self.chunk_file(layout, *t)))
+        ChunkType::ALL.par_iter().all(|t| self.states(layout, *t, &self.chunk_name(*t)))
     }
 
     /// Whether no chunk file is missing or cut, by size. (One that another program wrote over is served, with a warning.)
     #[must_use]
     pub fn is_whole(&self, layout: &Layout) -> bool {
         ChunkType::ALL.iter().all(|t| {
-            let bytes = fs::metadata(self.chunk_file(layout, *t)).ok().map(|m| m.len());
+            let bytes = layout.stat(&self.chunk_name(*t)).ok().flatten().map(|stat| stat.bytes);
             bytes >= self.entry(*t).map(|e| e.bytes)
         })
     }
@@ -152,8 +162,17 @@ impl Manifest {
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn read(path: &Path) -> io::Result<Option<Self>> {
-        match fs::read(path) {
+    pub fn read(layout: &Layout) -> io::Result<Option<Self>> {
+        Self::read_named(layout, MANIFEST)
+    }
+
+    /// The same of the generation that is about to be published.
+    pub(super) fn read_next(layout: &Layout) -> io::Result<Option<Self>> {
+        Self::read_named(layout, &next_name(MANIFEST))
+    }
+
+    fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
+        match layout.read(name, MAX_BYTES) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),

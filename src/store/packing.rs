@@ -4,7 +4,6 @@
 
 use std::cell::RefCell;
 use std::io::{self, Read};
-use std::path::Path;
 
 /// How chunk files are written.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -27,8 +26,8 @@ const ALWAYS_ALLOWED_BYTES: u64 = 16 << 20;
 pub(super) const MAX_HEADER_BYTES: usize = 1 << 12;
 
 impl Packing {
-    pub(super) fn of(path: &Path) -> Self {
-        let is_packed = path.to_string_lossy().trim_end_matches(".next").ends_with(EXTENSION);
+    pub(super) fn of(name: &str) -> Self {
+        let is_packed = name.trim_end_matches(".next").ends_with(EXTENSION);
         if is_packed { Self::Zstd } else { Self::Plain }
     }
 }
@@ -36,6 +35,11 @@ impl Packing {
 /// One frame.
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(bytes, LEVEL)
+}
+
+/// Whether so many packed bytes may become so many: else it is no chunk file, but a trap.
+pub(super) fn may_unpack_to(n_packed: u64, n_bytes: u64) -> bool {
+    n_bytes <= ALWAYS_ALLOWED_BYTES + n_packed * MAX_RATIO
 }
 
 /// All frames of a file.

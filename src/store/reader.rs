@@ -4,24 +4,27 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
-use std::{fs, io, thread};
+use std::{io, thread};
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
-use super::layout::next_path;
-use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, unpack, unpack_frame, with_last_frame};
+use super::layout::{MANIFEST, next_name};
+use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack, unpack_frame, with_last_frame};
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
 };
+use crate::dir::Stat;
 
+/// Largest chunk file of another program that is read, in bytes. It is parsed whole, which takes a multiple of that.
+const MAX_FOREIGN_BYTES: u64 = 512 << 20;
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
@@ -215,8 +218,8 @@ struct Stamp {
 pub enum LoadError {
     #[error(transparent)]
     File(#[from] ChunkFileError),
-    #[error("{}: cannot be read: {source}", path.display())]
-    Manifest { path: PathBuf, source: io::Error },
+    #[error("the manifest of the chunk files cannot be read: {source}")]
+    Manifest { source: io::Error },
     #[error("{}: it says which chunk files belong together, and cannot be understood; run `cortex index` to repair", path.display())]
     Senseless { path: PathBuf },
     #[error("{}: it is gone, and was there before; run `cortex index` to repair", path.display())]
@@ -303,11 +306,10 @@ impl ChunkFiles {
         if !self.layout.is_foreign() {
             return false;
         }
-        let directory = self.layout.chunks_dir();
-        let files = fs::read_dir(&directory).into_iter().flatten().flatten().map(|entry| entry.path());
-        let modified = |path: PathBuf| fs::metadata(path).and_then(|m| m.modified()).ok();
-        let recent = |at: SystemTime| at + quiet > began && at <= SystemTime::now();
-        files.chain([directory.clone()]).filter_map(modified).any(recent)
+        let Ok(directory) = self.layout.chunks() else { return false };
+        let files = directory.list().unwrap_or_default().into_iter().filter_map(|(name, _)| directory.stat(name).ok().flatten());
+        let recent = |stat: Stat| stat.modified + quiet > began && stat.modified <= SystemTime::now();
+        files.chain(directory.own_stat().ok()).any(recent)
     }
 
     fn assemble(&mut self, files: RawFiles, manifest: Option<Manifest>, torn: Option<String>) -> Result<Loaded, LoadError> {
@@ -332,8 +334,8 @@ impl ChunkFiles {
 
     /// One look at the files. The order matters: the manifest before the files, since it is written after them.
     fn look(&self, cancel: &Cancel) -> Result<Look, LoadError> {
-        let read_manifest = |path: PathBuf| Manifest::read(&path).map_err(|source| LoadError::Manifest { path, source });
-        let manifest = read_manifest(self.layout.manifest())?;
+        let unreadable = |source| LoadError::Manifest { source };
+        let manifest = Manifest::read(&self.layout).map_err(unreadable)?;
         let files = match &manifest {
             Some(manifest) => self.read_blocks(manifest, cancel)?,
             None => None,
@@ -346,7 +348,7 @@ impl ChunkFiles {
             return Ok(Look::Consistent(files, manifest));
         }
         // A writer that died between its renames left a complete set: `.next` files finish what was renamed so far.
-        if let Some(next) = read_manifest(next_path(&self.layout.manifest()))? {
+        if let Some(next) = Manifest::read_next(&self.layout).map_err(unreadable)? {
             let rolled = self.read_all(cancel, Some(&next), true)?;
             if matches(&next, &rolled) {
                 return Ok(Look::Consistent(rolled, Some(next)));
@@ -355,8 +357,8 @@ impl ChunkFiles {
         match manifest {
             Some(manifest) => Ok(Look::Torn(files, manifest)),
             // A first manifest that came while the files were read: they may be older than it.
-            None if read_manifest(self.layout.manifest())?.is_some() => self.look(cancel),
-            None if self.layout.manifest().exists() => Ok(Look::Senseless(files)),
+            None if Manifest::read(&self.layout).map_err(unreadable)?.is_some() => self.look(cancel),
+            None if self.layout.has(MANIFEST) => Ok(Look::Senseless(files)),
             None => Ok(Look::Consistent(files, None)),
         }
     }
@@ -364,24 +366,24 @@ impl ChunkFiles {
     /// Reads what is new in files that are as the manifest states; `None` when it states no blocks, or anything is otherwise:
     /// then they are read whole, and it is found out what they are.
     fn read_blocks(&self, manifest: &Manifest, cancel: &Cancel) -> Result<Option<RawFiles>, LoadError> {
-        let written = fs::metadata(self.layout.manifest()).and_then(|m| m.modified()).ok();
+        let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
         let read = |t: ChunkType| -> Result<Option<Option<(ChunkType, Raw)>>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let path = manifest.chunk_file(&self.layout, t);
+            let name = manifest.chunk_name(t);
             Ok(match manifest.entry(t) {
-                Some(entry) => self.read_blocks_of(&path, t, entry, manifest.blocks(t), written).map(|raw| Some((t, raw))),
-                None => (!self.layout.chunk_file_found(t).exists()).then_some(None),
+                Some(entry) => self.read_blocks_of(&name, t, entry, manifest.blocks(t), written).map(|raw| Some((t, raw))),
+                None => (!self.layout.has(&self.layout.chunk_name_found(t))).then_some(None),
             })
         };
         let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
         Ok(read?.into_iter().collect::<Option<Vec<_>>>().map(|files| files.into_iter().flatten().collect()))
     }
 
-    fn read_blocks_of(&self, path: &Path, t: ChunkType, entry: &FileEntry, blocks: &[Block], written: Option<SystemTime>) -> Option<Raw> {
-        let file = File::open(path).ok()?;
-        let metadata = file.metadata().ok()?;
+    fn read_blocks_of(&self, name: &str, t: ChunkType, entry: &FileEntry, blocks: &[Block], written: Option<SystemTime>) -> Option<Raw> {
+        let mut file = self.layout.open_file(name).ok()?;
+        let metadata = Stat::of(&file).ok()?;
         let stamp = stamp(&metadata);
         let known = self.known.get(&t);
         if let Some(known) = known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry) {
@@ -389,21 +391,21 @@ impl ChunkFiles {
         }
         if blocks.is_empty() {
             // Without chunks, or written before there were blocks.
-            return self.read_file(path, t).ok()?.filter(|raw| raw.entry() == entry);
+            return self.read_file(name, t).ok()?.filter(|raw| raw.entry() == entry);
         }
-        if metadata.len() != entry.bytes {
+        if metadata.bytes != entry.bytes {
             return None;
         }
         // The manifest is written last: a file that is younger may have been changed by somebody else.
-        let is_older = metadata.modified().ok()? < written?;
-        if !is_older && FileEntry::of_file(path).ok()? != *entry {
+        let is_older = metadata.modified < written?;
+        if !is_older && FileEntry::of_file(&mut file).ok()? != *entry {
             return None;
         }
         let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
             Some(Content::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
             _ => FxHashMap::default(),
         };
-        let mut start = match Packing::of(path) {
+        let mut start = match Packing::of(name) {
             Packing::Plain => {
                 let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
                 entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
@@ -418,6 +420,10 @@ impl ChunkFiles {
         for block in blocks {
             starts.push((start, block));
             start += u64::from(block.bytes_in_file());
+            // A manifest that came with a clone may state anything.
+            if start > entry.bytes || !may_unpack_to(block.bytes_in_file().into(), block.bytes.into()) {
+                return None;
+            }
         }
         let read = |(start, block): (u64, &Block)| {
             if let Some(known) = known.get(&*block.hash) {
@@ -440,13 +446,13 @@ impl ChunkFiles {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let path = manifest.map_or_else(|| self.layout.chunk_file_found(t), |m| m.chunk_file(&self.layout, t));
-            let file = self.read_file(&path, t);
+            let name = manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
+            let file = self.read_file(&name, t);
             let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
                 && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
-                return Ok(self.read_file(&next_path(&path), t)?.map(|f| (t, f)));
+                return Ok(self.read_file(&next_name(&name), t)?.map(|f| (t, f)));
             }
             Ok(file?.map(|f| (t, f)))
         };
@@ -454,11 +460,12 @@ impl ChunkFiles {
         Ok(read?.into_iter().flatten().collect())
     }
 
-    fn read_file(&self, path: &Path, file_type: ChunkType) -> Result<Option<Raw>, ChunkFileError> {
-        let unreadable = |source| ChunkFileError::Read { path: path.to_path_buf(), source };
-        let stamp = match fs::metadata(path) {
-            Ok(m) => stamp(&m),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+    fn read_file(&self, name: &str, file_type: ChunkType) -> Result<Option<Raw>, ChunkFileError> {
+        let path = self.layout.full(name);
+        let unreadable = |source| ChunkFileError::Read { source };
+        let stamp = match self.layout.stat(name) {
+            Ok(Some(stat)) => stamp(&stat),
+            Ok(None) => return Ok(None),
             Err(e) => return Err(unreadable(e)),
         };
         let known = self.known.get(&file_type);
@@ -468,14 +475,17 @@ impl ChunkFiles {
         {
             return Ok(Some(Raw::Known(known.clone())));
         }
-        let bytes = fs::read(path).map_err(unreadable)?;
+        let bytes = match self.layout.read(name, MAX_FOREIGN_BYTES) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(unreadable)?,
+        };
         let entry = FileEntry::of(&bytes);
         if let Some(known) = known.filter(|k| k.entry == entry) {
             let LoadedFile { content, warning, .. } = &**known;
             let again = LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
             return Ok(Some(Raw::Known(Arc::new(again))));
         }
-        Ok(Some(Raw::New { path: path.to_path_buf(), stamp, entry, bytes }))
+        Ok(Some(Raw::New { path, stamp, entry, bytes }))
     }
 
     fn parse(&self, raw: Raw, file_type: ChunkType) -> Result<Arc<LoadedFile>, ChunkFileError> {
@@ -484,7 +494,7 @@ impl ChunkFiles {
             Raw::Blocks { stamp, entry, file, blocks } => {
                 let load = |(start, raw)| load_block(raw, file_type, &file, start);
                 let malformed = || ChunkFileError::Malformed {
-                    path: self.layout.chunk_file_found(file_type),
+                    path: self.layout.full(&self.layout.chunk_name_found(file_type)),
                     line: 1,
                     column: 1,
                     message: "its manifest states it, but it holds something else than chunks".into(),
@@ -504,7 +514,7 @@ impl ChunkFiles {
             Some(Content::Parsed(parsed)) => Some(&**parsed),
             _ => None,
         };
-        let bytes = match Packing::of(&path) {
+        let bytes = match Packing::of(&path.to_string_lossy()) {
             Packing::Plain => bytes,
             Packing::Zstd => unpack(&bytes).map_err(|e| ChunkFileError::Malformed {
                 path: path.clone(),
@@ -520,7 +530,7 @@ impl ChunkFiles {
     }
 
     /// Takes away inline vectors that another embedder made, or nobody says which; says so.
-    fn drop_foreign_vectors(&self, path: &Path, content: &mut ParsedFile) -> Option<String> {
+    fn drop_foreign_vectors(&self, path: &std::path::Path, content: &mut ParsedFile) -> Option<String> {
         let header = content.header.clone().unwrap_or_default();
         if header.embedder == self.embedder && header.dimensions == self.dimensions {
             return None;
@@ -626,12 +636,12 @@ impl ChunkFiles {
     }
 
     fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
-        let path = match saved.blocks.first() {
-            Some(first) if first.block.packed > 0 => self.layout.chunk_file_as(saved.chunk_type, Packing::Zstd),
-            Some(_) => self.layout.chunk_file(saved.chunk_type),
-            None => self.layout.chunk_file_found(saved.chunk_type),
+        let name = match saved.blocks.first() {
+            Some(first) if first.block.packed > 0 => Layout::chunk_name(saved.chunk_type, Packing::Zstd),
+            Some(_) => Layout::chunk_name(saved.chunk_type, Packing::Plain),
+            None => self.layout.chunk_name_found(saved.chunk_type),
         };
-        let file = HeldFile::new(File::open(path).ok()?);
+        let file = HeldFile::new(self.layout.open_file(&name).ok()?);
         let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
             let lines = Arc::new(LinesOfFile::at(&file, start, &block));
             let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
@@ -717,9 +727,7 @@ fn matches(manifest: &Manifest, files: &[(ChunkType, Raw)]) -> bool {
 }
 
 /// `None` when the file was written so recently that it could change without a new time stamp.
-fn stamp(m: &fs::Metadata) -> Option<Stamp> {
-    use std::os::unix::fs::MetadataExt;
-    let modified = m.modified().ok()?;
-    let settled = SystemTime::now().duration_since(modified).is_ok_and(|age| age > TIMESTAMP_TICK);
-    settled.then_some(Stamp { bytes: m.len(), modified, inode: m.ino() })
+fn stamp(stat: &Stat) -> Option<Stamp> {
+    let settled = SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);
+    settled.then_some(Stamp { bytes: stat.bytes, modified: stat.modified, inode: stat.id.1 })
 }

@@ -1,6 +1,5 @@
 //! Where the HTTP server of a project listens, for programs that look for it.
 
-use std::fs;
 use std::io;
 use std::process;
 
@@ -8,7 +7,10 @@ use chrono::{SecondsFormat, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::Layout;
-use super::writer::replace_file;
+use super::layout::SERVER;
+
+/// What such a file holds at most, in bytes.
+const MAX_BYTES: u64 = 1 << 12;
 
 /// `.cortex/server.json`. Dropping it removes the file, unless another server has written its own meanwhile.
 #[derive(Debug)]
@@ -32,17 +34,16 @@ impl ServerFile {
     pub fn write(layout: &Layout, url: &str) -> io::Result<Self> {
         let started_at = Utc::now().to_rfc3339_opts(SecondsFormat::Secs, true);
         let listening = Listening { url: url.into(), pid: process::id(), started_at };
-        replace_file(&layout.server(), &serde_json::to_vec(&listening)?)?;
+        layout.replace(SERVER, &serde_json::to_vec(&listening)?)?;
         Ok(Self { layout: layout.clone() })
     }
 }
 
 impl Drop for ServerFile {
     fn drop(&mut self) {
-        let path = self.layout.server();
-        let says = fs::read(&path).ok().and_then(|bytes| serde_json::from_slice::<Listening>(&bytes).ok());
+        let says = self.layout.read(SERVER, MAX_BYTES).ok().and_then(|bytes| serde_json::from_slice::<Listening>(&bytes).ok());
         if says.is_some_and(|l| l.pid == process::id()) {
-            let _ = fs::remove_file(path);
+            let _ = self.layout.remove(SERVER);
         }
     }
 }

@@ -3,16 +3,19 @@
 //! Derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
-use std::{fs, io};
 
 use serde::{Deserialize, Serialize};
 
-use super::writer::replace_file;
+use super::layout::SOURCES;
 use super::{Layout, Manifest};
 
 /// A file whose time stamp is this fresh may change again without a new one.
 pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
+
+/// Largest table that is read, in bytes: some two million files.
+const MAX_BYTES: u64 = 512 << 20;
 
 /// What the indexer knew of every file of the tree when it wrote a generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,7 +75,7 @@ impl SourceTable {
     /// Reads the table; `None` when there is none or it cannot be understood.
     #[must_use]
     pub fn read(layout: &Layout) -> Option<Self> {
-        serde_json::from_slice(&fs::read(layout.sources()).ok()?).ok()
+        serde_json::from_slice(&layout.read(SOURCES, MAX_BYTES).ok()?).ok()
     }
 
     /// Writes the table.
@@ -80,6 +83,6 @@ impl SourceTable {
     /// # Errors
     /// When it cannot be written.
     pub fn write(&self, layout: &Layout) -> io::Result<()> {
-        replace_file(&layout.sources(), &serde_json::to_vec(self)?)
+        layout.replace(SOURCES, &serde_json::to_vec(self)?)
     }
 }

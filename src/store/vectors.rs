@@ -3,19 +3,20 @@
 //! Written by whoever holds the write lock; read by everybody. A record carries a checksum: what a crash left half
 //! written is ignored and embedded again. Compaction writes a new file and renames it.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::layout::{is_older, next_path};
+use super::layout::{SHARED_FILE, next_name};
 use super::writer::at;
 use super::{Layout, WriteLock};
 use crate::chunk::{Fingerprint, Quantized, StoredVectors};
+use crate::dir::How;
 
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
@@ -26,6 +27,9 @@ const HEADER: usize = 16;
 /// Of a record: key (u128), checksum of the rest (u32), scale (f32); then one i8 for each dimension.
 const KEY: usize = 16;
 const PREFIX: usize = KEY + 4;
+
+/// Largest cache that is read, in bytes: some four million vectors.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Bytes of a record.
 const fn record_bytes(dimensions: usize) -> usize {
@@ -45,7 +49,7 @@ impl VectorCache {
     /// Reads the cache of `embedder_id`. One that is missing, foreign or damaged is empty, or lacks the damaged part.
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
-        Self::parse(fs::read(layout.vectors(embedder_id)).unwrap_or_default(), dimensions)
+        Self::parse(layout.read(&Layout::vectors(embedder_id), MAX_BYTES).unwrap_or_default(), dimensions)
     }
 
     fn parse(bytes: Vec<u8>, dimensions: usize) -> Self {
@@ -72,7 +76,7 @@ impl VectorCache {
         let record = record_bytes(dimensions);
         let n_tail = wanted.len() * 2 + 64;
         if n_tail < Self::count_records(layout, embedder_id, dimensions) {
-            let tail = read_tail(&layout.vectors(embedder_id), dimensions, n_tail * record);
+            let tail = layout.open_file(&Layout::vectors(embedder_id)).and_then(|file| read_tail(file, dimensions, n_tail * record));
             let cache = Self::parse(tail.unwrap_or_default(), dimensions);
             if wanted.iter().all(|key| cache.contains(*key)) {
                 return cache;
@@ -99,7 +103,7 @@ impl VectorCache {
     /// How many records the file of an embedder holds, the unusable ones included; it is not read.
     #[must_use]
     pub fn count_records(layout: &Layout, embedder_id: &str, dimensions: usize) -> usize {
-        let bytes = fs::metadata(layout.vectors(embedder_id)).map_or(0, |m| m.len());
+        let bytes = layout.stat(&Layout::vectors(embedder_id)).ok().flatten().map_or(0, |stat| stat.bytes);
         usize::try_from(bytes).unwrap_or(usize::MAX) / record_bytes(dimensions)
     }
 }
@@ -115,8 +119,7 @@ impl StoredVectors for VectorCache {
 }
 
 /// The header and the last whole records, `n_bytes` of them at most.
-fn read_tail(path: &Path, dimensions: usize, n_bytes: usize) -> io::Result<Vec<u8>> {
-    let mut file = File::open(path)?;
+fn read_tail(mut file: File, dimensions: usize, n_bytes: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; HEADER];
     file.read_exact(&mut bytes)?;
     let record = record_bytes(dimensions) as u64;
@@ -145,10 +148,11 @@ const KEEP_UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// Removes the vectors of other embedders than this one, when they have not been written for a month.
 pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {
-    let own = layout.vectors(embedder_id);
-    for path in layout.all_vectors().iter().filter(|path| **path != own && is_older(path, KEEP_UNUSED)) {
+    let own = Layout::vectors(embedder_id);
+    let is_unused = |name: &&String| **name != own && matches!(layout.stat(name), Ok(Some(stat)) if stat.is_older(KEEP_UNUSED));
+    for name in layout.all_vectors().iter().filter(is_unused) {
         // It is in nobody's way: the next run tries again.
-        let _ = fs::remove_file(path);
+        let _ = layout.remove(name);
     }
 }
 
@@ -156,9 +160,11 @@ pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &s
 #[derive(Debug)]
 pub struct VectorWriter {
     out: BufWriter<File>,
+    layout: Layout,
+    name: String,
     path: PathBuf,
-    /// Renamed over `path` at the end, when this is a new file.
-    aside: Option<PathBuf>,
+    /// Renamed over `name` at the end, when this is a new file.
+    aside: Option<String>,
     n_written: usize,
 }
 
@@ -168,9 +174,10 @@ impl VectorWriter {
     /// # Errors
     /// When it cannot be opened or repaired.
     pub fn append(layout: &Layout, _lock: &WriteLock, embedder_id: &str, dimensions: usize) -> io::Result<Self> {
-        let path = layout.vectors(embedder_id);
+        let name = Layout::vectors(embedder_id);
+        let path = layout.full(&name);
         let open = || {
-            let mut file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path)?;
+            let mut file = layout.data()?.file(&name, How::Update, SHARED_FILE)?;
             let mut start = [0; HEADER];
             let known = file.read_exact(&mut start).is_ok() && start == header(dimensions);
             if !known {
@@ -186,7 +193,7 @@ impl VectorWriter {
             Ok(file)
         };
         let file = open().map_err(|e| at(&path, &e))?;
-        Ok(Self { out: BufWriter::new(file), path, aside: None, n_written: 0 })
+        Ok(Self { out: BufWriter::new(file), layout: layout.clone(), name, path, aside: None, n_written: 0 })
     }
 
     /// Starts a new file that replaces the cache when it is finished.
@@ -194,11 +201,11 @@ impl VectorWriter {
     /// # Errors
     /// When it cannot be created.
     pub fn replace(layout: &Layout, _lock: &WriteLock, embedder_id: &str, dimensions: usize) -> io::Result<Self> {
-        let path = layout.vectors(embedder_id);
-        let aside = next_path(&path);
-        let mut file = File::create(&aside).map_err(|e| at(&aside, &e))?;
+        let name = Layout::vectors(embedder_id);
+        let (path, aside) = (layout.full(&name), next_name(&name));
+        let mut file = layout.data()?.create(&aside, SHARED_FILE)?;
         file.write_all(&header(dimensions))?;
-        Ok(Self { out: BufWriter::new(file), path, aside: Some(aside), n_written: 0 })
+        Ok(Self { out: BufWriter::new(file), layout: layout.clone(), name, path, aside: Some(aside), n_written: 0 })
     }
 
     /// Adds one vector.
@@ -219,13 +226,13 @@ impl VectorWriter {
     /// # Errors
     /// When it cannot be synced or renamed.
     pub fn finish(self) -> io::Result<usize> {
-        let path: &Path = &self.path;
+        let path = &*self.path;
         let file = self.out.into_inner().map_err(|e| at(path, e.error()))?;
         if self.n_written > 0 || self.aside.is_some() {
             file.sync_all().map_err(|e| at(path, &e))?;
         }
         if let Some(aside) = &self.aside {
-            fs::rename(aside, path).map_err(|e| at(path, &e))?;
+            self.layout.data()?.rename(aside, &self.name)?;
         }
         Ok(self.n_written)
     }

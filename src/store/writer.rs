@@ -4,7 +4,7 @@
 //! complete on disk. Only then are they renamed, the manifest last again. A reader that comes between two renames, or
 //! after a death between them, finds the rest under the `.next` names; the next writer finishes the renames.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,11 @@ use rayon::prelude::*;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::chunk_file::{CLOSE, Header, opening};
-use super::layout::next_path;
+use super::layout::{MANIFEST, SHARED_FILE, next_name};
 use super::packing::{Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
+use crate::dir::Dir;
 
 /// Writes the four files of one new generation, chunk by chunk.
 pub struct ChunkWriter<'a> {
@@ -29,14 +30,16 @@ impl Drop for ChunkWriter<'_> {
     fn drop(&mut self) {
         for file in &self.files {
             // Nothing can be done about a file that stays; the next writer overwrites it.
-            let _ = fs::remove_file(next_path(&file.path));
+            let _ = self.layout.remove(&next_name(&file.name));
         }
     }
 }
 
 struct Output {
     chunk_type: ChunkType,
-    /// Where it will be.
+    /// What it will be called.
+    name: String,
+    /// Where it is written, for messages.
     path: PathBuf,
     out: BufWriter<File>,
     /// What the next frame will hold, in a packed file.
@@ -140,13 +143,15 @@ impl<'a> ChunkWriter<'a> {
     /// # Errors
     /// When a file cannot be created.
     pub fn create(layout: &'a Layout, _lock: &WriteLock, header: &Header, packing: Packing) -> io::Result<Self> {
+        let dir = layout.data()?;
         let open = |chunk_type| {
-            let path = layout.chunk_file_as(chunk_type, packing);
-            let next = next_path(&path);
-            let out = BufWriter::with_capacity(1 << 16, File::create(&next).map_err(|e| at(&next, &e))?);
+            let name = Layout::chunk_name(chunk_type, packing);
+            let next = next_name(&name);
+            let out = BufWriter::with_capacity(1 << 16, dir.create(&next, SHARED_FILE)?);
             let mut file = Output {
                 chunk_type,
-                path,
+                name,
+                path: layout.full(&next),
                 out,
                 frame: (packing == Packing::Zstd).then(Vec::new),
                 hash: Xxh3::new(),
@@ -185,7 +190,7 @@ impl<'a> ChunkWriter<'a> {
             start = end + 1;
             if !line.is_empty() {
                 let put = file.put_line(line.strip_suffix(b",").unwrap_or(line));
-                put.map_err(|e| at(&next_path(&file.path), &e))?;
+                put.map_err(|e| at(&file.path, &e))?;
             }
         }
         Ok(())
@@ -205,7 +210,7 @@ impl<'a> ChunkWriter<'a> {
             blocks: std::collections::BTreeMap::new(),
         };
         // Beside one another: the disk takes as long for four files as for one.
-        let complete = |f: &mut Output| f.complete().map_err(|e| at(&next_path(&f.path), &e));
+        let complete = |f: &mut Output| f.complete().map_err(|e| at(&f.path, &e));
         self.files.par_iter_mut().try_for_each(complete)?;
         for file in &self.files {
             let entry = FileEntry::new(file.bytes, file.hash.digest128());
@@ -216,11 +221,12 @@ impl<'a> ChunkWriter<'a> {
         if let Some(current) = current.filter(|c| (&c.files, &c.blocks) == (&manifest.files, &manifest.blocks)) {
             return Ok(current.clone());
         }
-        write_synced(&next_path(&self.layout.manifest()), &serde_json::to_vec(&manifest)?)?;
-        sync_dir(&self.layout.chunks_dir())?;
+        let dir = self.layout.data()?;
+        dir.replace(next_name(MANIFEST), &serde_json::to_vec(&manifest)?, SHARED_FILE, true)?;
+        sync_chunks(&dir)?;
         // The new generation is complete: from here on its files are not taken away.
         self.files.clear();
-        rename_all(self.layout, &manifest)?;
+        rename_all(&dir, &manifest)?;
         Ok(manifest)
     }
 }
@@ -231,30 +237,28 @@ impl<'a> ChunkWriter<'a> {
 /// # Errors
 /// When a rename fails.
 pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
-    let Some(next) = Manifest::read(&next_path(&layout.manifest()))? else { return Ok(()) };
+    let Some(next) = Manifest::read_next(layout)? else { return Ok(()) };
     let complete = ChunkType::ALL.iter().all(|t| {
-        let path = next.chunk_file(layout, *t);
-        next.entry(*t).is_some() && (next.states(*t, &path) || next.states(*t, &next_path(&path)))
+        let name = next.chunk_name(*t);
+        next.entry(*t).is_some() && (next.states(layout, *t, &name) || next.states(layout, *t, &next_name(&name)))
     });
-    if complete { rename_all(layout, &next) } else { fs::remove_file(next_path(&layout.manifest())) }
+    if complete { rename_all(&layout.data()?, &next) } else { layout.remove(&next_name(MANIFEST)) }
 }
 
-fn rename_all(layout: &Layout, manifest: &Manifest) -> io::Result<()> {
-    for path in ChunkType::ALL.iter().map(|t| manifest.chunk_file(layout, *t)).chain([layout.manifest()]) {
-        match fs::rename(next_path(&path), &path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
-            _ => {}
-        }
+fn rename_all(dir: &Dir, manifest: &Manifest) -> io::Result<()> {
+    let unless_gone = |result: io::Result<()>| match result {
+        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
+        _ => Ok(()),
+    };
+    let ours = ChunkType::ALL.map(|t| manifest.chunk_name(t));
+    for name in ours.iter().map(String::as_str).chain([MANIFEST]) {
+        unless_gone(dir.rename(next_name(name), name))?;
     }
     // Those that were written otherwise are of no use any more.
-    let ours: Vec<PathBuf> = ChunkType::ALL.iter().map(|t| manifest.chunk_file(layout, *t)).collect();
-    for path in ChunkType::ALL.iter().flat_map(|t| layout.chunk_files(*t)).filter(|path| !ours.contains(path)) {
-        match fs::remove_file(&path) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(at(&path, &e)),
-            _ => {}
-        }
+    for name in ChunkType::ALL.into_iter().flat_map(Layout::chunk_names).filter(|name| !ours.contains(name)) {
+        unless_gone(dir.remove_file(&name))?;
     }
-    sync_dir(&layout.chunks_dir())
+    sync_chunks(dir)
 }
 
 /// The chunk lines of a file of ours, one after the other, without reading it whole.
@@ -269,18 +273,19 @@ impl ChunkLines {
     ///
     /// # Errors
     /// When it is there and cannot be read.
-    pub fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(layout: &Layout, manifest: &Manifest, chunk_type: ChunkType) -> io::Result<Self> {
         let mut this = Self::default();
-        match File::open(path) {
+        let name = manifest.chunk_name(chunk_type);
+        match layout.open_file(&name) {
             Ok(file) => {
-                this.lines = Some(match Packing::of(path) {
+                this.lines = Some(match Packing::of(&name) {
                     Packing::Plain => Box::new(BufReader::with_capacity(1 << 16, file)),
                     Packing::Zstd => Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?)),
                 });
                 this.next_lines(1)?; // the header
             }
             Err(e) if e.kind() == io::ErrorKind::NotFound => {}
-            Err(e) => return Err(at(path, &e)),
+            Err(e) => return Err(e),
         }
         Ok(this)
     }
@@ -319,24 +324,9 @@ impl ChunkLines {
     }
 }
 
-/// Writes a small file aside and renames it into place. For files that can be derived anew: after a loss of power it may be
-/// empty.
-pub(super) fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
-    let next = next_path(path);
-    fs::write(&next, content).and_then(|()| fs::rename(&next, path)).map_err(|e| at(path, &e))
-}
-
-fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
-    let write = || {
-        let mut file = File::create(path)?;
-        file.write_all(content)?;
-        file.sync_all()
-    };
-    write().map_err(|e| at(path, &e))
-}
-
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
+/// The names of chunk files outlast a loss of power.
+fn sync_chunks(dir: &Dir) -> io::Result<()> {
+    dir.dir("chunks")?.sync()
 }
 
 /// The error with the path that it is about.

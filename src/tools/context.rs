@@ -227,7 +227,7 @@ impl Context {
 
     /// Files of a generation that is written, and not served yet.
     fn unserved(&self, code: &Served) -> usize {
-        match Manifest::read(&self.layout.manifest()) {
+        match Manifest::read(&self.layout) {
             Ok(Some(manifest)) if manifest.generation > code.generation || code.local => manifest.n_changed,
             _ => 0,
         }

@@ -111,7 +111,8 @@ struct Row {
 /// # Errors
 /// When the graph cannot be written.
 pub fn code_graph(layout: &Layout) -> Result<Graph, GraphError> {
-    let graph = Graph::open(&layout.code_graph())?;
+    let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
+    let graph = Graph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
     // Without a table there is no index yet, or it is another program's: then the graph stays as it is.
     if let Some(table) = SourceTable::read(layout) {
         let files = table.files.into_iter().filter(|(_, entry)| entry.skipped.is_none()).map(|(path, entry)| (path, entry.sha256));

@@ -157,6 +157,19 @@ pub enum ToolError {
     Cancelled,
 }
 
+impl ToolError {
+    /// The error as it may be shown: a message quotes names and text of the repository.
+    fn printable(self) -> Self {
+        let shown = |message: String| source::printable_lines(&message).into_owned();
+        match self {
+            Self::Arguments(message) => Self::Arguments(shown(message)),
+            Self::NotFound(message) => Self::NotFound(shown(message)),
+            Self::Failed(message) => Self::Failed(shown(message)),
+            Self::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 impl From<SearchError> for ToolError {
     fn from(e: SearchError) -> Self {
         match e {
@@ -271,10 +284,11 @@ impl Tool {
     /// When the arguments cannot be used, or there is no answer.
     pub fn call(&self, context: &Context, call: &Call, arguments: Value) -> Result<Answer, ToolError> {
         call.check()?;
-        catch_unwind(AssertUnwindSafe(|| (self.run)(context, call, arguments))).unwrap_or_else(|_| {
+        let answered = catch_unwind(AssertUnwindSafe(|| (self.run)(context, call, arguments))).unwrap_or_else(|_| {
             let name = self.name;
             Err(ToolError::Failed(format!("{name} failed on these arguments; this is a bug of cortex, and other calls are not affected")))
-        })
+        });
+        answered.map_err(ToolError::printable)
     }
 }
 

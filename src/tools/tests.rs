@@ -42,7 +42,7 @@ fn with_files(files: &[(&str, &str)]) -> Project {
 
 fn empty() -> Project {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::at(dir.path());
+    let layout = Layout::at(dir.path()).unwrap();
     layout.create().unwrap();
     let model = StaticModel::bundled();
     let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());

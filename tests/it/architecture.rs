@@ -83,7 +83,7 @@ fn crates_are_named_in_one_place() {
         ("tree_sitter", "syntax"),
         ("ast_grep_language", "syntax/language.rs"),
         ("pulldown_cmark", "syntax/markup.rs"),
-        ("ignore", "source/walk.rs"),
+        ("ignore", "source/ignored.rs"),
         ("notify_debouncer_mini", "source/watch.rs"),
         ("clap", "cli"),
         ("indicatif", "cli"),

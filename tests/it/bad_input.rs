@@ -1,7 +1,7 @@
 //! Trees that are odd, broken or hostile: each file gives the right result or a clear reason, and nothing else is lost.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -75,6 +75,7 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     p.chmod("locked", 0o777);
     p.chmod("closed.md", 0o666);
     let Some(out) = outcome else { return };
+    p.take_back();
     let summary: Value = serde_json::from_str(&out.expect(0).stdout).unwrap();
     assert_eq!((&summary["n_files"], &summary["skipped"]["unreadable"]), (&json!(4), &json!(2)), "{summary:#}");
     let told = summary["skipped_files"].to_string();
@@ -361,4 +362,50 @@ fn garbage_does_not_eat_the_memory() {
     let out = run(&mut c);
     assert_eq!(out.code, 0, "{}", out.stderr);
     assert_eq!(p.found(&["--exact", "marzipan"]), ["garbage.cs"]);
+}
+
+/// A read-only checkout was searched as it stood at best: "the lock cannot be taken". Its index goes to the user's cache.
+#[test]
+fn a_read_only_checkout_is_indexed_in_the_users_cache() {
+    let p = Project::sample();
+    fs::set_permissions(p.home(), fs::Permissions::from_mode(0o777)).unwrap();
+    p.chmod(".", 0o555);
+    let Some(mut search) = p.unprivileged(&["search", "--exact", "potatoes"]) else { return };
+    let out = run(&mut search).expect(0);
+    assert!(out.stdout.starts_with("docs/guide.md:") && !out.stderr.contains("warning"), "{out:?}");
+    let status = run(&mut p.unprivileged(&["status"]).unwrap()).expect(0).stdout;
+    assert!(status.contains(".cache/cortex/") && status.contains("up to date"), "{status}");
+    run(&mut p.unprivileged(&["graph", "callers", "retry_with_backoff"]).unwrap());
+    assert!(!p.path(".cortex").exists());
+    p.chmod(".", 0o755);
+    p.write("docs/new.md", "# New\n\nparsnips\n");
+    p.chmod(".", 0o555);
+    let out = run(&mut p.unprivileged(&["search", "--exact", "parsnips"]).unwrap()).expect(0);
+    assert!(out.stdout.starts_with("docs/new.md:"), "{out:?}");
+    p.chmod(".", 0o755);
+    // On request, too.
+    let mut asked = p.cortex(&["search", "--exact", "potatoes"]);
+    run(asked.env("CORTEX_INDEX_LOCATION", "cache")).expect(0);
+    assert!(!p.path(".cortex").exists() && p.home().join(".cache/cortex").is_dir());
+}
+
+/// A stray `.cortex` in a parent captured every folder below it.
+#[test]
+fn a_stray_cortex_above_does_not_capture_the_folders_below() {
+    let p = Project::with(&[(".cortex/cache/x", ""), ("mine/docs/guide.md", "# Guide\n\npotatoes\n")]);
+    let status = |dir: &str| {
+        let mut c = p.cortex(&["search", "--exact", "potatoes"]);
+        run(c.current_dir(p.path(dir))).expect(0);
+        let mut c = p.cortex(&["status"]);
+        run(c.current_dir(p.path(dir))).expect(0).stdout
+    };
+    assert!(status("mine").contains("/mine (no folder"), "an empty .cortex is no project");
+    fs::create_dir_all(p.path("mine/.git")).unwrap();
+    assert!(status("mine/docs").contains("/mine (it holds .git)"));
+    // A parent that everybody may write to is nobody's project.
+    let p = Project::with(&[("shared/.cortex/config.toml", ""), ("shared/own/a.md", "# A\n\npotatoes\n")]);
+    p.chmod("shared", 0o1777);
+    let mut c = p.cortex(&["search", "--exact", "potatoes"]);
+    run(c.current_dir(p.path("shared/own"))).expect(0);
+    assert!(p.path("shared/own/.cortex").is_dir());
 }

@@ -25,7 +25,7 @@ fn follow(p: &Project) -> IndexingService {
 
 fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
     Indexer {
-        layout: Layout::at(&p.root()),
+        layout: Layout::at(&p.root()).unwrap(),
         walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
         embedder,
         packing: Packing::Plain,
@@ -62,7 +62,7 @@ fn random_changes_are_followed_by_events_alone() {
         wait_until("the index is that of the tree", || tree.project.timeless() == fresh);
     }
     assert!(service.status().leads);
-    wait_until("nothing is pending", || Activity::read(&Layout::at(&tree.project.root())).pending() == 0);
+    wait_until("nothing is pending", || Activity::read(&Layout::at(&tree.project.root()).unwrap()).pending() == 0);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn a_directory_that_is_made_again_at_once_is_watched() {
         std::fs::remove_dir_all(p.path("src")).unwrap();
         p.write("src/again.rs", format!("fn again_{n}() {{}}\n"));
         wait_until("its first file", || p.chunk_file("code-definitions.json").contains(&format!("again_{n}")));
-        wait_until("nothing is pending", || Activity::read(&Layout::at(&p.root())).pending() == 0);
+        wait_until("nothing is pending", || Activity::read(&Layout::at(&p.root()).unwrap()).pending() == 0);
         p.write(format!("src/later_{n}.rs"), "fn later() {}\n");
         wait_until("a file that came to it later", || indexed(&p, &format!("src/later_{n}.rs")));
     }
@@ -125,7 +125,7 @@ fn what_a_dead_process_said_counts_no_more() {
     // As a killed run and a killed leader leave them.
     p.write(".cortex/cache/run.json", r#"{"done":3,"total":99}"#);
     p.write(".cortex/cache/queue.json", "7");
-    let layout = Layout::at(&p.root());
+    let layout = Layout::at(&p.root()).unwrap();
     assert_eq!(Activity::read(&layout).pending(), 0, "nobody holds a lock");
     let service = follow(&p);
     wait_until("it leads", || service.status().leads && service.status().has_looked);
@@ -169,7 +169,7 @@ fn what_is_pending_is_told_before_it_is_indexed() {
     let p = Project::sample();
     let service = follow(&p);
     wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
-    let layout = Layout::at(&p.root());
+    let layout = Layout::at(&p.root()).unwrap();
     // Whoever holds the write lock keeps the change from being indexed.
     let lock = cortex::store::WriteLock::acquire(&layout, Duration::from_secs(10)).unwrap();
     p.write("src/late.rs", "fn late() {}\n");
@@ -199,7 +199,7 @@ fn another_takes_over_when_the_leader_is_gone() {
 fn one_that_stands_by_indexes_when_it_is_asked_to() {
     let p = Project::sample();
     // Leads, and watches nothing.
-    let _leader = cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root())).unwrap().unwrap();
+    let _leader = cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root()).unwrap()).unwrap().unwrap();
     let service = follow(&p);
     for n in 0..3 {
         p.write("src/asked.rs", format!("fn asked_{n}() {{}}\n"));
@@ -258,7 +258,7 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let p = Project::sample();
     let remote = Arc::new(Remote { model: StaticModel::bundled(), reachable: AtomicBool::new(false) });
     let service = IndexingService::spawn(indexer(&p, remote.clone()), QUIET, |_| ()).unwrap();
-    let feed = ChunkFiles::new(Layout::at(&p.root()), remote.id(), remote.dimensions());
+    let feed = ChunkFiles::new(Layout::at(&p.root()).unwrap(), remote.id(), remote.dimensions());
     let manager = ChunkManager::new(vec![Box::new(feed)], remote.clone()).unwrap();
     let reload = || manager.reload(&Cancel::new(false)).unwrap();
     let found = |query: &str, words: bool| {

@@ -15,6 +15,7 @@ mod following;
 mod foreign;
 mod graph;
 mod history;
+mod hostile;
 mod incremental;
 mod index;
 mod memory;

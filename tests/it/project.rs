@@ -205,6 +205,12 @@ impl Project {
         assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
     }
 
+    /// Gives what an unprivileged run made to the user of this test: Cortex trusts no `.cortex` of another user.
+    pub fn take_back(&self) {
+        let own = fs::metadata(self.base.path()).unwrap().uid().to_string();
+        assert!(self.command("chown").args(["-R", &own, "."]).status().unwrap().success());
+    }
+
     /// Sets the permission bits of a file or directory.
     pub fn chmod(&self, path: &str, mode: u32) {
         fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).unwrap();

@@ -49,7 +49,7 @@ struct Publisher<'p> {
 impl<'p> Publisher<'p> {
     /// Begins with era 1.
     fn new(p: &'p Project, with_manifest: bool) -> Self {
-        Layout::at(&p.root()).create().unwrap();
+        Layout::at(&p.root()).unwrap().create().unwrap();
         let mut this = Self { p, with_manifest, packs: false, era: 0, slow: BTreeSet::new() };
         this.publish();
         this
@@ -88,14 +88,14 @@ impl<'p> Publisher<'p> {
             }
             return;
         }
-        let layout = Layout::at(&self.p.root());
+        let layout = Layout::at(&self.p.root()).unwrap();
         let lock = WriteLock::acquire(&layout, LONG).unwrap();
         let packing = if self.packs && self.era.is_multiple_of(3) { Packing::Zstd } else { Packing::Plain };
         let mut writer = ChunkWriter::create(&layout, &lock, &Header::ours("none", 0), packing).unwrap();
         for chunk_type in ChunkType::ALL {
             self.chunks(chunk_type).iter().for_each(|c| writer.put(chunk_type, &c.to_string()).unwrap());
         }
-        writer.publish(Manifest::read(&layout.manifest()).unwrap().as_ref(), 1).unwrap();
+        writer.publish(Manifest::read(&layout).unwrap().as_ref(), 1).unwrap();
     }
 }
 

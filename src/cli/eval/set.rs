@@ -79,7 +79,9 @@ impl Set {
                         bail!("{} is no directory, but there are questions about {name}: put the repository there", folder.display());
                     }
                     // The folder alone is searched, whatever repository it lies in.
-                    Layout::at(&folder).create().with_context(|| format!("{} cannot be written", folder.display()))?;
+                    Layout::at(&folder)
+                        .and_then(|layout| layout.create())
+                        .with_context(|| format!("{} cannot be written", folder.display()))?;
                     Ok((name.clone(), folder))
                 };
                 names.into_iter().map(folder).collect::<Result<_>>()?
@@ -133,7 +135,7 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
 fn write_tree(tree: &Path, files: &[SourceText], config: &Path) -> std::io::Result<()> {
     // Ignore files above it say nothing about it, and its settings are not looked for above it.
     fs::create_dir_all(tree.join(".git"))?;
-    let layout = Layout::at(tree);
+    let layout = Layout::at(tree)?;
     layout.create()?;
     if config.is_file() {
         fs::copy(config, layout.config_file())?;
