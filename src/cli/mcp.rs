@@ -27,7 +27,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let mut project = Project::open(args.path.as_deref())?;
+    project.config.edit_trusted |= args.offered.edit_trusted_files;
     let follow = args.following.wanted(&project);
     let context = Arc::new(project.serve(follow, Arc::new(|| ()))?);
     let result = serve::run(serve::stdio(Calls::new(context.clone(), args.offered.tools(&project)?)));

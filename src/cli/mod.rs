@@ -20,11 +20,13 @@ mod serve;
 mod status;
 mod wire;
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
+
+use crate::source;
 
 /// Search code, documents and data of a repository, by words and by meaning. Offline.
 #[derive(Parser)]
@@ -59,6 +61,21 @@ enum Outcome {
     NothingFound,
 }
 
+/// The log on stderr. Messages quote names of the repository; control characters in them are escaped already, before colours are added.
+struct Log;
+
+impl Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let text = String::from_utf8_lossy(bytes);
+        io::stderr().write_all(source::printable_but(&text, &['\n', '\t', '\x1b']).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        io::stderr().flush()
+    }
+}
+
 /// Runs the program.
 #[must_use]
 pub fn run() -> ExitCode {
@@ -72,7 +89,7 @@ pub fn run() -> ExitCode {
     let filter = EnvFilter::try_from_env("CORTEX_LOG").unwrap_or_else(|_| EnvFilter::new(usual));
     tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(std::io::stderr)
+        .with_writer(|| Log)
         .with_ansi(console::colors_enabled_stderr())
         .without_time()
         .with_target(false)
@@ -100,7 +117,7 @@ pub fn run() -> ExitCode {
         // `cortex search … | head`: the reader has enough.
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {}", format!("{e:#}").trim_end());
+            eprintln!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
             ExitCode::from(2)
         }
     }

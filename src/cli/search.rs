@@ -138,10 +138,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&Reply { memories: &memories, ..reply })?;
     } else {
         for warning in &warnings {
-            eprintln!("warning: {warning}");
+            eprintln!("warning: {}", render::printable(warning));
         }
         for note in &results.notes {
-            eprintln!("note: {note}");
+            eprintln!("note: {}", render::printable(note));
         }
         let mut words = Highlighter::new(&text);
         for hit in &results.hits {
@@ -184,7 +184,7 @@ fn load_fresh(project: &Project) -> Result<ChunkManager> {
         Ok(summary) if first => eprintln!("{}", super::index::one_line(&summary)),
         Ok(_) => {}
         Err(e) if first || !matches!(e.downcast_ref::<IndexError>(), Some(IndexError::Lock(_) | IndexError::Write(_))) => return Err(e),
-        Err(e) => eprintln!("warning: {e:#}; searching the index as it was"),
+        Err(e) => eprintln!("warning: {}; searching the index as it was", render::printable(&format!("{e:#}"))),
     }
     manager.reload(&all)?;
     Ok(manager)

@@ -70,6 +70,9 @@ pub(super) struct Offered {
     /// Which groups of tools to offer: search, graph, memory, edit [default: search, graph, and memory where anything is remembered]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
+    /// Let the tools of the group edit change files that programs execute or trust without asking: hidden files, CLAUDE.md, pipelines
+    #[arg(long)]
+    pub(super) edit_trusted_files: bool,
 }
 
 impl Offered {
@@ -88,7 +91,8 @@ impl Offered {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let mut project = Project::open(args.path.as_deref())?;
+    project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
     let access = Access::new(address, args.token.clone().or_else(|| project.config.token.clone()))?;
     let wanted = args.port.unwrap_or(project.config.port);

@@ -7,7 +7,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use super::Outcome;
-use super::render::{count, json, line, printable};
+use super::render::{self, count, json, printable};
 use super::wire::Project;
 use crate::chunk::{ChunkType, Loaded};
 use crate::store::{Activity, SourceTable};
@@ -96,10 +96,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 fn print(s: &Status, verbose: bool) -> Result<()> {
+    let line = |text: &str| render::line(&printable(text));
     line(&format!("project     {} ({})", s.root.display(), s.root_reason))?;
     line(&format!("kept in     {}", s.kept_in.display()))?;
     for ignored in &s.ignored_settings {
-        line(&format!("ignored     {}", printable(ignored)))?;
+        line(&format!("ignored     {ignored}"))?;
     }
     if let Some(Activity { done, total, queued }) = s.indexing {
         line(&format!("indexing    {done} of {}, {queued} more changed", count(total, "file")))?;
@@ -127,11 +128,11 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     }
     if verbose {
         for (path, reason) in &s.skipped_files {
-            line(&format!("  {}: {}", printable(path), printable(reason)))?;
+            line(&format!("  {path}: {reason}"))?;
         }
     }
     for warning in &s.warnings {
-        eprintln!("warning: {warning}");
+        eprintln!("warning: {}", printable(warning));
     }
     Ok(())
 }

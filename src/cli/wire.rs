@@ -63,7 +63,7 @@ impl Project {
         let place = Place::new(Arc::new(Dir::open(layout.root())?), ".cortex");
         let config = load(&place, config::user_file().as_deref(), env.collect())?;
         for ignored in &config.ignored {
-            tracing::warn!("{ignored}");
+            tracing::warn!("{}", tools::printable(ignored));
         }
         let layout = match config::cache_home() {
             Some(cache) if config.location == Location::Cache => layout.in_cache(&cache)?,
@@ -191,7 +191,14 @@ impl Project {
         } else {
             None
         };
-        Ok(Tools { layout: self.layout.clone(), manager, reloader, indexing, memory: Some(remembered) })
+        Ok(Tools {
+            layout: self.layout.clone(),
+            manager,
+            reloader,
+            indexing,
+            memory: Some(remembered),
+            edit_trusted: self.config.edit_trusted,
+        })
     }
 
     /// What keeps the index up to date, and what records why it had to be.

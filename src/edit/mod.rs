@@ -12,11 +12,13 @@ mod json;
 mod report;
 mod root;
 mod text;
+mod trusted;
 
 pub use error::EditError;
 pub use file::MAX_BYTES;
 pub use report::{Edited, Found, Viewed};
 pub use root::Root;
+pub use trusted::trusted;
 
 use crate::source::sha256;
 use file::{Current, LOCK_WAIT, Place};

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::text::{line_of, split_bom};
-use crate::source::sha256;
+use crate::source::{printable_lines, sha256};
 
 /// Lines shown on each side of a change.
 const AROUND: usize = 3;
@@ -129,9 +129,9 @@ fn numbered(n: usize, line: &str) -> String {
 
 /// The beginning of a text as it may stand on a line: nothing in it breaks the line or speaks to a terminal.
 pub(super) fn cut(text: &str, max_chars: usize) -> String {
-    let printable = |c: char| if c.is_control() && c != '\t' { '·' } else { c };
-    let mut out: String = text.chars().take(max_chars).map(printable).collect();
-    if text.chars().nth(max_chars).is_some() {
+    let end = text.char_indices().nth(max_chars).map_or(text.len(), |(i, _)| i);
+    let mut out = printable_lines(&text[..end]).replace('\n', "\\n");
+    if end < text.len() {
         out.push('…');
     }
     out

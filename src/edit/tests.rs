@@ -501,7 +501,7 @@ fn the_report_shows_what_changed() {
     let edited = p.edit("long", Edit::Create { text: &format!("{}\n{text}\u{1b}[31m", "é".repeat(5000)) }).unwrap();
     assert!(edited.created && edited.lines == Some((1, 42)));
     assert_eq!(edited.preview.lines().count(), 17, "{}", edited.preview);
-    assert!(edited.preview.len() < 1000 && edited.preview.contains("    …\n   35 line 34") && edited.preview.ends_with("·[31m\n"));
+    assert!(edited.preview.len() < 1000 && edited.preview.contains("    …\n   35 line 34") && edited.preview.ends_with("\\u{1b}[31m\n"));
 }
 
 #[test]

@@ -30,7 +30,7 @@ pub struct Access {
 /// Other machines could reach the server, and anybody could ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "other machines can reach {0}: set a token (CORTEX_SERVE_TOKEN, or serve.token in .cortex/config.toml) that clients must send, or listen on 127.0.0.1"
+    "other machines can reach {0}: set a token (CORTEX_SERVE_TOKEN, or serve.token in ~/.config/cortex/config.toml) that clients must send, or listen on 127.0.0.1"
 )]
 pub struct Exposed(IpAddr);
 

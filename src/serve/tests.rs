@@ -83,7 +83,7 @@ impl Server {
             Reloader::RESCAN
         })
         .unwrap();
-        let context = Arc::new(Context { layout, manager, reloader, indexing: None, memory: None });
+        let context = Arc::new(Context { layout, manager, reloader, indexing: None, memory: None, edit_trusted: false });
         let closing = CancellationToken::new();
         let app = App { calls: Calls::new(context.clone(), TOOLS.iter().collect()), changes: changes.clone(), closing: closing.clone() };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());

@@ -36,6 +36,8 @@ pub struct Context {
     pub indexing: Option<IndexingService>,
     /// `None` where nothing is remembered.
     pub memory: Option<Remembered>,
+    /// The tools that edit may change files that programs execute or trust.
+    pub edit_trusted: bool,
 }
 
 /// What is remembered of the project.

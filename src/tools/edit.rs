@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::budget::{MAX_TOKENS, cut, fit, tokens};
 use super::context::is_zero;
 use super::{Asked, Reply, State, ToolError, Wait, printable};
-use crate::edit::{Edit, EditError, Root};
+use crate::edit::{Edit, EditError, Root, trusted};
 use crate::source::may_hold_secrets;
 
 /// Of a hash that a reader is shown: enough to tell two versions apart.
@@ -47,15 +47,30 @@ pub(super) struct EditReply {
 }
 
 impl Asked<'_> {
-    /// The files that may be read and changed: not those that may hold secrets.
-    pub(super) fn editable(&self) -> Result<Root, ToolError> {
-        let refuse = |path: &str| may_hold_secrets(path).then(|| "it may hold secrets: it is neither read nor edited".to_string());
+    /// The files that may be read: not those that may hold secrets.
+    fn readable(&self) -> Result<Root, ToolError> {
+        self.files(secret)
+    }
+
+    /// The files that may be changed: of those that may be read, not those that programs execute or trust, unless the user said so.
+    fn changeable(&self) -> Result<Root, ToolError> {
+        let is_allowed = self.context.edit_trusted;
+        let trusted = move |path: &str| trusted(path).filter(|_| !is_allowed);
+        self.files(move |path| {
+            secret(path).or_else(|| {
+                let why = trusted(path)?;
+                Some(format!("it is not changed, because {why}: change it by hand, or start cortex with --edit-trusted-files"))
+            })
+        })
+    }
+
+    fn files(&self, refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Result<Root, ToolError> {
         Root::new(self.context.layout.root(), refuse).map_err(|e| ToolError::Failed(e.to_string()))
     }
 
     /// Changes a file, and takes the change in.
     pub(super) fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit) -> Result<EditReply, ToolError> {
-        let edited = self.editable()?.edit(path, expected, edit)?;
+        let edited = self.changeable()?.edit(path, expected, edit)?;
         // What is written is written: from here on there are warnings, and no errors.
         let late = edited.lines.and_then(|_| self.context.index_now(&edited.path, self.call));
         let mut reply = EditReply { state: self.now(late), lines: edited.lines, content: edited.preview, ..EditReply::default() };
@@ -70,7 +85,7 @@ impl Asked<'_> {
 
     /// Lines of a file, as many as fit.
     pub(super) fn view(&self, path: &str, lines: Option<(usize, usize)>, max_tokens: usize) -> Result<EditReply, ToolError> {
-        let viewed = self.editable()?.view(path, lines)?;
+        let viewed = self.readable()?.view(path, lines)?;
         let all: Vec<&str> = viewed.text.split('\n').collect();
         let (state, total_lines) = (self.now(None), viewed.n_lines);
         Ok(fit(max_tokens, all.len(), |n| EditReply {
@@ -86,7 +101,7 @@ impl Asked<'_> {
 
     /// The value that a JSON Pointer names.
     pub(super) fn json_value(&self, path: &str, pointer: &str) -> Result<EditReply, ToolError> {
-        let found = self.editable()?.get(path, pointer)?;
+        let found = self.readable()?.get(path, pointer)?;
         let lines = Some((found.first_line, found.last_line));
         let (content, done) = if tokens(&found.value) > MAX_TOKENS {
             (cut(&found.value, SHOWN), "read, cut: ask for a part of it")
@@ -102,6 +117,10 @@ impl Asked<'_> {
         let Ok(taken) = self.take(&Wait::default()) else { return State::default() };
         State::new(taken.index, warning.into_iter().chain(taken.warnings).collect())
     }
+}
+
+fn secret(path: &str) -> Option<String> {
+    may_hold_secrets(path).then(|| "it may hold secrets: it is neither read nor edited".to_string())
 }
 
 impl Reply for EditReply {

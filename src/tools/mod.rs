@@ -40,6 +40,7 @@ use serde_json::{Map, Value};
 
 use crate::chunk::Cancel;
 use crate::search::SearchError;
+use crate::source;
 
 /// Tools that are offered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -156,6 +157,19 @@ pub enum ToolError {
     Cancelled,
 }
 
+impl ToolError {
+    /// The error as it may be shown: a message quotes names and text of the repository.
+    fn printable(self) -> Self {
+        let shown = |message: String| source::printable_lines(&message).into_owned();
+        match self {
+            Self::Arguments(message) => Self::Arguments(shown(message)),
+            Self::NotFound(message) => Self::NotFound(shown(message)),
+            Self::Failed(message) => Self::Failed(shown(message)),
+            Self::Cancelled => Self::Cancelled,
+        }
+    }
+}
+
 impl From<SearchError> for ToolError {
     fn from(e: SearchError) -> Self {
         match e {
@@ -240,7 +254,7 @@ trait Reply: Serialize + JsonSchema {
         let mut lines: Vec<String> = warnings.iter().map(|w| format!("warning: {w}")).collect();
         lines.extend(self.lines());
         lines.push(freshness.join(" · "));
-        lines.join("\n")
+        source::printable_lines(&lines.join("\n")).into_owned()
     }
 }
 
@@ -270,10 +284,11 @@ impl Tool {
     /// When the arguments cannot be used, or there is no answer.
     pub fn call(&self, context: &Context, call: &Call, arguments: Value) -> Result<Answer, ToolError> {
         call.check()?;
-        catch_unwind(AssertUnwindSafe(|| (self.run)(context, call, arguments))).unwrap_or_else(|_| {
+        let answered = catch_unwind(AssertUnwindSafe(|| (self.run)(context, call, arguments))).unwrap_or_else(|_| {
             let name = self.name;
             Err(ToolError::Failed(format!("{name} failed on these arguments; this is a bug of cortex, and other calls are not affected")))
-        })
+        });
+        answered.map_err(ToolError::printable)
     }
 }
 
@@ -292,10 +307,10 @@ pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Text from a repository as it may be shown on a line: nothing in it breaks the line or speaks to a terminal.
+/// Text from a repository as it may be shown on a line: nothing in it breaks the line, speaks to a terminal or turns it around.
 #[must_use]
 pub fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '·' } else { c }).collect()
+    source::printable(text).into_owned()
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ fn empty() -> Project {
     let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed)], model).unwrap());
     let reloader = Reloader::spawn(manager.clone(), None, |_| Reloader::RESCAN).unwrap();
-    Project { dir, context: Context { layout, manager, reloader, indexing: None, memory: None } }
+    Project { dir, context: Context { layout, manager, reloader, indexing: None, memory: None, edit_trusted: false } }
 }
 
 impl Project {

@@ -28,6 +28,7 @@ mod search_output;
 mod serve;
 mod server;
 mod serving;
+mod settings;
 mod skip;
 mod tools_snapshot;
 mod warm;

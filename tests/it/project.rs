@@ -92,6 +92,13 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
+    /// Sets the user's own settings.
+    pub fn configure(&self, settings: impl AsRef<[u8]>) {
+        let directory = self.home().join(".config/cortex");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("config.toml"), settings).unwrap();
+    }
+
     pub fn read(&self, path: impl AsRef<Path>) -> String {
         fs::read_to_string(self.path(path)).unwrap()
     }

@@ -79,7 +79,7 @@ impl Model {
         std::mem::take(&mut *self.state.requests.lock().unwrap()).into_iter().flat_map(|r| r.texts).collect()
     }
 
-    /// A project's settings that name this model.
+    /// A user's settings that name this model.
     fn settings(&self, name: &str, more: &str) -> String {
         format!("[embed]\nurl = '{}'\nmodel = '{name}'\ndimensions = 256\n{more}\n", self.url)
     }
@@ -87,7 +87,7 @@ impl Model {
     /// The sample project, set up for this model.
     fn sample(&self, more: &str) -> Project {
         let p = Project::sample();
-        p.write(".cortex/config.toml", self.settings("words", more));
+        p.configure(self.settings("words", more));
         p
     }
 }
@@ -197,7 +197,7 @@ fn an_index_has_its_vectors_from_the_server() {
 fn without_the_server_words_are_searched() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let p = Project::sample();
-    p.write(".cortex/config.toml", format!("[embed]\nurl = 'http://{nobody}'\nmodel = 'words'\ndimensions = 256"));
+    p.configure(format!("[embed]\nurl = 'http://{nobody}'\nmodel = 'words'\ndimensions = 256"));
     let e = p.run(&["index"]).error();
     assert!(
         e.contains("the files are indexed, but vectors are lacking") && e.contains(&nobody.to_string()) && e.contains("embed.url"),
@@ -221,7 +221,7 @@ fn another_model_makes_its_own_vectors() {
     let p = model.sample("");
     p.index();
     let sent = model.sent();
-    p.write(".cortex/config.toml", model.settings("others", ""));
+    p.configure(model.settings("others", ""));
     // A search waits for nobody.
     let reply = p.json(&["search", "boil the potatoes"]);
     assert!(warnings(&reply).contains("by words alone until `cortex index`"), "{reply}");
@@ -234,7 +234,7 @@ fn another_model_makes_its_own_vectors() {
     let caches = caches(&p);
     assert_eq!(caches.len(), 2, "the old ones stay for who goes back: {caches:?}");
 
-    p.write(".cortex/config.toml", model.settings("words", ""));
+    p.configure(model.settings("words", ""));
     model.sent();
     assert_eq!(p.index()["n_embedded"], 0, "as now");
     // A month later, and then a year.
@@ -247,7 +247,7 @@ fn another_model_makes_its_own_vectors() {
     assert_eq!(self::caches(&p).len(), 2);
     long_ago(40);
     assert_eq!(self::caches(&p), [caches.iter().find(|c| c.contains("words")).unwrap().clone()]);
-    p.write(".cortex/config.toml", "");
+    p.configure("");
     p.index();
     assert_eq!(model.sent().len(), 0, "the bundled model asks nobody");
 }
@@ -432,7 +432,7 @@ fn a_server_ends_while_it_waits_for_vectors() {
 fn chunks_of_another_program_get_vectors_too() {
     let model = Model::start();
     let p = Project::new();
-    p.write(".cortex/config.toml", model.settings("words", ""));
+    p.configure(model.settings("words", ""));
     p.write(".cortex/chunks/doc-chunks.json", "{\n \"chunks\": [\n {\"id\": \"x\",\n \"text\": \"Boil the potatoes.\"} ] }");
     let (_server, client) = serve(&p);
     let meaning = json!({ "query": BY_MEANING, "mode": "semantic" });
@@ -445,10 +445,15 @@ fn chunks_of_another_program_get_vectors_too() {
 
 #[test]
 fn a_file_that_came_with_the_code_sends_it_nowhere() {
+    let model = Model::start();
     let p = Project::sample();
-    p.write(".cortex/config.toml", "[embed]\nurl = 'http://192.0.2.1'\nmodel = 'words'\ndimensions = 256");
-    let e = p.run(&["search", "potatoes"]).error();
-    assert!(e.contains("config.toml") && e.contains("another machine (192.0.2.1)") && e.contains("set CORTEX_EMBED_URL"), "{e}");
-    let out = crate::project::run(p.cortex(&["search", "potatoes"]).env("CORTEX_EMBED_URL", "")).expect(0);
-    assert!(out.stdout.contains("docs/guide.md"));
+    p.write(".cortex/config.toml", model.settings("words", "token = 'secret'"));
+    let out = p.run(&["search", "potatoes"]).expect(0);
+    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("CORTEX_EMBED_URL"), "{}", out.stderr);
+    assert!(model.requests().is_empty());
+    // It does not say either what is sent to a server that the user named.
+    let mut asked = p.cortex(&["index"]);
+    asked.envs([("CORTEX_EMBED_URL", &*model.url), ("CORTEX_EMBED_MODEL", "words"), ("CORTEX_EMBED_DIMENSIONS", "256")]);
+    crate::project::run(&mut asked).expect(0);
+    assert!(model.requests().iter().all(|r| !r.head.contains("secret")) && !model.requests().is_empty());
 }
