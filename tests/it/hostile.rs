@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::project::CHUNK_FILES;
-use crate::server::initialize;
+use crate::server::{Server, initialize};
 
 /// A word that is in every file outside the clone, and nowhere in it.
 const MARKER: &str = "zqdecoymarker";
@@ -521,6 +521,10 @@ attacks! {
             c.link(name, "/dev/zero");
         }
     }, &["index", "search harmless", "status", "files", "hook session-start", "mcp"];
+    a_branch_of_git_that_is_a_device_eats_the_memory: |c| {
+        c.write(".git/HEAD", "ref: /dev/zero\n");
+        c.write("src/other/.git/HEAD", "ref: ../../../../../../../../../../dev/zero\n");
+    }, &["index", "search harmless", "status", "hook session-start", "mcp"];
     a_git_file_that_leads_outside_has_it_read: |c| {
         fs::remove_dir_all(c.path(".git")).unwrap();
         c.write(".git", format!("gitdir: {}\n", c.home().join(".ssh").display()));
@@ -679,6 +683,15 @@ fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
     let said = server.end();
     assert!(listed.contains("cortex_search") && !listed.contains("file_editor") && !listed.contains("json_editor"), "{listed}");
     assert!(said.contains("serve.tools"), "what is ignored is said: {said}");
+}
+
+/// Nor does a repository open a port to the network.
+#[test]
+fn a_configuration_of_a_clone_opens_a_port() {
+    let c = Clone::new(|c| c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\n"));
+    let server = Server::start(&mut c.cortex(&["serve", "--port", "0"]));
+    let line = server.line();
+    assert!(line.contains("127.0.0.1") && !line.contains("0.0.0.0:"), "{line}");
 }
 
 /// A database that came with a clone is not told to an agent.
