@@ -170,7 +170,10 @@ impl Dir {
         self.check(path)?;
         for name in path.components().filter(|c| *c != Component::CurDir) {
             made.push(name);
-            match self.parent(&made).and_then(|(above, name)| mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e))) {
+            match self
+                .parent(&made)
+                .and_then(|(above, name)| mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e)))
+            {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => {}
             }
@@ -420,7 +423,9 @@ impl Dir {
                         return self.refused(&so_far, why.into());
                     }
                     Ok(Kind::Directory) => {}
-                    Ok(kind) if so_far != path => return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe())),
+                    Ok(kind) if so_far != path => {
+                        return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe()));
+                    }
                     _ => break,
                 }
             }
@@ -447,7 +452,6 @@ impl AsFd for Above<'_> {
         }
     }
 }
-
 
 /// Opens without following a link, be it in the middle of the path. In one call where the system knows how.
 fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
@@ -704,7 +708,8 @@ mod tests {
         for path in ["a/b/file", "a/b", ".", "a/away/private", "a/link", "a/b/file/x", "none", "a/none/x"] {
             let path = Path::new(path);
             let flags = OFlags::RDONLY | FILE;
-            let (one, other) = (opened(dir.fd.as_fd(), path, flags, Mode::empty()), opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()));
+            let (one, other) =
+                (opened(dir.fd.as_fd(), path, flags, Mode::empty()), opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()));
             assert_eq!(one.is_ok(), other.is_ok(), "{}: {one:?}, {other:?}", path.display());
         }
     }
