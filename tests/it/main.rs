@@ -9,6 +9,7 @@ mod bad_input;
 mod bench;
 mod clients;
 mod crash;
+mod damage;
 mod edit;
 mod eval;
 mod following;
