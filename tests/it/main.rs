@@ -14,6 +14,7 @@ mod edit;
 mod eval;
 mod following;
 mod foreign;
+mod fuzz;
 mod graph;
 mod history;
 mod incremental;
