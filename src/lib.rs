@@ -16,6 +16,8 @@ pub mod dir;
 pub mod edit;
 pub mod embed;
 pub mod eval;
+#[doc(hidden)]
+pub mod fuzz;
 pub mod graph;
 pub mod index;
 pub mod live;

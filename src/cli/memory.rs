@@ -200,9 +200,11 @@ pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, l
     let memories = project.memories()?;
     let (manager, facts) = project.memory_manager()?;
     manager.reload(&Cancel::new(false))?;
-    let snapshot = manager.current();
-    let (corpus, embedder, root) = (&snapshot.code().corpus, manager.embedder(), project.layout.root());
-    let found = Recall { corpus, facts: &facts, store: &memories.store, embedder, root }.search(question, filter, limit, now())?;
+    let (embedder, root) = (manager.embedder(), project.layout.root());
+    let found = manager.ask(|snapshot| -> Result<Vec<Found>> {
+        let corpus = &snapshot.code().corpus;
+        Ok(Recall { corpus, facts: &facts, store: &memories.store, embedder, root }.search(question, filter, limit, now())?)
+    })?;
     manager.save(SAVED_FROM);
     Ok(found)
 }

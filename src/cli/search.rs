@@ -107,29 +107,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         tags: args.tags.clone(),
     };
     let manager = if args.no_index { project.load()? } else { load_fresh(&project)? };
+    let (results, warnings) = manager.ask(|snapshot| find(args, &text, &filter, limit, &manager, snapshot.code()))?;
     let snapshot = manager.current();
     let code = snapshot.code();
     if code.corpus.chunks().is_empty() && args.no_index {
         bail!("{} has no index yet: run `cortex index`, or search without --no-index", project.layout.root().display());
     }
-    let mut warnings = code.warnings.clone();
-    let results = if args.exact {
-        code.corpus.search_exact(&text, &filter, limit)?
-    } else {
-        let query = code.corpus.query(&text)?;
-        if code.n_without_vectors > 0 {
-            let n = count(code.n_without_vectors, "chunk");
-            warnings.push(format!(
-                "{n} of {} can be found by words alone until `cortex index` has had the vectors made",
-                code.corpus.chunks().len()
-            ));
-        }
-        let vector = manager.embedder().embed_query(&query.text).unwrap_or_else(|e| {
-            warnings.push(format!("the question has no vector, so this is found by words alone: {e}"));
-            Vec::new()
-        });
-        code.corpus.search(&query, &vector, &filter, limit)?
-    };
     let context = args.context.unwrap_or(project.config.context);
     let memories =
         if args.memories > 0 { super::memory::recall(&project, &text, &MemoryFilter::default(), args.memories)? } else { Vec::new() };
@@ -159,6 +142,27 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     // The process ends: the system frees all of it at once.
     std::mem::forget((snapshot, manager));
     Ok(if results.hits.is_empty() && memories.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+}
+
+/// Answers the question, and gives the warnings that belong to the answer.
+fn find(args: &Args, text: &str, filter: &Filter, limit: usize, manager: &ChunkManager, code: &Served) -> Result<(Results, Vec<String>)> {
+    let mut warnings = code.warnings.clone();
+    if args.exact {
+        return Ok((code.corpus.search_exact(text, filter, limit)?, warnings));
+    }
+    let query = code.corpus.query(text)?;
+    if code.n_without_vectors > 0 {
+        let n = count(code.n_without_vectors, "chunk");
+        warnings.push(format!(
+            "{n} of {} can be found by words alone until `cortex index` has had the vectors made",
+            code.corpus.chunks().len()
+        ));
+    }
+    let vector = manager.embedder().embed_query(&query.text).unwrap_or_else(|e| {
+        warnings.push(format!("the question has no vector, so this is found by words alone: {e}"));
+        Vec::new()
+    });
+    Ok((code.corpus.search(&query, &vector, filter, limit)?, warnings))
 }
 
 /// A hint for languages that nothing here is written in.

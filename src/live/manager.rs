@@ -2,20 +2,21 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
 use rustc_hash::FxHashSet;
 
+use super::checked::{Checked, Summing};
 use super::memory::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
 use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Corpus, CorpusBuilder, SearchError, VectorSource};
-use crate::worker::locked;
+use crate::worker::{Asking, locked};
 
 /// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
 const WORTH_DROPPING: f64 = 0.1;
@@ -27,6 +28,8 @@ pub struct ChunkManager {
     /// What a reload changes; held for one reload.
     state: Mutex<Vec<Source>>,
     metrics: Mutex<Metrics>,
+    /// Asked for a reload when a search finds a saved index damaged; empty in a process without a reloader.
+    reloader: Arc<OnceLock<Asking>>,
 }
 
 /// A feed and what it has filled.
@@ -34,6 +37,8 @@ struct Source {
     feed: Box<dyn Feed>,
     /// The cache was looked at.
     is_restored: bool,
+    /// The builder reads files that were saved.
+    reads_saved: bool,
     /// `None` after a failed update: the next reload builds everything anew.
     builder: Option<CorpusBuilder>,
     n_local: u64,
@@ -59,6 +64,8 @@ pub struct Reload {
 /// Why nothing was published; what was served still is.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
+    #[error("nothing can be served: no feed was given, and the first one must be the code (this is a bug of cortex)")]
+    NoFeed,
     #[error(transparent)]
     Feed(#[from] FeedError),
     #[error(transparent)]
@@ -73,8 +80,11 @@ impl ChunkManager {
     /// Serves an empty corpus for each feed until the first [`ChunkManager::reload`]. The first feed is the code.
     ///
     /// # Errors
-    /// When a text index cannot be made.
+    /// Without a feed, or when a text index cannot be made.
     pub fn new(feeds: Vec<Box<dyn Feed>>, embedder: Arc<dyn Embedder>) -> Result<Self, ReloadError> {
+        if feeds.is_empty() {
+            return Err(ReloadError::NoFeed);
+        }
         let (mut corpora, mut sources) = (Vec::new(), Vec::new());
         for feed in feeds {
             let mut builder = CorpusBuilder::new(embedder.dimensions())?;
@@ -93,6 +103,7 @@ impl ChunkManager {
             sources.push(Source {
                 feed,
                 is_restored: false,
+                reads_saved: false,
                 builder: Some(builder),
                 n_local: 0,
                 n_unsaved: 0,
@@ -102,13 +113,33 @@ impl ChunkManager {
             });
         }
         let empty = Snapshot { corpora, loaded_at: Utc::now() };
-        Ok(Self { embedder, current: ArcSwap::from_pointee(empty), state: Mutex::new(sources), metrics: Mutex::default() })
+        Ok(Self {
+            embedder,
+            current: ArcSwap::from_pointee(empty),
+            state: Mutex::new(sources),
+            metrics: Mutex::default(),
+            reloader: Arc::default(),
+        })
     }
 
     /// What is served now.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// Asks what is served, in a process that has no reloader: when that finds the saved index damaged, it is rebuilt and asked again.
+    ///
+    /// # Errors
+    /// Those of the question, and as [`ChunkManager::reload`].
+    pub fn ask<T, E: From<ReloadError>>(&self, question: impl Fn(&Snapshot) -> Result<T, E>) -> Result<T, E> {
+        let snapshot = self.current();
+        let answer = question(&snapshot);
+        if snapshot.damage().is_none() {
+            return answer;
+        }
+        self.reload(&Cancel::new(false))?;
+        question(&self.current())
     }
 
     /// The embedder of the vectors.
@@ -121,6 +152,11 @@ impl ChunkManager {
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         locked(&self.metrics).clone()
+    }
+
+    /// Asks this worker for a reload when a search finds a saved index damaged.
+    pub(super) fn reload_with(&self, reloader: Asking) {
+        let _ = self.reloader.set(reloader);
     }
 
     /// Saves what is served for processes to come, if it differs from what was saved by this share of its chunks (0–1) or more.
@@ -175,10 +211,13 @@ impl ChunkManager {
         let mut corpora = self.current().corpora.clone();
         let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
         for (source, served) in sources.iter_mut().zip(&mut corpora) {
-            let tried = catch_unwind(AssertUnwindSafe(|| source.reload(served, &*self.embedder, cancel, &mut n_parsed)));
-            match tried.unwrap_or_else(|panic| Err(ReloadError::Panic(message(&*panic)))) {
+            match source.reload_or_rebuild(served, &*self.embedder, cancel, &mut n_parsed) {
                 Ok(None) => {}
                 Ok(Some((new, delta))) => {
+                    let reloader = self.reloader.clone();
+                    new.corpus.on_damage(move || {
+                        let _ = reloader.get().map(Asking::now);
+                    });
                     *served = Arc::new(new);
                     reload.published = true;
                     reload.n_added += delta.added.len();
@@ -239,6 +278,32 @@ impl ChunkManager {
 }
 
 impl Source {
+    /// As [`Source::reload`], but a panic is an error, and a saved index that is damaged is given up: everything is built anew.
+    fn reload_or_rebuild(
+        &mut self,
+        before: &Served,
+        embedder: &dyn Embedder,
+        cancel: &Cancel,
+        n_parsed: &mut usize,
+    ) -> Result<Option<(Served, ChunkDelta)>, ReloadError> {
+        if before.corpus.damage().is_some() {
+            tracing::warn!("the saved index of the {} is damaged and is rebuilt from the chunks", before.name);
+            (self.builder, self.is_restored, self.reads_saved) = (None, true, false);
+        }
+        let mut reload = |this: &mut Self| {
+            let tried = catch_unwind(AssertUnwindSafe(|| this.reload(before, embedder, cancel, n_parsed)));
+            tried.unwrap_or_else(|panic| Err(ReloadError::Panic(message(&*panic))))
+        };
+        match reload(self) {
+            Err(e @ (ReloadError::Index(_) | ReloadError::Panic(_))) if self.reads_saved => {
+                tracing::warn!("the saved index of the {} cannot be used and is rebuilt from the chunks: {e}", before.name);
+                (self.builder, self.reads_saved) = (None, false);
+                reload(self)
+            }
+            result => result,
+        }
+    }
+
     /// The corpus of what is there now, and what changed; `None` when that is what is served already.
     fn reload(
         &mut self,
@@ -291,9 +356,15 @@ impl Source {
     fn restore(&mut self, dimensions: usize) -> Option<(CorpusBuilder, Corpus)> {
         // Also when it ends in a panic: it is not tried again.
         self.is_restored = true;
-        let saved = self.feed.cache()?.open()?;
-        let set = self.feed.restore(&*saved)?;
-        CorpusBuilder::open(&saved, &set, dimensions, self.given_up == GivenUp::Nothing)
+        let keep = self.given_up == GivenUp::Nothing;
+        let restore = || {
+            let saved = Checked::open(self.feed.cache()?.open()?)?;
+            let set = self.feed.restore(&*saved)?;
+            CorpusBuilder::open(&saved, &set, dimensions, keep)
+        };
+        let restored = catch_unwind(AssertUnwindSafe(restore)).unwrap_or_default();
+        self.reads_saved = restored.is_some();
+        restored
     }
 
     /// Nothing is lacking that the next process would have to make.
@@ -328,7 +399,12 @@ impl Source {
         // Whether it worked or not: it is tried again when there is more to save.
         self.n_unsaved = 0;
         let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
-        cache.save(&mut |saving| self.feed.save(saving).and_then(|()| builder.save(&served.corpus, saving)))
+        cache.save(&mut |saving| {
+            let mut summing = Summing::new(saving);
+            self.feed.save(&mut summing)?;
+            builder.save(&served.corpus, &mut summing)?;
+            summing.finish()
+        })
     }
 
     /// Chunks that are served without their vectors, and whose vectors are there now.

@@ -3,6 +3,7 @@
 //! [`ChunkManager`] asks its feeds, finds out what changed, updates the indexes and publishes everything at once as a
 //! [`Snapshot`]; the [`Reloader`] decides when. It is told *that* something changed, never what.
 
+mod checked;
 mod manager;
 mod memory;
 mod reloader;

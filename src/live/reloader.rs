@@ -55,7 +55,7 @@ impl Reloader {
         mut after: impl FnMut(&Asking) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
-        let (served, cancelled) = (manager.clone(), cancel.clone());
+        let (served, reloaded, cancelled) = (manager.clone(), manager.clone(), cancel.clone());
         let graphs = Worker::spawn("graphs", move |_| {
             served.build_graph(n_vectors, &cancelled);
             NO_GRAPH
@@ -100,6 +100,7 @@ impl Reloader {
             rescan
         };
         let worker = Worker::spawn("reloader", job)?;
+        reloaded.reload_with(worker.asking().clone());
         worker.asking().now();
         Ok(Self { worker, _graphs: graphs, cancel, budget })
     }

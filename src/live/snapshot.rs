@@ -11,7 +11,7 @@ use crate::search::Corpus;
 /// Everything that is served at one moment. A query takes one and uses nothing else.
 pub struct Snapshot {
     /// One for each feed, in the order in which the feeds were given; a corpus that did not change is shared with the
-    /// snapshot before.
+    /// snapshot before. Never empty: a [`ChunkManager`](super::ChunkManager) has at least one feed.
     pub corpora: Vec<Arc<Served>>,
     pub loaded_at: DateTime<Utc>,
 }
@@ -21,6 +21,16 @@ impl Snapshot {
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Served> {
         self.corpora.iter().find(|c| c.name == name).map(|c| &**c)
+    }
+
+    /// Why a saved index that is served can no longer be read; it is being rebuilt from the chunks.
+    #[must_use]
+    pub fn damage(&self) -> Option<String> {
+        let damage = |served: &Arc<Served>| {
+            let why = served.corpus.damage()?;
+            Some(format!("the saved index of the {} is damaged and is being rebuilt from the chunks: {why}", served.name))
+        };
+        self.corpora.iter().find_map(damage)
     }
 
     /// Code, documents and data of the repository: the first feed.

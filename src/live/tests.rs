@@ -395,3 +395,130 @@ fn files_of_another_program_keep_their_caches_and_lose_their_vectors() {
     assert_eq!(f.manager.metrics().given_up, GivenUp::Vectors);
     assert_eq!(f.found("retries"), ["a"]);
 }
+
+#[test]
+fn without_a_feed_there_is_an_error_and_no_panic_later() {
+    assert!(matches!(ChunkManager::new(Vec::new(), StaticModel::bundled()), Err(ReloadError::NoFeed)));
+}
+
+/// The files of the saved index, but for the list of them.
+fn saved_files(layout: &Layout) -> Vec<std::path::PathBuf> {
+    let directories = std::fs::read_dir(layout.cache_dir()).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir());
+    let mut files: Vec<_> = directories.flat_map(|d| std::fs::read_dir(d).unwrap().map(|e| e.unwrap().path())).collect();
+    files.retain(|path| path.file_name().is_some_and(|name| name != "saved.json"));
+    files.sort();
+    files
+}
+
+/// What a question finds, with the scores.
+fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::SearchError> {
+    let mut all = Vec::new();
+    for asked in ["how many cups fill the kettle", "kettel", "\"cups of water\"", "path:src kettle", "number 7"] {
+        let vector = manager.embedder().embed_query(asked).unwrap();
+        let snapshot = manager.current();
+        let corpus = &snapshot.code().corpus;
+        let query = corpus.query(asked)?;
+        let results = corpus.search(&query, &vector, &Filter::default(), 20)?;
+        all.extend(results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
+    }
+    let exact = manager.current().code().corpus.search_exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
+    all.extend(exact.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
+    Ok(all)
+}
+
+/// Every saved file, damaged in random places before and after it is opened, also with its time kept: what is answered is right, or
+/// an error after which the next reload answers rightly.
+#[test]
+fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
+    let f = fixture();
+    let chunks: Vec<Chunk> =
+        (0..150).map(|i| chunk(&format!("c{i}"), &format!("Fills kettle number {i} with {} cups of water.", i % 7), T1)).collect();
+    publish(&f.layout, &chunks);
+    f.reload().unwrap();
+    let want = answers(&f.manager).unwrap();
+    f.manager.save(0.0);
+    let n_files = saved_files(&f.layout).len();
+    assert!(n_files > 8, "{n_files}");
+    let rounds = if std::env::var_os("STRESS").is_some() { 40 } else { 2 };
+    let (mut random, mut n_noticed) = (fastrand::Rng::with_seed(7), 0);
+    for round in 0..rounds {
+        for at in 0..n_files {
+            let path = &saved_files(&f.layout)[at];
+            let manager = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+            let is_open = round % 2 == 0;
+            if is_open {
+                manager.reload(&Cancel::new(false)).unwrap();
+            }
+            let whole = std::fs::read(path).unwrap();
+            let modified = std::fs::metadata(path).unwrap().modified().unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+            let n_bytes = if random.bool() { 64 } else { whole.len() };
+            let noise: Vec<u8> = (0..n_bytes.min(whole.len())).map(|_| random.u8(..)).collect();
+            let from = random.usize(..=whole.len() - noise.len());
+            std::os::unix::fs::FileExt::write_all_at(&file, &noise, from as u64).unwrap();
+            file.set_modified(modified).unwrap();
+            if !is_open {
+                manager.reload(&Cancel::new(false)).unwrap();
+            }
+            let name = path.display();
+            match answers(&manager) {
+                Ok(found) => assert_eq!(found, want, "{name}"),
+                Err(e) => {
+                    n_noticed += 1;
+                    assert!(matches!(e, crate::search::SearchError::Damaged(_)), "{name}: {e}");
+                    assert!(manager.current().damage().is_some());
+                    assert!(answers(&manager).is_err(), "nothing is answered by halves");
+                    manager.reload(&Cancel::new(false)).unwrap();
+                }
+            }
+            // An update reads what no question has read.
+            let mut more = chunks.clone();
+            more.push(chunk("new", "A whistle of steam.", T2));
+            publish(&f.layout, &more);
+            manager.reload(&Cancel::new(false)).unwrap();
+            publish(&f.layout, &chunks);
+            manager.reload(&Cancel::new(false)).unwrap();
+            let found = answers(&manager).or_else(|_| {
+                manager.reload(&Cancel::new(false)).unwrap();
+                answers(&manager)
+            });
+            assert_eq!(found.unwrap(), want, "{name} after updates");
+            // The next process takes it, or does without it.
+            let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+            next.reload(&Cancel::new(false)).unwrap();
+            let next_found = next.ask(|_| answers(&next).map_err(ReloadError::from));
+            assert_eq!(next_found.unwrap(), want, "{name} in the next process");
+            std::os::unix::fs::FileExt::write_all_at(&file, &whole, 0).unwrap();
+            file.set_modified(modified).unwrap();
+        }
+    }
+    assert!(n_noticed > 0, "questions met the damage");
+}
+
+#[test]
+fn a_reloader_rebuilds_a_damaged_index_unasked() {
+    let f = fixture();
+    publish(&f.layout, &(0..100).map(|i| chunk(&format!("c{i}"), &format!("kettle number {i}"), T1)).collect::<Vec<_>>());
+    f.reload().unwrap();
+    let want = answers(&f.manager).unwrap();
+    f.manager.save(0.0);
+    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
+    let (ran, has_run) = std::sync::mpsc::channel();
+    let reloader = Reloader::spawn(manager.clone(), None, move |_| {
+        let _ = ran.send(());
+        std::time::Duration::from_hours(1)
+    });
+    let _reloader = reloader.unwrap();
+    has_run.recv().unwrap();
+    for path in saved_files(&f.layout).iter().filter(|p| p.extension().is_some_and(|e| e == "term")) {
+        let n_bytes = std::fs::metadata(path).unwrap().len();
+        let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xa5; usize::try_from(n_bytes).unwrap()], 0).unwrap();
+    }
+    assert!(answers(&manager).is_err());
+    has_run.recv().unwrap();
+    assert_eq!(answers(&manager).unwrap(), want);
+    let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+    next.reload(&Cancel::new(false)).unwrap();
+    assert_eq!(answers(&next).unwrap(), want, "what was rebuilt was saved");
+}

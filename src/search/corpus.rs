@@ -39,6 +39,8 @@ pub enum SearchError {
     Unreadable(ChunkId),
     #[error("what was kept of the last start cannot be read: {0}")]
     Saved(#[from] std::io::Error),
+    #[error("the saved index is damaged and is being rebuilt from the chunks, so ask again in a moment: {0}")]
+    Damaged(String),
 }
 
 /// An immutable corpus. Cheap to share; a query uses one and nothing else.
@@ -87,13 +89,24 @@ impl Corpus {
         &self.vectors
     }
 
+    /// What was wrong when the saved index was read. The corpus must then be built anew: it answers nothing any more.
+    #[must_use]
+    pub fn damage(&self) -> Option<&str> {
+        self.text.health().damage()
+    }
+
+    /// Calls `tell` when a search finds the saved index damaged.
+    pub fn on_damage(&self, tell: impl Fn() + Send + Sync + 'static) {
+        self.text.health().on_damage(Box::new(tell));
+    }
+
     /// Searches by words and meaning. `vector`: the query's, `[f32; dimensions]`; empty or zero: words only.
     ///
     /// # Errors
     /// When the text index cannot be read.
     pub fn search(&self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         let _answering = Answering::begin();
-        Ok(rank::hybrid(self, query, vector, filter, limit)?)
+        self.text.health().guard(|| Ok(rank::hybrid(self, query, vector, filter, limit)?))
     }
 
     /// Searches for exactly what is asked, in query syntax.
@@ -102,8 +115,10 @@ impl Corpus {
     /// When the query is not understood; the message says what would be.
     pub fn search_exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         let _answering = Answering::begin();
-        let found = self.text.matching(query)?;
-        Ok(rank::exact(self, &Query::words(query), found, filter, limit)?)
+        self.text.health().guard(|| {
+            let found = self.text.matching(query)?;
+            Ok(rank::exact(self, &Query::words(query), found, filter, limit)?)
+        })
     }
 
     /// Ranks by meaning alone. `vector`: as in [`Corpus::search`].
@@ -112,7 +127,7 @@ impl Corpus {
     /// When the text index cannot be read.
     pub fn search_by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         let _answering = Answering::begin();
-        Ok(rank::by_meaning(self, vector, None, filter, limit)?)
+        self.text.health().guard(|| Ok(rank::by_meaning(self, vector, None, filter, limit)?))
     }
 
     /// What is nearest in meaning to a chunk, in other files than its own. `None` when the chunk is unknown or has no vector.
@@ -123,7 +138,7 @@ impl Corpus {
         let _answering = Answering::begin();
         let row = self.rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id));
         let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(Slot::try_from(row).ok()?)?))) else { return Ok(None) };
-        Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?))
+        self.text.health().guard(|| Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?)))
     }
 
     pub(super) fn entry(&self, slot: Slot) -> Option<&Arc<Entry>> {

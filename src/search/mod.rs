@@ -14,6 +14,7 @@ mod evidence;
 mod files;
 mod filter;
 mod form;
+mod health;
 mod operators;
 mod proximity;
 mod query;

@@ -23,6 +23,10 @@ impl Corpus {
     /// # Errors
     /// When the text index cannot be read.
     pub fn query(&self, text: &str) -> Result<Query, SearchError> {
+        self.text.health().guard(|| self.corrected(text))
+    }
+
+    fn corrected(&self, text: &str) -> Result<Query, SearchError> {
         let query = Query::new(text);
         // Sentences are full of words that code does not use.
         if query.form == Form::Statement {

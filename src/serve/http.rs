@@ -100,9 +100,13 @@ fn unknown(uri: &Uri) -> Response {
     error(StatusCode::NOT_FOUND, format!("there is no {}; there are {}", uri.path(), paths.join(", ")))
 }
 
-/// Whether there is a generation; why not.
+/// Whether there is a generation that can be searched; why not.
 fn ready(calls: &Calls) -> Response {
-    let (generation, metrics) = (calls.context.manager.current().code().generation, calls.context.manager.metrics());
+    let snapshot = calls.context.manager.current();
+    if let Some(damage) = snapshot.damage() {
+        return error(StatusCode::SERVICE_UNAVAILABLE, damage);
+    }
+    let (generation, metrics) = (snapshot.code().generation, calls.context.manager.metrics());
     let Activity { done, total, .. } = Activity::read(&calls.context.layout);
     let reason = match metrics.last_error {
         _ if generation > 0 => return Json(json!({ "ready": true, "generation": generation })).into_response(),

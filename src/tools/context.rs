@@ -125,8 +125,8 @@ impl Context {
     /// When the call is cancelled meanwhile.
     pub fn take(&self, wait: &Wait, call: &Call) -> Result<Taken, ToolError> {
         let mut warnings = Vec::new();
-        if self.manager.metrics().n_reloads == 0 {
-            // Nothing is loaded yet: an answer from nothing would be worse than one a moment later.
+        if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
+            // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing would be worse than one a moment later.
             let _ = self.reloader.asking().wait(self.reloader.asking().now(), Instant::now() + FIRST_LOAD, &call.cancel);
         }
         if wait.min_generation.is_some() || wait.wait_ms.is_some() {
@@ -196,6 +196,7 @@ impl Context {
     fn troubles(&self, snapshot: &Snapshot, activity: Activity, n_unserved: usize) -> Vec<String> {
         let code = snapshot.code();
         let mut troubles = code.warnings.clone();
+        troubles.extend(snapshot.damage());
         if let Some(e) = self.manager.metrics().last_error {
             troubles.push(format!("{e}. The last good generation is served"));
         }

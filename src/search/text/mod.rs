@@ -26,6 +26,7 @@ use tantivy::{DocSet, Index, IndexReader, IndexSettings, IndexWriter, ReloadPoli
 
 use self::directory::Overlay;
 use super::Slot;
+use super::health::Health;
 use super::tokens::{Analyzer, STEM_MARK};
 use crate::chunk::{Chunk, Saved, Saving};
 
@@ -145,6 +146,7 @@ pub(super) struct TextIndex {
     segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
     /// What is committed next is the first change of a saved index: the process may be there for one question only.
     is_first: bool,
+    health: Arc<Health>,
 }
 
 /// The fields of the index.
@@ -187,7 +189,7 @@ impl TextIndex {
         if index.schema() != schema() {
             return Err(TantivyError::SchemaError("it has other fields".into()).into());
         }
-        let mut this = Self { is_first: true, ..Self::over(index, directory)? };
+        let mut this = Self { is_first: true, health: Arc::new(Health::of_saved()), ..Self::over(index, directory)? };
         let reader = this.snapshot()?;
         Ok((this, reader))
     }
@@ -202,7 +204,7 @@ impl TextIndex {
         }
         let fields = Fields { text, slot: field("slot")? };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new(), is_first: false })
+        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new(), is_first: false, health: Arc::default() })
     }
 
     /// Before a change in which so many chunks are added.
@@ -314,7 +316,7 @@ impl TextIndex {
                 total_length += u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
             }
         }
-        Ok(TextReader { searcher, segments: in_order, fields: self.fields.clone(), n_chunks, total_length })
+        Ok(TextReader { searcher, segments: in_order, fields: self.fields.clone(), n_chunks, total_length, health: self.health.clone() })
     }
 }
 
@@ -381,9 +383,15 @@ pub(super) struct TextReader {
     fields: Fields,
     n_chunks: u64,
     total_length: u64,
+    health: Arc<Health>,
 }
 
 impl TextReader {
+    /// Of the files that this reads.
+    pub(super) fn health(&self) -> &Health {
+        &self.health
+    }
+
     /// Live chunks.
     pub(super) fn n_chunks(&self) -> u64 {
         self.n_chunks
@@ -539,7 +547,10 @@ impl TextReader {
         let mut parser = QueryParser::new(self.searcher.schema().clone(), default, tokenizers);
         parser.set_conjunction_by_default();
         let parsed = parser.parse_query(query).map_err(|e| ExactError { message: explain(&e, query) })?;
-        let failed = |e: TantivyError| ExactError { message: format!("the query could not be run: {e}") };
+        let failed = |e: TantivyError| {
+            self.health.note(&e);
+            ExactError { message: format!("the query could not be run: {e}") }
+        };
         let found = self.searcher.search(&parsed, &DocSetCollector).map_err(failed)?;
         Ok(found.into_iter().map(|a| self.segments[a.segment_ord as usize].slots[a.doc_id as usize]).collect())
     }

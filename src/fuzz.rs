@@ -1,0 +1,179 @@
+//! Entry points for fuzzing. Each one gives the bytes of an attacker to the code that reads them in earnest.
+//!
+//! Whatever the bytes are, a target returns: a panic, an endless loop and memory without a limit are defects. `fuzz/` holds the
+//! programs for cargo-fuzz; `tests/it/fuzz.rs` runs their corpora, and mutations of them, as an ordinary test.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
+
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Feed, Quantized};
+use crate::config::Config;
+use crate::dir::Dir;
+use crate::edit::{Edit, Root};
+use crate::index;
+use crate::memory::{self, HookInput};
+use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Query, Read, VectorSource};
+use crate::source::{self, Scope, WalkOptions};
+use crate::store::{ChunkFiles, Layout, parse_chunk_file};
+
+/// Takes any bytes, and returns.
+pub type Target = fn(&[u8]);
+
+/// All targets by name.
+pub const TARGETS: [(&str, Target); 7] = [
+    ("chunk_file", chunk_file),
+    ("manifest", manifest),
+    ("query", query),
+    ("config", config),
+    ("hook_input", hook_input),
+    ("json_edit", json_edit),
+    ("cortexignore", cortexignore),
+];
+
+/// Reads a chunk file of any writer. A chunk that is understood survives being written and read again.
+pub fn chunk_file(bytes: &[u8]) {
+    let Ok(parsed) = parse_chunk_file(Path::new("code-definitions.json"), bytes, ChunkType::Definitions, None) else { return };
+    for chunk in parsed.entries.iter().filter_map(|entry| entry.chunk()) {
+        let again = Chunk::from_json(&chunk.to_json(), chunk.chunk_type);
+        assert!(again.is_ok_and(|again| again.content() == chunk.content()), "{} changes when it is written", chunk.id);
+    }
+}
+
+/// Loads chunk files under a manifest that may say anything of them.
+pub fn manifest(bytes: &[u8]) {
+    let scratch = Scratch::new();
+    let layout = Layout::at(&scratch.path());
+    let chunks: String = CHUNKS.iter().map(Chunk::to_json).collect::<Vec<_>>().join(",\n");
+    let file = |path: PathBuf| path.strip_prefix(layout.root()).map(Path::to_path_buf).expect("it is below the root");
+    scratch.write(&file(layout.chunk_file(ChunkType::Definitions)), format!("{{\"chunks\":[\n{chunks}\n]}}\n").as_bytes());
+    scratch.write(&file(layout.manifest()), bytes);
+    let mut files = ChunkFiles::new(layout, "none", 0);
+    for _ in 0..2 {
+        if let Ok(loaded) = Feed::load(&mut files, &false.into()) {
+            for chunk in loaded.set.all().iter().filter_map(|entry| entry.chunk()) {
+                assert!(!chunk.id.is_empty(), "a chunk has an id");
+            }
+        }
+    }
+}
+
+/// Asks a question in each way that there is.
+pub fn query(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (filter, limit) = (Filter::default(), 10);
+    let query = CORPUS.query(&text).unwrap_or_default();
+    let results = [CORPUS.search(&query, &[], &filter, limit), CORPUS.search_exact(&text, &filter, limit)];
+    let mut words = [Highlighter::new(&text), Highlighter::exact(&text)];
+    for (result, words) in results.iter().zip(&mut words) {
+        for hit in result.iter().flat_map(|results| &results.hits) {
+            words.snippet(&hit.chunk, 6);
+        }
+    }
+}
+
+/// Reads `.cortex/config.toml`.
+pub fn config(bytes: &[u8]) {
+    let scratch = Scratch::new();
+    scratch.write(Path::new("config.toml"), bytes);
+    let _ = Config::load(&scratch.path().join("config.toml"), std::iter::empty());
+}
+
+/// Reads what an agent tells a hook, and makes of it what would be remembered.
+pub fn hook_input(bytes: &[u8]) {
+    let Ok(input) = serde_json::from_slice::<HookInput>(bytes) else { return };
+    let transcript = String::from_utf8_lossy(bytes);
+    let memories = [input.prompt_memory(), input.tool_memory(), input.answer_memory(None), input.answer_memory(Some(&transcript))];
+    for memory in memories.into_iter().flatten() {
+        let _ = memory::redact(&memory.content);
+    }
+    let _ = input.file(Path::new("/project"));
+}
+
+/// Edits a JSON file: the first line is a JSON Pointer, the second one a value, the others are the file. A value that was set is
+/// there afterwards; an edit that is refused leaves the file as it was.
+pub fn json_edit(bytes: &[u8]) {
+    let mut parts = bytes.splitn(3, |b| *b == b'\n');
+    let mut next = || parts.next().unwrap_or_default();
+    let (pointer, value, file) = (String::from_utf8_lossy(next()), String::from_utf8_lossy(next()), next());
+    let scratch = Scratch::new();
+    let Ok(root) = Root::new(&scratch.path(), |_| None) else { return };
+    let (pointer, value, path) = (&*pointer, &*value, "file.json");
+    for edit in [Edit::Set { pointer, value }, Edit::Append { pointer, value }, Edit::Delete { pointer }] {
+        scratch.write(Path::new(path), file);
+        let edited = root.edit(path, None, &edit);
+        if edited.is_err() {
+            assert!(scratch.read(path) == file, "a refused edit changed the file");
+        } else if matches!(edit, Edit::Set { .. }) {
+            assert!(root.get(path, pointer).is_ok(), "what was set is not there");
+        }
+    }
+}
+
+/// Walks a tree under a `.cortexignore`.
+pub fn cortexignore(bytes: &[u8]) {
+    let scratch = Scratch::new();
+    for path in ["a.rs", "b/c.md", "b/d e/f.txt"] {
+        scratch.write(Path::new(path), b"text\n");
+    }
+    scratch.write(Path::new(".cortexignore"), bytes);
+    let options = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
+    let found = source::walk(&scratch.path(), &options, &Scope::All);
+    assert!(found.files.len() <= 3, "a pattern made files");
+}
+
+/// What is searched.
+static CHUNKS: LazyLock<Vec<Chunk>> = LazyLock::new(|| {
+    let rust = "/// Waits longer after each \"failed\" attempt.\npub fn retry_with_backoff(n: u32) -> u32 {\n    n * 2\n}\n";
+    let text = "# Kettle\n\nHow long tea stands in a kettle: ５ minutes, naïve café \u{202e}abc.\n";
+    [("src/retry.rs", rust), ("docs/tea guide.md", text)].iter().flat_map(|(path, text)| index::chunk_file(path, text)).collect()
+});
+
+static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
+    let entries = CHUNKS.iter().map(|chunk| Arc::new(Entry::from(chunk.clone()))).collect();
+    let set = Arc::new(ChunkSet::of_unique(entries));
+    let built = CorpusBuilder::new(0).and_then(|mut builder| builder.update(set.clone(), &ChunkDelta::everything(&set), &mut NoVectors));
+    built.expect("an index in memory")
+});
+
+struct NoVectors;
+
+impl VectorSource for NoVectors {
+    fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
+        vec![None; chunks.len()]
+    }
+}
+
+/// A directory of one run.
+struct Scratch {
+    above: Dir,
+    name: String,
+}
+
+impl Scratch {
+    fn new() -> Self {
+        let above = Dir::open(&std::env::temp_dir()).expect("a directory for temporary files");
+        let name = format!("cortex-fuzz-{:032x}", fastrand::u128(..));
+        above.make_dir(&name, 0o700).expect("a directory for this run");
+        Self { above, name }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.above.full(&self.name)
+    }
+
+    fn write(&self, path: &Path, content: &[u8]) {
+        let path = Path::new(&self.name).join(path);
+        let made = self.above.make_dir(path.parent().unwrap_or(&path), 0o700);
+        made.and_then(|_| self.above.replace(&path, content, 0o600, false)).expect("a file of this run");
+    }
+
+    fn read(&self, path: &str) -> Vec<u8> {
+        self.above.read(Path::new(&self.name).join(path), u64::MAX).expect("a file of this run")
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = self.above.remove_dir(&self.name);
+    }
+}
