@@ -13,6 +13,7 @@ mod edit;
 mod eval;
 mod following;
 mod foreign;
+mod git_commands;
 mod graph;
 mod history;
 mod incremental;
