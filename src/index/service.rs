@@ -17,7 +17,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
-use crate::source::{ChangeWatcher, Scope, TreeChange, is_ignore_file};
+use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file};
 use crate::store::{Announcement, LeaderLock};
 use crate::worker::{Asking, Backoff, Ticket, Worker, locked};
 
@@ -237,9 +237,18 @@ struct Leader {
     announcement: Arc<Announcement>,
     /// `None` where the tree is polled.
     watcher: Option<ChangeWatcher>,
-    /// Relative to the root.
-    watched: HashSet<String>,
+    directories: Directories,
     next_look: Instant,
+    /// When the directories are looked at that cannot be watched.
+    next_poll: Instant,
+}
+
+/// The directories of the tree, relative to its root.
+#[derive(Debug, Default)]
+struct Directories {
+    watched: HashSet<String>,
+    /// They cannot be watched, because they cannot be read: these alone are looked at every now and then.
+    polled: BTreeSet<String>,
 }
 
 impl Job {
@@ -255,7 +264,12 @@ impl Job {
             self.try_to_lead(asking);
         }
         let mut work = mem::take(&mut *locked(&self.shared.queue));
-        work.all |= self.leader.as_ref().is_some_and(|l| l.next_look <= Instant::now());
+        if let Some(leader) = &self.leader {
+            work.all |= leader.next_look <= Instant::now();
+            if leader.next_poll <= Instant::now() {
+                work.paths.extend(leader.directories.polled.iter().cloned());
+            }
+        }
         if !work.is_empty() {
             match catch_unwind(AssertUnwindSafe(|| self.update(&work))) {
                 Ok(Ok(())) => {
@@ -269,7 +283,7 @@ impl Job {
         self.backoff.reset();
         self.announce_queue();
         match &self.leader {
-            Some(leader) => leader.next_look.saturating_duration_since(Instant::now()),
+            Some(leader) => leader.next().saturating_duration_since(Instant::now()),
             None => STANDBY,
         }
     }
@@ -296,7 +310,9 @@ impl Job {
         if let Err(e) = &watcher {
             tracing::warn!("the tree cannot be watched, so it is looked at every {} s: {e}", POLL.as_secs());
         }
-        self.leader = Some(Leader { lock, announcement, watcher: watcher.ok(), watched: HashSet::new(), next_look: Instant::now() });
+        let now = Instant::now();
+        let directories = Directories::default();
+        self.leader = Some(Leader { lock, announcement, watcher: watcher.ok(), directories, next_look: now, next_poll: now });
     }
 
     fn watcher(&self, asking: Asking, announcement: Arc<Announcement>) -> Result<ChangeWatcher, String> {
@@ -343,6 +359,7 @@ impl Job {
                 let at_least = if leader.watcher.is_some() { RESCAN } else { POLL };
                 leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);
             }
+            leader.next_poll = Instant::now() + POLL.max(cost * RESCAN_SHARE);
             let new = leader.watch(self.indexer.layout.root(), &scope, &look.directories, &self.shared);
             if new.is_empty() {
                 return Ok(());
@@ -394,8 +411,13 @@ impl Job {
 }
 
 impl Leader {
+    /// When something is looked at without an event.
+    fn next(&self) -> Instant {
+        if self.directories.polled.is_empty() { self.next_look } else { self.next_look.min(self.next_poll) }
+    }
+
     fn forget(&mut self, root: &Path, is_gone: impl Fn(&str) -> bool) {
-        for directory in self.watched.extract_if(|d| is_gone(d)) {
+        for directory in self.directories.watched.extract_if(|d| is_gone(d)) {
             if let Some(watcher) = &mut self.watcher {
                 watcher.unwatch(&root.join(directory));
             }
@@ -403,24 +425,53 @@ impl Leader {
     }
 
     /// Watches the directories of `scope` that are there, and forgets those that are not. Returns the new ones.
-    fn watch(&mut self, root: &Path, scope: &Scope, directories: &[String], shared: &Shared) -> BTreeSet<String> {
-        let there: HashSet<&str> = directories.iter().map(String::as_str).collect();
-        self.forget(root, |d| scope.contains(d) && !there.contains(d));
+    fn watch(&mut self, root: &Path, scope: &Scope, there: &[String], shared: &Shared) -> BTreeSet<String> {
+        let names: HashSet<&str> = there.iter().map(String::as_str).collect();
+        let is_gone = |d: &str| scope.contains(d) && !names.contains(d);
+        self.forget(root, is_gone);
+        self.directories.polled.retain(|d| !is_gone(d));
         let Some(watcher) = &mut self.watcher else { return BTreeSet::new() };
-        let mut new = BTreeSet::new();
-        for directory in directories.iter().filter(|d| !self.watched.contains(*d)) {
-            if let Err(e) = watcher.watch(&root.join(directory)) {
+        let new = self.directories.watch(there, |directory| watcher.watch(&root.join(directory)));
+        match new {
+            Ok(new) => {
+                locked(&shared.status).watching = Watching::Events(self.directories.watched.len());
+                new
+            }
+            Err(e) => {
                 tracing::warn!("not every directory can be watched, so the tree is looked at every {} s: {e}", POLL.as_secs());
                 self.watcher = None;
+                self.directories = Directories::default();
                 self.next_look = Instant::now() + POLL;
                 locked(&shared.status).watching = Watching::Polling(e);
-                return BTreeSet::new();
+                BTreeSet::new()
             }
-            new.insert(directory.clone());
+        }
+    }
+}
+
+impl Directories {
+    /// Watches those that are not watched yet; returns those that are now.
+    ///
+    /// # Errors
+    /// When no more directories can be watched.
+    fn watch(&mut self, there: &[String], mut watch: impl FnMut(&str) -> Result<(), NotWatched>) -> Result<BTreeSet<String>, String> {
+        let mut new = BTreeSet::new();
+        for directory in there.iter().filter(|d| !self.watched.contains(*d)) {
+            match watch(directory) {
+                Ok(()) => {
+                    self.polled.remove(directory);
+                    new.insert(directory.clone());
+                }
+                Err(NotWatched::This(e)) => {
+                    if self.polled.insert(directory.clone()) {
+                        tracing::warn!("`{directory}` cannot be watched, so it alone is looked at every {} s: {e}", POLL.as_secs());
+                    }
+                }
+                Err(NotWatched::Any(e)) => return Err(e),
+            }
         }
         self.watched.extend(new.iter().cloned());
-        locked(&shared.status).watching = Watching::Events(self.watched.len());
-        new
+        Ok(new)
     }
 }
 
@@ -460,5 +511,19 @@ mod tests {
         ] {
             assert_eq!(to_look_at(root, Path::new(path)).as_deref(), want, "{path}");
         }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_polled_alone_and_watched_when_it_can() {
+        let there = ["", "a", "locked"].map(String::from);
+        let mut directories = Directories::default();
+        let refuse = |d: &str| if d == "locked" { Err(NotWatched::This("permission denied".into())) } else { Ok(()) };
+        let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
+        assert_eq!(directories.watch(&there, refuse).unwrap(), names(&["", "a"]));
+        assert_eq!(directories.polled, names(&["locked"]));
+        assert_eq!(directories.watch(&there, refuse).unwrap(), names(&[]), "a look at it alone goes on to be one");
+        assert_eq!(directories.watch(&there, |_| Ok(())).unwrap(), names(&["locked"]));
+        assert!(directories.polled.is_empty() && directories.watched.len() == 3);
+        assert!(directories.watch(&["b".into()], |_| Err(NotWatched::Any("too many".into()))).is_err());
     }
 }

@@ -14,9 +14,9 @@ use crate::dir::{Dir, Kind};
 pub use watch::{Committed, GitWatch, Operation, OperationKind};
 pub use whose::{Changed, Whose};
 
-/// How much is read of a file of git that holds one line, such as `HEAD`.
-const MAX_LINE_BYTES: u64 = 64 << 10;
-/// How much is read of one that lists references or submodules.
+/// How much is read of a file of git such as `HEAD` or `MERGE_MSG`.
+const MAX_SMALL_BYTES: u64 = 1 << 20;
+/// How much is read at once of one that lists references, submodules or what git did.
 const MAX_LIST_BYTES: u64 = 64 << 20;
 
 /// A commit that changed files of a tree.
@@ -47,14 +47,71 @@ pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
     log(root, &[vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()], ids.collect()].concat())
 }
 
+/// Variables of the environment that say where git and the user's own configuration are. All others of git's are not passed on: they
+/// name another repository, or a program to run.
+const PASSED_ON: [&str; 5] = ["GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES"];
+
+/// Settings that keep the configuration of a repository from having git run a program, reach a network, or read a file elsewhere.
+const SETTINGS: [&str; 19] = [
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.pager=cat",
+    "core.editor=false",
+    "core.askPass=false",
+    "core.sshCommand=false",
+    "core.gitProxy=false",
+    "core.alternateRefsCommand=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.safecrlf=false",
+    "credential.helper=",
+    "gpg.program=false",
+    "gpg.ssh.program=false",
+    "gpg.x509.program=false",
+    "log.showSignature=false",
+    "protocol.allow=never",
+    "safe.bareRepository=explicit",
+    "submodule.recurse=false",
+];
+
+const ENVIRONMENT: [(&str, &str); 11] = [
+    // Objects that a clone left on the server are missing, and not fetched: fetching runs what the configuration says.
+    ("GIT_NO_LAZY_FETCH", "1"),
+    // Where git does not know that yet, and whatever `protocol.*.allow` says.
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_PROTOCOL_FROM_USER", "0"),
+    // Nothing is written into the repository.
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_ASKPASS", "false"),
+    ("SSH_ASKPASS", "false"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "false"),
+    ("LC_ALL", "C"),
+];
+
+/// Git, in a directory, only to ask it something: it runs no other program and changes nothing, whatever the configuration of the
+/// repository says. Each command of git is made here.
+fn command(directory: &Path) -> Command {
+    let mut command = Command::new("git");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        if !PASSED_ON.iter().any(|passed| name == *passed) {
+            command.env_remove(name);
+        }
+    }
+    command.envs(ENVIRONMENT).stdin(Stdio::null()).arg("-C").arg(directory).arg("--no-pager");
+    command.args(SETTINGS.iter().flat_map(|setting| ["-c", *setting]));
+    command
+}
+
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
-    let out = Command::new("git")
-        .arg("-C")
-        .arg(root)
-        .args(["-c", "log.showSignature=false", "log", "--no-renames", "--relative", "--name-only", "-z", "--format=%x01%H %s"])
+    let out = command(root)
+        // Mail maps and orders are files that a configuration names.
+        .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null", "--no-renames", "--relative", "--name-only", "-z"])
+        .arg("--format=%x01%H %s")
         .args(which)
         .args(["--", "."])
-        .stdin(Stdio::null())
         .output()?;
     if !out.status.success() {
         let said = String::from_utf8_lossy(&out.stderr);
@@ -146,14 +203,18 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
 }
 
-/// A file of git that holds one line.
+/// A small file of git, such as one that holds one line.
 fn small_text(directory: &Path, name: &str) -> Option<String> {
-    own_text(directory, name, MAX_LINE_BYTES)
+    own_text(directory, name, MAX_SMALL_BYTES)
 }
 
-/// A file of git: nothing that is no regular file, or lies behind a link below the directory.
 fn own_text(directory: &Path, name: &str, max_bytes: u64) -> Option<String> {
-    Dir::open(directory).ok()?.read_text(name, max_bytes).ok()
+    String::from_utf8(own_bytes(directory, name, max_bytes)?).ok()
+}
+
+/// A file of git: none that is no regular file, or lies behind a link below the directory.
+fn own_bytes(directory: &Path, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
+    Dir::open(directory).ok()?.read(name, max_bytes).ok()
 }
 
 fn object_id(text: &str) -> Option<String> {
@@ -223,5 +284,70 @@ mod tests {
         assert_eq!(told(commits(&root.join("ä b"), 9).unwrap()), [commit("add c", &["c.rs"])]);
         let ids: Vec<String> = commits(root, 9).unwrap().into_iter().map(|c| c.id).collect();
         assert_eq!(told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()), [all[2].clone(), all[0].clone()]);
+    }
+
+    #[test]
+    fn what_a_repository_configures_runs_no_program_and_fetches_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let (origin, clone, marker) = (dir.path().join("origin"), dir.path().join("clone"), dir.path().join("marker"));
+        fs::create_dir(&origin).unwrap();
+        git(&origin, &["init", "-q"]);
+        for text in ["one", "two"] {
+            fs::create_dir_all(origin.join("folder")).unwrap();
+            fs::write(origin.join("folder/a.rs"), text).unwrap();
+            git(&origin, &["add", "."]);
+            git(&origin, &["commit", "-q", "-m", text]);
+        }
+        git(&origin, &["config", "uploadpack.allowFilter", "true"]);
+        git(&origin, &["config", "uploadpack.allowAnySHA1InWant", "true"]);
+        let url = format!("file://{}", origin.display());
+        git(dir.path(), &["clone", "-q", "--no-checkout", "--filter=tree:0", &url, "clone"]);
+        let run = format!("touch {}; false", marker.display());
+        let remotes = [url, format!("ext::sh -c touch% {}", marker.display()), "ssh://host/x".to_string()];
+        for (key, value) in [
+            ("remote.origin.uploadpack", &*run),
+            ("protocol.ext.allow", "always"),
+            ("protocol.file.allow", "always"),
+            ("core.sshCommand", &run),
+            ("core.fsmonitor", &run),
+            ("core.pager", &run),
+            ("gpg.program", &run),
+            ("log.showSignature", "true"),
+            ("diff.external", &run),
+            ("mailmap.file", "/dev/zero"),
+            ("credential.helper", &run),
+        ] {
+            git(&clone, &["config", key, value]);
+        }
+        for remote in remotes {
+            git(&clone, &["config", "remote.origin.url", &remote]);
+            assert!(commits(&clone, 9).is_err(), "the trees are missing, and not fetched");
+            let ids = git(&clone, &["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-pager", "rev-parse", "HEAD"]);
+            assert!(these_commits(&clone, &[&ids]).is_err());
+            assert!(!marker.exists(), "{remote}");
+        }
+    }
+
+    #[test]
+    fn files_of_git_that_are_pipes_or_links_to_devices_count_as_absent() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        let file = dir.path().join("linked");
+        fs::create_dir(&file).unwrap();
+        pipe(&file.join(".git"));
+        assert_eq!(head(&file), None);
+        let own = dir.path().join(".git");
+        fs::create_dir(&own).unwrap();
+        for name in ["HEAD", "commondir", "packed-refs", "AUTO_MERGE", "MERGE_MSG"] {
+            pipe(&own.join(name));
+        }
+        symlink("/dev/zero", dir.path().join(".gitmodules")).unwrap();
+        fs::create_dir_all(own.join("logs/refs")).unwrap();
+        symlink("/dev/zero", own.join("logs/HEAD")).unwrap();
+        pipe(&own.join("logs/refs/stash"));
+        assert_eq!((head(dir.path()), submodules(dir.path())), (None, Vec::new()));
+        let mut watch = GitWatch::open(dir.path()).expect("a directory of git");
+        assert!(watch.operations().commits.is_empty());
     }
 }

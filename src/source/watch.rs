@@ -3,11 +3,11 @@
 //! An event says that something changed somewhere; what it means is found by looking. Reading is not a change: the
 //! system reports opened files too, and whoever reads what it watches would wake itself for ever.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
+use std::{fs, io};
 
 use notify_debouncer_mini::notify::{
     self, Event, EventHandler, EventKind, RecommendedWatcher, RecursiveMode, Watcher, WatcherKind,
@@ -22,6 +22,17 @@ pub enum TreeChange {
     Paths(Vec<PathBuf>),
     /// Events were lost: anything may have changed.
     Unknown,
+}
+
+/// Why a directory is not watched.
+#[derive(Debug, thiserror::Error)]
+pub enum NotWatched {
+    /// Something is the matter with this directory: it cannot be read.
+    #[error("{0}")]
+    This(String),
+    /// No further directory can be watched.
+    #[error("{0}")]
+    Any(String),
 }
 
 /// Watches directories, each without those below it, and tells every change at once.
@@ -61,12 +72,12 @@ impl ChangeWatcher {
     /// Watches one more directory.
     ///
     /// # Errors
-    /// When the system allows no more of them; the message says what to do.
-    pub fn watch(&mut self, directory: &Path) -> Result<(), String> {
+    /// When the system does not let this one be watched, or allows no more of them; the message says what to do.
+    pub fn watch(&mut self, directory: &Path) -> Result<(), NotWatched> {
         match self.watcher.watch(directory, RecursiveMode::NonRecursive) {
             // It was removed since it was seen: there is nothing to watch.
             Err(_) if !directory.exists() => Ok(()),
-            result => result.map_err(|e| explain(&e)),
+            result => result.map_err(|e| NotWatched::new(&e)),
         }
     }
 
@@ -115,6 +126,15 @@ fn is_write(event: &Event) -> bool {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
         EventKind::Access(_) => false,
         _ => true,
+    }
+}
+
+impl NotWatched {
+    fn new(e: &notify::Error) -> Self {
+        match &e.kind {
+            notify::ErrorKind::Io(io) if io.kind() != io::ErrorKind::OutOfMemory => Self::This(explain(e)),
+            _ => Self::Any(explain(e)),
+        }
     }
 }
 
@@ -176,6 +196,15 @@ mod tests {
         std::fs::write(&marker, "y").unwrap();
         let TreeChange::Paths(paths) = rx.recv_timeout(LONG).unwrap() else { panic!("nothing was lost") };
         assert_eq!(paths, [marker], "reading `a` came before it and was not told");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_read_is_told_from_having_too_many() {
+        let io = |kind: io::ErrorKind| NotWatched::new(&notify::Error::io(kind.into()));
+        assert!(matches!(io(io::ErrorKind::PermissionDenied), NotWatched::This(_)));
+        assert!(matches!(io(io::ErrorKind::OutOfMemory), NotWatched::Any(_)));
+        let e = NotWatched::new(&notify::Error::new(notify::ErrorKind::MaxFilesWatch));
+        assert!(matches!(e, NotWatched::Any(message) if message.contains("max_user_watches")));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod eval;
 mod following;
 mod foreign;
 mod fuzz;
+mod git_commands;
 mod graph;
 mod history;
 mod hostile;

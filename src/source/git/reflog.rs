@@ -1,10 +1,13 @@
 //! What git writes down of where its references were.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
-use super::object_id;
+use super::{MAX_LIST_BYTES, object_id};
+use crate::dir::Dir;
+
+/// Below the directory of a work tree's own.
+const NAME: &str = "logs/HEAD";
 
 /// A line of a reflog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -19,7 +22,8 @@ pub(super) struct LogEntry {
 /// A reflog, and where it was read last.
 #[derive(Debug)]
 pub(super) struct Log {
-    pub(super) path: PathBuf,
+    /// Where git keeps what it knows of the work tree.
+    own: PathBuf,
     /// Where the last line that was read starts.
     pub(super) start: u64,
     /// Its hash, to see that it is still there; 0 for none.
@@ -30,14 +34,13 @@ pub(super) struct Log {
 }
 
 impl Log {
-    pub(super) fn new(path: PathBuf) -> Self {
-        Self { path, start: 0, last: 0, at: 0, zone: 0 }
+    pub(super) fn new(own: PathBuf) -> Self {
+        Self { own, start: 0, last: 0, at: 0, zone: 0 }
     }
 
-    pub(super) fn at_end(path: PathBuf) -> Self {
-        let mut log = Self::new(path);
-        log.read();
-        log
+    /// Whether there is one.
+    pub(super) fn exists(&self) -> bool {
+        self.own.join(NAME).exists()
     }
 
     /// The lines that are new.
@@ -80,9 +83,9 @@ impl Log {
 
     fn text_from(&self, start: u64) -> Vec<u8> {
         let mut text = Vec::new();
-        let read = File::open(&self.path).and_then(|mut file| {
+        let read = Dir::open(&self.own).and_then(|dir| dir.open_file(NAME)).and_then(|mut file| {
             file.seek(SeekFrom::Start(start))?;
-            file.read_to_end(&mut text)
+            file.take(MAX_LIST_BYTES).read_to_end(&mut text)
         });
         if read.is_err() { Vec::new() } else { text }
     }

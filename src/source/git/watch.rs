@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::reflog::{Log, LogEntry, lines, parse};
-use super::{GitDir, object_id};
+use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
 
 #[cfg(test)]
 mod tests;
@@ -142,7 +142,7 @@ impl GitWatch {
     #[must_use]
     pub fn open(root: &Path) -> Option<Self> {
         let mut watch = Self::find(root)?;
-        watch.log = Log::at_end(watch.log.path);
+        watch.log.read();
         watch.stashes = watch.stash_entries();
         watch.head = watch.dir.head();
         watch.index = stamp(&watch.dir.own.join("index"));
@@ -204,7 +204,7 @@ impl GitWatch {
             return None;
         }
         let prefix = root.strip_prefix(&dir.top).ok()?.to_path_buf();
-        let log = Log::new(dir.own.join("logs/HEAD"));
+        let log = Log::new(dir.own.clone());
         Some(Self {
             dir,
             prefix,
@@ -275,7 +275,7 @@ impl GitWatch {
         let now = stamp(&auto_merge);
         if now != self.auto_merge {
             self.auto_merge = now;
-            let tree = fs::read_to_string(&auto_merge).ok().and_then(|text| object_id(&text));
+            let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
             if let (Some(tree), Ok(at)) = (tree, modified(&auto_merge)) {
                 self.evidence.merges.push(Merged { tree, head: self.dir.head(), at });
                 self.merging = true;
@@ -334,7 +334,7 @@ impl GitWatch {
 
     /// A merge that comes to the same as the one before leaves that reference as it is.
     fn note_former_merge(&mut self) {
-        let tree = fs::read_to_string(self.dir.own.join("AUTO_MERGE")).ok().and_then(|text| object_id(&text));
+        let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
         let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
         if let Some(tree) = tree.filter(|tree| !known(tree)) {
             self.evidence.merges.push(Merged { tree, head: None, at: SystemTime::now() });
@@ -362,7 +362,7 @@ impl GitWatch {
         let mut entries = self.log.read();
         let head = self.dir.head();
         let message = stamp(&self.dir.own.join("COMMIT_EDITMSG"));
-        if entries.is_empty() && head != self.head && !self.log.path.exists() {
+        if entries.is_empty() && head != self.head && !self.log.exists() {
             let what = if message == self.message { "moved without a reflog" } else { "commit: without a reflog" };
             let (from, to, at) = (self.head.clone(), head.clone(), seconds(SystemTime::now()));
             entries.push(LogEntry { from, to, message: what.to_string(), at, zone: 0 });
@@ -422,7 +422,7 @@ impl GitWatch {
         } else {
             OperationKind::StashPop
         };
-        let message = fs::read_to_string(self.dir.own.join("MERGE_MSG")).ok();
+        let message = small_text(&self.dir.own, "MERGE_MSG");
         let subject = message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
         Operation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
@@ -437,7 +437,7 @@ impl GitWatch {
     }
 
     fn stash_entries(&self) -> Vec<LogEntry> {
-        let text = fs::read(self.dir.common.join("logs/refs/stash")).unwrap_or_default();
+        let text = own_bytes(&self.dir.common, "logs/refs/stash", MAX_LIST_BYTES).unwrap_or_default();
         lines(&text).filter_map(parse).collect()
     }
 }

@@ -188,7 +188,7 @@ impl GitWatch {
         }
         let from = step.from.as_deref().unwrap_or(empty_tree(&step.to));
         let mut command = self.git();
-        command.args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", from, &step.to]);
+        command.args(["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-abbrev", from, &step.to]);
         let Some((out, true)) = ask(&mut command, Vec::new()) else { return diff };
         let mut parts = out.split(|&b| b == 0);
         while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
@@ -207,13 +207,15 @@ impl GitWatch {
         let left = |i: &usize| changed[*i].exists && whose[*i] == Whose::Hand;
         let (links, files): (Vec<usize>, Vec<usize>) = (0..paths.len()).filter(left).partition(|&i| links[i]);
         let mut files: Vec<usize> = files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
+        let settings = if filter && !files.is_empty() { self.without_own_filters() } else { None };
         for _ in 0..MAX_RESTARTS {
             if files.is_empty() {
                 break;
             }
             let input: Vec<u8> = files.iter().flat_map(|&i| quoted(&paths[i])).collect();
             let mut command = self.git();
-            command.args(["hash-object", "--stdin-paths"]).args((!filter).then_some("--no-filters"));
+            command.args(settings.iter().flatten().flat_map(|setting| ["-c", setting]));
+            command.args(["hash-object", "--stdin-paths"]).args(settings.is_none().then_some("--no-filters"));
             let Some((out, _)) = ask(&mut command, input) else { break };
             let found: Vec<Option<String>> = lines(&out).map(|line| object_id(&String::from_utf8_lossy(line))).collect();
             let done = found.len();
@@ -260,14 +262,32 @@ impl GitWatch {
 
     /// Git, in the work tree, not to change anything.
     fn git(&self) -> Command {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(&self.dir.top).args(["-c", "core.safecrlf=false"]);
-        for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_PREFIX", "GIT_NAMESPACE"]
-        {
-            command.env_remove(name);
+        super::command(&self.dir.top)
+    }
+
+    /// Settings without which a filter would run that the configuration of the repository defines: each is a program. The user's own,
+    /// such as that of LFS, stay. `None` when git cannot be kept from it.
+    fn without_own_filters(&self) -> Option<Vec<String>> {
+        let mut command = self.git();
+        command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
+        let asked = command.stderr(Stdio::null()).output().ok()?;
+        // 1: there are none.
+        if !matches!(asked.status.code(), Some(0 | 1)) {
+            return None;
         }
-        command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_NO_LAZY_FETCH", "1").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
-        command
+        let mut settings = Vec::new();
+        let mut words = asked.stdout.split(|&b| b == 0);
+        while let (Some(scope), Some(key)) = (words.next(), words.next()) {
+            if !matches!(scope, b"system" | b"global") {
+                let (driver, _) = std::str::from_utf8(key).ok()?.rsplit_once('.')?;
+                // Git would end the name at that.
+                if driver.contains(|c: char| c == '=' || c.is_control()) {
+                    return None;
+                }
+                settings.extend(["clean=", "process=", "required=false"].map(|setting| format!("{driver}.{setting}")));
+            }
+        }
+        Some(settings)
     }
 }
 
