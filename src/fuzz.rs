@@ -8,11 +8,11 @@ use std::sync::{Arc, LazyLock};
 
 use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Feed, Quantized};
 use crate::config::Config;
-use crate::dir::Dir;
+use crate::dir::{Dir, Place};
 use crate::edit::{Edit, Root};
 use crate::index;
 use crate::memory::{self, HookInput};
-use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Query, Read, VectorSource};
+use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Read, VectorSource};
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, Layout, parse_chunk_file};
 
@@ -42,11 +42,10 @@ pub fn chunk_file(bytes: &[u8]) {
 /// Loads chunk files under a manifest that may say anything of them.
 pub fn manifest(bytes: &[u8]) {
     let scratch = Scratch::new();
-    let layout = Layout::at(&scratch.path());
+    let Ok(layout) = Layout::at(&scratch.path()) else { return };
     let chunks: String = CHUNKS.iter().map(Chunk::to_json).collect::<Vec<_>>().join(",\n");
-    let file = |path: PathBuf| path.strip_prefix(layout.root()).map(Path::to_path_buf).expect("it is below the root");
-    scratch.write(&file(layout.chunk_file(ChunkType::Definitions)), format!("{{\"chunks\":[\n{chunks}\n]}}\n").as_bytes());
-    scratch.write(&file(layout.manifest()), bytes);
+    scratch.write(Path::new(".cortex/chunks/code-definitions.json"), format!("{{\"chunks\":[\n{chunks}\n]}}\n").as_bytes());
+    scratch.write(Path::new(".cortex/chunks/manifest.json"), bytes);
     let mut files = ChunkFiles::new(layout, "none", 0);
     for _ in 0..2 {
         if let Ok(loaded) = Feed::load(&mut files, &false.into()) {
@@ -66,7 +65,7 @@ pub fn query(bytes: &[u8]) {
     let mut words = [Highlighter::new(&text), Highlighter::exact(&text)];
     for (result, words) in results.iter().zip(&mut words) {
         for hit in result.iter().flat_map(|results| &results.hits) {
-            words.snippet(&hit.chunk, 6);
+            words.ranges(&hit.chunk.text);
         }
     }
 }
@@ -74,8 +73,10 @@ pub fn query(bytes: &[u8]) {
 /// Reads `.cortex/config.toml`.
 pub fn config(bytes: &[u8]) {
     let scratch = Scratch::new();
-    scratch.write(Path::new("config.toml"), bytes);
-    let _ = Config::load(&scratch.path().join("config.toml"), std::iter::empty());
+    scratch.write(Path::new(".cortex/config.toml"), bytes);
+    let tree = Arc::new(Dir::open(&scratch.path()).expect("the directory of this run"));
+    let _ = Config::load(Some(&Place::new(tree, ".cortex")), None, std::iter::empty());
+    let _ = Config::load(None, Some(&scratch.path().join(".cortex/config.toml")), std::iter::empty());
 }
 
 /// Reads what an agent tells a hook, and makes of it what would be remembered.
