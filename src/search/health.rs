@@ -33,7 +33,7 @@ impl Health {
     }
 
     /// Notes that the index could not be read.
-    pub(super) fn note(&self, why: impl ToString) {
+    pub(super) fn note(&self, why: &dyn ToString) {
         if self.reads_saved
             && self.damage.set(why.to_string()).is_ok()
             && let Some(tell) = self.tell.get()
@@ -48,7 +48,7 @@ impl Health {
         let result = match catch_unwind(AssertUnwindSafe(ask)) {
             Ok(result) => result,
             Err(panic) => {
-                self.note(message(&*panic));
+                self.note(&message(&*panic));
                 if self.damage().is_none() {
                     resume_unwind(panic);
                 }

@@ -78,7 +78,7 @@ fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
     let bytes = read
         .inspect_err(|e| {
             if e.kind() != ErrorKind::NotFound {
-                tell_once(path.join(name), e)
+                tell_once(path.join(name), e);
             }
         })
         .ok()?;

@@ -104,7 +104,7 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     match Dir::open(&base) {
         Ok(dir) => {
             let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree };
-            rayon::scope(|tasks| walk.enter(tasks, PathBuf::new(), Rules::above(&base)));
+            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), Rules::above(&base)));
         }
         Err(e) => locked(&tree).skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
@@ -135,27 +135,27 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     /// Looks into a directory; those below it are tasks of their own. They are opened below the root each, so a wide tree does not
     /// need more open files than there are threads.
-    fn enter(self, tasks: &rayon::Scope<'a>, directory: PathBuf, above: Option<Arc<Rules>>) {
+    fn enter(self, tasks: &rayon::Scope<'a>, directory: &Path, above: Option<Arc<Rules>>) {
         let is_root = directory.as_os_str().is_empty();
-        let opened = self.root.dir(if is_root { Path::new(".") } else { &directory });
+        let opened = self.root.dir(if is_root { Path::new(".") } else { directory });
         let (dir, names) = match opened.and_then(|dir| dir.list().map(|names| (dir, names))) {
             Ok(found) => found,
             // It has just gone.
             Err(e) if e.kind() == ErrorKind::NotFound => return,
             Err(e) => {
-                let detail = reason(&e, &self.root.full(&directory));
+                let detail = reason(&e, &self.root.full(directory));
                 let mut tree = locked(self.tree);
-                tree.directories.push(text(&directory));
-                return tree.skipped.push((text(&directory), Skip::Unreadable, Some(detail)));
+                tree.directories.push(text(directory));
+                return tree.skipped.push((text(directory), Skip::Unreadable, Some(detail)));
             }
         };
         let is = |name: &str, kind: fn(Kind) -> bool| names.iter().any(|(found, of)| found == name && kind(*of));
         if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == Kind::File)) {
             return;
         }
-        let full = self.base.join(&directory);
+        let full = self.base.join(directory);
         let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
-        let mut found = SourceTree { directories: vec![text(&directory)], ..SourceTree::default() };
+        let mut found = SourceTree { directories: vec![text(directory)], ..SourceTree::default() };
         for (name, kind) in &names {
             let is_dir = *kind == Kind::Directory;
             let path = directory.join(name);
@@ -166,7 +166,7 @@ impl<'a> Walk<'a> {
             }
             if is_dir {
                 let rules = rules.clone();
-                tasks.spawn(move |tasks| self.enter(tasks, path, rules));
+                tasks.spawn(move |tasks| self.enter(tasks, &path, rules));
             } else {
                 match self.file(&dir, name, &path, shown) {
                     Ok(file) => found.files.push(file),

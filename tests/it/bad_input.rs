@@ -385,8 +385,9 @@ fn a_read_only_checkout_is_indexed_in_the_users_cache() {
     p.chmod(".", 0o755);
     // On request, too.
     let mut asked = p.cortex(&["search", "--exact", "potatoes"]);
-    run(asked.env("CORTEX_INDEX_LOCATION", "cache")).expect(0);
-    assert!(!p.path(".cortex").exists() && p.home().join(".cache/cortex").is_dir());
+    let cache = p.home().join("elsewhere");
+    run(asked.env("CORTEX_INDEX_LOCATION", "cache").env("XDG_CACHE_HOME", &cache)).expect(0);
+    assert!(!p.path(".cortex").exists() && cache.join("cortex").is_dir());
 }
 
 /// A stray `.cortex` in a parent captured every folder below it.
@@ -399,7 +400,7 @@ fn a_stray_cortex_above_does_not_capture_the_folders_below() {
         let mut c = p.cortex(&["status"]);
         run(c.current_dir(p.path(dir))).expect(0).stdout
     };
-    assert!(status("mine").contains("/mine (no folder"), "an empty .cortex is no project");
+    assert!(status("mine").contains("/mine ("), "a .cortex without settings, chunks or memories is no project");
     fs::create_dir_all(p.path("mine/.git")).unwrap();
     assert!(status("mine/docs").contains("/mine (it holds .git)"));
     // A parent that everybody may write to is nobody's project.

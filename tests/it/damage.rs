@@ -54,7 +54,9 @@ fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
     let mut random = Random(3);
     let damaged = files(&p, ".term");
     assert!(!damaged.is_empty());
-    damaged.iter().for_each(|path| damage(path, &mut random));
+    for path in &damaged {
+        damage(path, &mut random);
+    }
     let (status, body) = search();
     assert!(status == 500 && body.contains("damaged") && body.contains("rebuilt"), "{status} {body}");
     // From here on the server is either rebuilding and says so, or done.

@@ -128,9 +128,9 @@ fn text_that_turns_around_is_shown_escaped() {
     assert!(out.stdout.contains("a\\u{202e}sr.rs"), "{}", out.stdout);
     let error = p.run(&["graph", "callers", "x\u{202e}y", "--path", "no\u{202e}where"]).error();
     assert!(error.contains("no\\u{202e}where") && !odd(&error), "{error}");
-    p.write(".gitignore", "a\u{202e}[\n");
+    p.write(".gitignore", "a\u{202e}{\n");
     let log = p.run(&["index"]).expect(0).stderr;
-    assert!(log.contains("a\\u{202e}[") && !odd(&log), "{log}");
+    assert!(log.contains("a\\u{202e}{") && !odd(&log), "{log}");
     let mut server = Server::start(&mut p.cortex(&["mcp"]));
     server.ask("initialize", &initialize("2025-06-18"));
     for (tool, arguments) in [
