@@ -134,7 +134,7 @@ pub struct Config {
     pub token: Option<String>,
     /// The tools that edit may change files that programs execute or trust.
     pub edit_trusted: bool,
-    /// What a file said and does not count: a sentence each, which names the file, the setting and the remedy.
+    /// What a file said and does not count: sentences that name the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
 
@@ -326,27 +326,27 @@ impl Said {
     /// Takes what the project's file may say.
     fn project(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let file = path.display().to_string();
+        let (mut not_its_own, mut too_large) = (Vec::new(), Vec::new());
         for (key, value) in parse(path, text)? {
             let n = value.as_integer().and_then(|n| u64::try_from(n).ok()).unwrap_or(0);
             match origin(key) {
-                User => self.ignore(&file, key, "which a file that comes with the code must not decide, so it does not count"),
+                User => not_its_own.push(key.to_string()),
                 ProjectUpTo(most) if n > most => {
-                    self.ignore(
-                        &file,
-                        key,
-                        &format!("to {n}, but a file that comes with the code may set it to {most} at most, which counts"),
-                    );
+                    too_large.push(format!("{key} (at most {most})"));
                     self.set(key, toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)), file.clone())?;
                 }
                 Project | ProjectUpTo(_) => self.set(key, value, file.clone())?,
             }
         }
+        // It comes with the code.
+        for (keys, is_left) in [(not_its_own, "only you decide"), (too_large, "only you set higher")] {
+            if !keys.is_empty() {
+                let own = user_file().map_or_else(|| "your own settings".into(), |f| f.display().to_string());
+                let what = keys.join(", ");
+                self.ignored.push(format!("{file} sets what {is_left}, which does not count: {what}; if you want it, set it in {own}"));
+            }
+        }
         Ok(())
-    }
-
-    fn ignore(&mut self, file: &str, key: &str, why: &str) {
-        let own = user_file().map(|f| format!(", or {key} in {}", f.display())).unwrap_or_default();
-        self.ignored.push(format!("{file} sets {key}, {why}: if you want it, set {}{own}", env_name(key)));
     }
 
     /// Sets a value, if it is of the right shape.
@@ -682,8 +682,8 @@ mod tests {
             let (found, ignored) = plain(Files::new(&text, "").load(&[]).unwrap_or_else(|e| panic!("{text}: {e}")));
             if *origin == User {
                 assert_eq!(found, default, "{key}");
-                let told = ignored.iter().find(|i| i.contains(&format!("sets {key},"))).unwrap();
-                assert!(told.contains("config.toml") && told.contains(&env_name(key)) && told.contains("cortex/config.toml"), "{told}");
+                let told = ignored.iter().find(|i| i.contains(key)).unwrap();
+                assert!(told.contains(".cortex/config.toml") && told.contains("/cortex/config.toml"), "{told}");
             } else {
                 assert!(found != default && ignored.is_empty(), "{key}: {ignored:?}");
             }
@@ -709,7 +709,7 @@ mod tests {
         let text = "[index]\nmax_file_bytes = 9000000000";
         let config = Files::new(text, "").load(&[]).unwrap();
         assert_eq!(config.max_file_bytes, 16 << 20);
-        assert!(config.ignored[0].contains("16777216 at most"), "{:?}", config.ignored);
+        assert!(config.ignored[0].contains("at most 16777216"), "{:?}", config.ignored);
         assert_eq!(load(text, &[]).unwrap().max_file_bytes, 9_000_000_000);
     }
 
