@@ -1,16 +1,21 @@
 //! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; what
 //! commits changed, told by git itself; and which changes of files are git's own doing.
 
+mod private;
 mod reflog;
 mod watch;
 mod whose;
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::dir::{Dir, Kind};
 
+pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitWatch, Operation, OperationKind};
 pub use whose::{Changed, Whose};
 
@@ -18,6 +23,10 @@ pub use whose::{Changed, Whose};
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 /// How much is read at once of one that lists references, submodules or what git did.
 const MAX_LIST_BYTES: u64 = 64 << 20;
+/// How much is taken of what git says.
+const MAX_OUTPUT_BYTES: usize = 64 << 20;
+/// Git is ended when it says nothing for this long: a named pipe among its files would keep it for ever.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -100,22 +109,74 @@ fn command(directory: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    command.envs(ENVIRONMENT).stdin(Stdio::null()).arg("-C").arg(directory).arg("--no-pager");
+    command.envs(ENVIRONMENT).arg("-C").arg(directory).arg("--no-pager");
     command.args(SETTINGS.iter().flat_map(|setting| ["-c", *setting]));
     command
 }
 
+/// What a command of git said.
+struct Output {
+    /// `None`: it was ended.
+    code: Option<i32>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+/// Runs a command of git that is told `input`. One that stops saying anything, or says too much, is ended, and what it said so far
+/// counts.
+fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (said, parts) = channel();
+    let writer = child.stdin.take().map(|mut stdin| thread::spawn(move || stdin.write_all(&input)));
+    let reader = child.stdout.take().map(|mut stdout| {
+        thread::spawn(move || {
+            let mut part = vec![0; 1 << 16];
+            while let Ok(n @ 1..) = stdout.read(&mut part) {
+                if said.send(part[..n].to_vec()).is_err() {
+                    break;
+                }
+            }
+        })
+    });
+    let errors = child.stderr.take().map(|stderr| {
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.take(MAX_SMALL_BYTES).read_to_end(&mut text);
+            text
+        })
+    });
+    let mut stdout = Vec::new();
+    let is_complete = loop {
+        match parts.recv_timeout(SILENCE) {
+            Ok(part) => stdout.extend(part),
+            Err(end) => break end == RecvTimeoutError::Disconnected,
+        }
+        if stdout.len() > MAX_OUTPUT_BYTES {
+            break false;
+        }
+    };
+    if !is_complete {
+        let _ = child.kill();
+    }
+    drop(parts);
+    let status = child.wait()?;
+    let _ = (writer.map(thread::JoinHandle::join), reader.map(thread::JoinHandle::join));
+    let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
+    Ok(Output { code: status.code().filter(|_| is_complete), stdout, stderr })
+}
+
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
-    let out = command(root)
+    let mut command = command(root);
+    command
         // Mail maps and orders are files that a configuration names.
         .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null", "--no-renames", "--relative", "--name-only", "-z"])
         .arg("--format=%x01%H %s")
         .args(which)
-        .args(["--", "."])
-        .output()?;
-    if !out.status.success() {
+        .args(["--", "."]);
+    let out = output(&mut command, Vec::new())?;
+    if out.code != Some(0) {
         let said = String::from_utf8_lossy(&out.stderr);
-        return Err(io::Error::other(said.lines().next().unwrap_or("git failed").to_string()));
+        return Err(io::Error::other(said.lines().next().unwrap_or("git did not answer").to_string()));
     }
     // One commit: 0x01, its id and subject, NUL, line feed, then each file with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
@@ -229,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    fn git(dir: &Path, args: &[&str]) -> String {
+    pub(super) fn git(dir: &Path, args: &[&str]) -> String {
         let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
         let out = Command::new("git").current_dir(dir).args(base).args(args).output().unwrap();
         assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));

@@ -515,7 +515,8 @@ attacks! {
             c.pipe(Path::new(".git").join(name));
         }
         c.pipe(".gitmodules");
-    }, &["index", "search harmless", "status", "files", "hook session-start", "mcp"];
+        c.pipe(".git/info/exclude");
+    }, &["index", "search harmless", "status", "files", "memory add harmless", "hook session-start", "eval --self", "mcp"];
     files_of_git_without_end_eat_the_memory: |c| {
         for name in [".git/HEAD", ".git/packed-refs", ".gitmodules", ".gitattributes"] {
             c.link(name, "/dev/zero");
@@ -593,9 +594,15 @@ fn a_project_that_is_moved_under_a_server_is_made_anew() {
     fs::rename(c.root(), c.home().join("work/moved")).unwrap();
     let memory = json!({ "name": "potatoes", "episode_body": "We decided on potatoes." });
     let answer = server.call("add_memory", &memory).unwrap_or_default().to_string();
-    let later = server.call("cortex_search", &json!({ "query": "harmless" })).unwrap_or_default().to_string();
+    let told = [
+        ("cortex_search", json!({ "query": "harmless", "wait_ms": 100 })),
+        ("cortex_exact", json!({ "query": "harmless" })),
+        ("cortex_status", json!({})),
+    ]
+    .map(|(tool, arguments)| server.call(tool, &arguments).unwrap_or_default().to_string());
     server.end();
-    assert!(!c.root().exists(), "the project is there again: {answer} {later}");
+    assert!(!c.root().exists(), "the project is there again: {answer} {told:?}");
+    assert!(told.iter().all(|told| told.contains("moved, removed or replaced")), "it is said: {told:?}");
 }
 
 #[test]
@@ -662,16 +669,49 @@ fn notes_that_are_links_are_shown() {
     c.check("mcp", &told);
 }
 
-/// Whatever the `.cortex/.gitignore` of a clone says, what is private is not added to the repository.
+/// Whatever the ignore files of a clone say, what is private is not added to the repository.
 #[test]
 fn an_ignore_file_of_a_clone_has_memories_committed() {
-    let c = Clone::new(|c| c.write(".cortex/.gitignore", "!*\n"));
-    c.survives(&["memory", "add", "harmless potatoes"], "");
-    c.survives(&["index"], "");
-    assert!(c.command("git").args(["add", "-A"]).status().unwrap().success());
-    let listed = c.command("git").args(["ls-files", ".cortex"]).output().unwrap();
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    assert!(!listed.contains("memory") && !listed.contains("/cache/"), "{listed}");
+    for (own, of_root) in
+        [("!*\n", ""), ("", ""), ("# nothing", "!.cortex\n!.cortex/**\n"), ("!memory*\n!/cache", "*\n!/.cortex/\n!memory.db\n")]
+    {
+        let c = Clone::new(|_| {});
+        c.write(".cortex/.gitignore", own);
+        c.write(".gitignore", of_root);
+        c.survives(&["memory", "add", "harmless potatoes"], "");
+        c.survives(&["index"], "");
+        assert!(c.command("git").args(["add", "-A"]).status().unwrap().success());
+        let listed = c.command("git").args(["ls-files", ".cortex"]).output().unwrap();
+        let listed = String::from_utf8(listed.stdout).unwrap();
+        let is_private = |name: &str| name.contains("memory") || name.contains("/cache/") || name.contains("lock");
+        assert!(!listed.lines().any(is_private), "{own:?} {of_root:?}: {listed}");
+        let exclude = fs::read_to_string(c.path(".git/info/exclude")).unwrap();
+        assert_eq!(exclude.matches("/.cortex/memory*").count(), 1, "{exclude}");
+        assert!(fs::read_to_string(c.path(".cortex/.gitignore")).unwrap().starts_with(own), "what the repository says stays");
+    }
+}
+
+/// What git tracks of the private files is named, with the remedy.
+#[test]
+fn private_files_that_git_tracks_are_not_noticed() {
+    let c = Clone::new(|_| {});
+    let clean = c.survives(&["status"], "");
+    assert!(!clean.stderr.contains("git tracks"), "{}", clean.stderr);
+    for name in ["memory.db", "memory.spool", "cache/sources.json", "config.toml", "memory $(touch x)"] {
+        c.write(format!(".cortex/{name}"), "");
+        assert!(c.command("git").args(["add", "-f", &format!(".cortex/{name}")]).status().unwrap().success());
+    }
+    let told = c.survives(&["status"], "").stderr;
+    let remedy = "git rm --cached -rf '.cortex/cache' '.cortex/memory*'";
+    assert!(told.contains(".cortex/memory.db") && told.contains(remedy) && !told.contains("config.toml"), "{told}");
+    let json: Value = serde_json::from_str(&c.survives(&["status", "--json"], "").stdout).unwrap();
+    assert!(json["warnings"].to_string().contains(remedy), "{json}");
+    let mut server = Mcp::start(&c, EVERY_TOOL);
+    let told = server.call("cortex_status", &json!({})).unwrap().to_string();
+    server.end();
+    assert!(told.contains(remedy), "{told}");
+    assert!(c.command("sh").args(["-c", remedy]).status().unwrap().success());
+    assert!(!c.survives(&["status"], "").stderr.contains("git tracks"));
 }
 
 /// The settings that widen access are not a repository's to make.
