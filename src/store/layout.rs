@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -47,10 +47,12 @@ pub(super) const SERVER: &str = "server.json";
 pub(super) const WRITE_LOCK: &str = "write.lock";
 pub(super) const LEADER_LOCK: &str = "leader.lock";
 pub(super) const EMBED_LOCK: &str = "embed.lock";
+const MEMORY_LOG: &str = "memory.log";
 
 /// Permissions of directories and files that others may read, as far as the user's umask allows.
 const SHARED_DIR: u32 = 0o777;
 const PRIVATE_DIR: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
 /// The paths of one project, and the only way to what is there: below directories that are held open.
@@ -348,10 +350,17 @@ impl Layout {
         self.own("memory.spool")
     }
 
-    /// What went wrong in hooks, which must not tell anybody else.
-    #[must_use]
-    pub fn memory_log(&self) -> PathBuf {
-        self.own("memory.log")
+    /// Adds a line to `.cortex/memory.log`: what went wrong in hooks, which must not tell anybody else. A log that has grown over
+    /// `max_bytes` is begun anew.
+    ///
+    /// # Errors
+    /// When it cannot be written, for example because there is no `.cortex`.
+    pub fn note_in_memory_log(&self, line: &str, max_bytes: u64) -> io::Result<()> {
+        let dir = Place::new(self.tree.clone(), DOT_CORTEX).open()?;
+        if dir.stat(MEMORY_LOG)?.is_some_and(|stat| stat.bytes > max_bytes || !stat.is_sole_file()) {
+            dir.remove_file(MEMORY_LOG)?;
+        }
+        dir.file(MEMORY_LOG, How::Append, PRIVATE_FILE)?.write_all(line.as_bytes())
     }
 
     /// Makes `.cortex` and what must be in it before anything is written there.
@@ -424,9 +433,11 @@ impl Layout {
         let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
         for end in ["", "-wal", "-shm", "-journal"] {
             let name = format!("{CODE_GRAPH}{end}");
-            if dir.stat(&name)?.is_some_and(|stat| stat.kind != Kind::File) {
+            match dir.stat(&name)? {
                 // It is derived: what is in its place is not worth keeping, be it a link.
-                dir.remove_file(&name)?;
+                Some(stat) if stat.kind == Kind::Directory => dir.remove_dir(&name)?,
+                Some(stat) if !stat.is_sole_file() => dir.remove_file(&name)?,
+                _ => {}
             }
         }
         Ok(self.code_graph())

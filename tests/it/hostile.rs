@@ -130,7 +130,18 @@ impl Clone {
             } else {
                 fs::read_link(path).map(|to| to.display().to_string()).unwrap_or_default()
             };
-            seen.insert(path.to_path_buf(), format!("{:o} {holds}", meta.permissions().mode()));
+            // A database would fill the screen.
+            let shown: String = holds.chars().take(200).collect();
+            seen.insert(
+                path.to_path_buf(),
+                format!(
+                    "{:o} {:?}, {} bytes, {:016x}",
+                    meta.permissions().mode(),
+                    shown,
+                    holds.len(),
+                    xxhash_rust::xxh3::xxh3_64(holds.as_bytes())
+                ),
+            );
             true
         });
         seen
