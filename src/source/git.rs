@@ -6,6 +6,7 @@ mod reflog;
 mod watch;
 mod whose;
 
+use std::fs;
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,7 +45,9 @@ pub struct Commit {
 /// # Errors
 /// When there is no git, no repository, or no commit.
 pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
-    log(root, &["--no-merges".into(), format!("--max-count={max}")])
+    // Git would follow links among the files that say which commit is checked out.
+    let head = head(root).ok_or_else(|| io::Error::other("no commit is checked out"))?;
+    log(root, &["--no-merges".into(), format!("--max-count={max}"), head])
 }
 
 /// Those of the commits that changed something below `root`, in the same order.
@@ -166,6 +169,9 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
 }
 
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
+    if GitDir::of(root).is_none() {
+        return Err(io::Error::other("it is not in a repository of its own"));
+    }
     let mut command = command(root);
     command
         // Mail maps and orders are files that a configuration names.
@@ -232,14 +238,31 @@ impl GitDir {
         Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
     }
 
-    /// Of the work tree with this root.
+    /// Of the work tree with this root. `None` when it is not certain that it is that of this work tree: a `.git` that came with an
+    /// archive may lead to any repository of the user. What lies in the work tree belongs to it; what lies elsewhere must name it.
     fn at(top: &Path) -> Option<Self> {
-        let own = git_dir(&top.join(".git"))?;
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let top = real(top)?;
+        let own = real(&git_dir(&top.join(".git"))?)?;
         let common = match small_text(&own, "commondir") {
-            Some(path) => own.join(path.trim_end_matches('\n')),
+            Some(path) => real(&own.join(path.trim_end_matches(['\r', '\n'])))?,
             None => own.clone(),
         };
-        Some(Self { top: top.to_path_buf(), own, common })
+        let belongs = if own.starts_with(&top) && common.starts_with(&top) {
+            true
+        } else if own == common {
+            // A submodule: the configuration of its repository says where its work tree is.
+            let config = small_text(&own, "config")?;
+            let value = |line: &str| {
+                Some(line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string())
+            };
+            real(&own.join(config.lines().find_map(value)?))? == top
+        } else {
+            // A linked work tree: `worktrees/<name>/gitdir` in the repository names its `.git`.
+            let named = small_text(&own, "gitdir")?;
+            own.parent()? == common.join("worktrees") && real(&own.join(named.trim_end_matches(['\r', '\n'])))? == real(&top.join(".git"))?
+        };
+        belongs.then_some(Self { top, own, common })
     }
 
     /// The commit that is checked out.
@@ -285,7 +308,6 @@ fn object_id(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::process::Command;
 
     use super::*;
@@ -387,6 +409,51 @@ mod tests {
             assert!(these_commits(&clone, &[&ids]).is_err());
             assert!(!marker.exists(), "{remote}");
         }
+    }
+
+    #[test]
+    fn a_repository_that_a_clone_leads_to_is_not_asked() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let (private, clone) = (dir.path().join("private"), dir.path().join("clone"));
+        for root in [&private, &clone] {
+            fs::create_dir(root).unwrap();
+            git(root, &["init", "-q"]);
+            git(root, &["commit", "-q", "--allow-empty", "-m", "one"]);
+            fs::write(root.join("a"), root.to_str().unwrap()).unwrap();
+            git(root, &["add", "a"]);
+            git(root, &["commit", "-q", "-m", root.to_str().unwrap()]);
+        }
+        let theirs = private.join(".git");
+        let is_asked = || {
+            let told = (head(&clone), commits(&clone, 9).ok(), tracked_by_git(&clone, "a").len(), GitWatch::open(&clone).is_some());
+            told != (None, None, 0, false)
+        };
+        assert!(is_asked());
+        let leads = |what: &str| {
+            fs::rename(clone.join(".git"), clone.join("kept")).unwrap();
+            match what {
+                "file" => fs::write(clone.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap(),
+                "link" => symlink(&theirs, clone.join(".git")).unwrap(),
+                _ => {
+                    fs::create_dir(clone.join(".git")).unwrap();
+                    fs::write(clone.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+                    fs::write(clone.join(".git/commondir"), theirs.to_str().unwrap()).unwrap();
+                }
+            }
+            let is_asked = is_asked();
+            let _ = fs::remove_dir_all(clone.join(".git")).or_else(|_| fs::remove_file(clone.join(".git")));
+            fs::rename(clone.join("kept"), clone.join(".git")).unwrap();
+            is_asked
+        };
+        for what in ["file", "link", "commondir"] {
+            assert!(!leads(what), "{what}");
+        }
+        for name in ["objects", "refs"] {
+            fs::remove_dir_all(clone.join(".git").join(name)).unwrap();
+            symlink(theirs.join(name), clone.join(".git").join(name)).unwrap();
+        }
+        assert_eq!((head(&clone), commits(&clone, 9).ok()), (None, None), "links below .git");
     }
 
     #[test]

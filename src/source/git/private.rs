@@ -1,12 +1,11 @@
 //! Keeps files that belong to one user out of the history of a repository: which of them git would add, which it tracks, and the
 //! rules of `.git/info/exclude`.
 
-use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::{Dir, GitDir, Kind, MAX_SMALL_BYTES, command, git_dir, output, small_text};
+use super::{Dir, GitDir, MAX_SMALL_BYTES, command, output};
 use crate::dir::own_user;
 
 const INFO: &str = "info";
@@ -53,6 +52,9 @@ pub fn exclude_from_git(tree: &Path, rules: &[&str]) -> io::Result<()> {
 /// cannot be asked, none.
 #[must_use]
 pub fn not_ignored_by_git<'a>(tree: &Path, files: &[&'a str]) -> Vec<&'a str> {
+    if GitDir::of(tree).is_none() {
+        return Vec::new();
+    }
     let mut command = command(tree);
     command.args(["check-ignore", "--no-index", "-z", "--stdin"]);
     match output(&mut command, files.join("\0").into_bytes()) {
@@ -69,45 +71,24 @@ pub fn not_ignored_by_git<'a>(tree: &Path, files: &[&'a str]) -> Vec<&'a str> {
 /// repository, and where git cannot be asked.
 #[must_use]
 pub fn tracked_by_git(tree: &Path, folder: &str) -> Vec<String> {
+    if GitDir::of(tree).is_none() {
+        return Vec::new();
+    }
     let mut command = command(tree);
     command.args(["ls-files", "-z", "--"]).arg(format!(":(icase){folder}"));
     let listed = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
     listed.split(|&b| b == 0).filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
-/// The directory that all work trees of a repository share, given the root of one. `None` when it is not certain that it is that of
-/// this work tree: a `.git` that came with an archive may name any directory of the user.
+/// The directory that all work trees of a repository share, given the root of one, if this user may change it.
 fn own_common_dir(top: &Path) -> io::Result<Option<Dir>> {
-    let tree = Dir::open(top)?;
-    let common = match tree.stat(".git")?.map(|stat| stat.kind) {
-        Some(Kind::Directory) => tree.dir(".git").map(Some)?.filter(|git| matches!(git.stat("commondir"), Ok(None))),
-        Some(Kind::File) => linked_common_dir(top),
-        _ => None,
+    let Some(git) = GitDir::at(top) else { return Ok(None) };
+    let common = match git.common.strip_prefix(&git.top) {
+        Ok(below) => Dir::open(&git.top)?.dir(below)?,
+        Err(_) => Dir::open(&git.common)?,
     };
-    let is_usable = |dir: &Dir| dir.own_stat().is_ok_and(|stat| stat.owner == own_user()) && matches!(dir.stat("HEAD"), Ok(Some(_)));
-    Ok(common.filter(is_usable))
-}
-
-/// The same of a work tree whose `.git` is a file. The repository must name the work tree as well.
-fn linked_common_dir(top: &Path) -> Option<Dir> {
-    let real = |path: &Path| fs::canonicalize(path).ok();
-    let own = real(&git_dir(&top.join(".git"))?)?;
-    if small_text(&own, "commondir").is_none() {
-        // A submodule: its configuration says where its work tree is.
-        let dir = Dir::open(&own).ok()?;
-        let config = String::from_utf8(dir.read("config", MAX_SMALL_BYTES).ok()?).ok()?;
-        let value =
-            |line: &str| Some(line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string());
-        let named = config.lines().find_map(value)?;
-        return (real(&own.join(named))? == real(top)?).then_some(dir);
-    }
-    // A linked work tree: `worktrees/<name>/gitdir` names its `.git`.
-    let (name, worktrees) = (own.file_name()?, own.parent()?);
-    let common = Dir::open(worktrees.parent()?).ok()?;
-    let back = common.read(Path::new("worktrees").join(name).join("gitdir"), MAX_SMALL_BYTES).ok()?;
-    let back = own.join(String::from_utf8(back).ok()?.trim_end_matches(['\r', '\n']));
-    let is_same = worktrees.ends_with("worktrees") && real(&GitDir::at(top)?.common)? == common.path();
-    (is_same && real(&back)? == real(&top.join(".git"))?).then_some(common)
+    let is_usable = common.own_stat()?.owner == own_user() && common.stat("HEAD")?.is_some();
+    Ok(is_usable.then_some(common))
 }
 
 /// A folder as the beginning of a rule. `None`: no rule can name it.
@@ -131,6 +112,7 @@ fn quoted(folder: &Path) -> Option<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::super::tests::git;
