@@ -17,7 +17,7 @@ struct Project {
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let graph = Graph::open(&directory.path().join("graph/code-graph.db")).unwrap();
+        let graph = Graph::open(&directory.path().join("code-graph.db")).unwrap();
         let files = files.iter().map(|(p, t)| ((*p).to_string(), (*t).to_string())).collect();
         let project = Self { directory, files, graph };
         project.update();
@@ -25,7 +25,7 @@ impl Project {
     }
 
     fn database(&self) -> PathBuf {
-        self.directory.path().join("graph/code-graph.db")
+        self.directory.path().join("code-graph.db")
     }
 
     fn update(&self) -> Updated {

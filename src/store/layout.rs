@@ -462,6 +462,12 @@ impl Layout {
         self.data().is_ok()
     }
 
+    /// Whether there is anything that [`Layout::clean`] would remove.
+    #[must_use]
+    pub fn has_derived(&self) -> bool {
+        [CHUNKS, CACHE, GRAPH].iter().any(|name| self.has(name))
+    }
+
     /// Removes what Cortex derived (chunks, caches, the code graph), and nothing that is the user's or another program's.
     ///
     /// # Errors
