@@ -344,17 +344,36 @@ impl Dir {
         unlinkat(&above, name, AtFlags::REMOVEDIR).map_err(|e| self.explained(path, e))
     }
 
-    /// Removes a directory with all that is in it. Links in it are removed, not what they lead to.
+    /// Removes a directory with all that is in it. Links in it are removed, not what they lead to. Directories may be nested deeper
+    /// than there are open files, or than a path can say: each is moved up before it is looked into.
     ///
     /// # Errors
     /// When there is none, or something cannot be removed.
     pub fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
-        let inside = self.dir(path)?;
-        for (name, kind) in inside.list()? {
-            if kind == Kind::Directory { inside.remove_dir(&name)? } else { inside.remove_file(&name)? }
+        let top = self.dir(path)?;
+        loop {
+            let names = top.list()?;
+            if names.is_empty() {
+                return self.remove_empty_dir(path);
+            }
+            for (name, kind) in names {
+                if kind != Kind::Directory {
+                    top.remove_file(&name)?;
+                    continue;
+                }
+                let inside = top.dir(&name)?;
+                for (name, kind) in inside.list()? {
+                    if kind == Kind::Directory {
+                        let moved = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
+                        renameat(&inside.fd, &name, &top.fd, &*moved).map_err(|e| named(&inside.full(&name), e))?;
+                    } else {
+                        inside.remove_file(&name)?;
+                    }
+                }
+                top.remove_empty_dir(&name)?;
+            }
         }
-        self.remove_empty_dir(path)
     }
 
     /// The names in the directory, in no order.
@@ -776,6 +795,20 @@ mod tests {
         dir.replace("second", b"new", 0o600, false).unwrap();
         assert_eq!(fs::read_to_string(temp.path().join("out/private")).unwrap(), "private");
         assert!(dir.file("second", How::Append, 0o600).is_ok());
+    }
+
+    #[test]
+    fn directories_in_directories_without_end_are_removed() {
+        let (temp, dir) = place();
+        let mut below = dir.make_dir("deep", 0o700).unwrap();
+        for _ in 0..3000 {
+            below.make_dir("d/e", 0o700).unwrap();
+            below.replace("f", b"x", 0o600, false).unwrap();
+            below = Dir { path: PathBuf::new(), ..below.dir("d").unwrap() };
+        }
+        symlink(temp.path().join("out"), temp.path().join("in/deep/link")).unwrap();
+        dir.remove_dir("deep").unwrap();
+        assert!(dir.stat("deep").unwrap().is_none() && temp.path().join("out/private").is_file());
     }
 
     #[test]
