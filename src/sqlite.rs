@@ -3,20 +3,56 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result, Transaction, TransactionBehavior};
 
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
+/// A text or row of a database that is larger is not read: none of ours is by far.
+const MAX_VALUE_BYTES: i32 = 32 << 20;
 
 /// Opens a database that several processes use; an operation waits so long at most for another process's.
 ///
 /// # Errors
 /// When it cannot be opened or is none.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
-    let connection = Connection::open(path)?;
+    let connection = connect(path)?;
     connection.busy_timeout(busy)?;
+    distrust(&connection)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)
+}
+
+/// Opens a file that is no link. What SQLite keeps beside it, it never opens through one.
+fn connect(path: &Path) -> Result<Connection> {
+    // Directories above may be links: the caller has opened them.
+    let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
+    let real = real.map(|(directory, name)| directory.join(name));
+    Connection::open_with_flags(real.as_deref().unwrap_or(path), OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
+/// A database may have come with a repository: its schema runs nothing, and no value of it takes all memory.
+fn distrust(connection: &Connection) -> Result<()> {
+    for (setting, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        connection.set_db_config(setting, on)?;
+    }
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+}
+
+/// The statements that make the schema of a database, in the order of its names; none of those that SQLite adds by itself.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn schema(connection: &Connection) -> Result<Vec<String>> {
+    let mut statements = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name, sql")?;
+    statements.query_map([], |r| r.get(0))?.collect()
 }
 
 /// Which version of its schema a database has; 0: none yet.
@@ -24,7 +60,9 @@ pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
 /// # Errors
 /// When it cannot be read.
 pub fn version(connection: &Connection) -> Result<usize> {
-    connection.query_row("PRAGMA user_version", [], |r| r.get(0))
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |r| r.get(0))?;
+    // Ours are not negative: it counts as one that is not known yet.
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
 /// Brings a database to a version of its schema, by the statements that lead from the one that is there.

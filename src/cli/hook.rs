@@ -5,11 +5,9 @@
 
 mod install;
 
-use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,8 +20,10 @@ use uuid::Uuid;
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
+use crate::dir::Dir;
 use crate::live::ChunkManager;
 use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
+use crate::store::Layout;
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -163,7 +163,7 @@ impl Hook {
             if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
                 memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
             }
-            log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
+            log(Some(&self.project.layout), self.event, &format!("{e:#}"));
         }
         Ok(())
     }
@@ -261,7 +261,7 @@ fn is_bad_content(e: &anyhow::Error) -> bool {
 /// The end of a transcript.
 fn end_of(transcript: &Path) -> Option<String> {
     use std::io::{Seek, SeekFrom};
-    let mut file = fs::File::open(transcript).ok()?;
+    let mut file = Dir::open(transcript.parent()?).ok()?.open_file(transcript.file_name()?).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TRANSCRIPT_END))).ok()?;
     let mut bytes = Vec::new();
@@ -270,12 +270,12 @@ fn end_of(transcript: &Path) -> Option<String> {
 }
 
 /// Notes what went wrong, where that can be noted.
-fn log(file: Option<&Path>, event: Event, what: &str) {
-    let fallback = || Project::open(None).ok().map(|p| p.layout.memory_log());
-    let Some(path) = file.map(PathBuf::from).or_else(fallback) else { return };
-    if fs::metadata(&path).is_ok_and(|m| m.len() > MAX_LOG) {
-        let _ = fs::remove_file(&path);
-    }
+fn log(layout: Option<&Layout>, event: Event, what: &str) {
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
-    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).and_then(|mut f| f.write_all(line.as_bytes()));
+    let note = |layout: &Layout| layout.note_in_memory_log(&line, MAX_LOG);
+    // There is nobody to be told that this failed.
+    let _ = match layout {
+        Some(layout) => note(layout),
+        None => Project::open_anyway(None).map_or(Ok(()), |project| note(&project.layout)),
+    };
 }

@@ -59,7 +59,8 @@ struct Status {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
-    let Loaded { set: chunks, generation, warnings, .. } = project.read_chunks()?;
+    let Loaded { set: chunks, generation, mut warnings, .. } = project.read_chunks()?;
+    warnings.extend(project.layout.tracked_private_files());
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
     for path in chunks.files() {
@@ -105,6 +106,9 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     if let Some(Activity { done, total, queued }) = s.indexing {
         line(&format!("indexing    {done} of {}, {queued} more changed", count(total, "file")))?;
     }
+    for warning in &s.warnings {
+        eprintln!("warning: {}", printable(warning));
+    }
     if s.n_chunks == 0 {
         line("index       none yet: run `cortex index`")?;
         return Ok(());
@@ -130,9 +134,6 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
         for (path, reason) in &s.skipped_files {
             line(&format!("  {path}: {reason}"))?;
         }
-    }
-    for warning in &s.warnings {
-        eprintln!("warning: {}", printable(warning));
     }
     Ok(())
 }

@@ -416,12 +416,13 @@ impl ChunkFiles {
                 frame_length(&header)? as u64
             }
         };
-        let mut starts = Vec::with_capacity(blocks.len());
+        let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
         for block in blocks {
             starts.push((start, block));
             start += u64::from(block.bytes_in_file());
+            n_unpacked += u64::from(block.bytes);
             // A manifest that came with a clone may state anything.
-            if start > entry.bytes || !may_unpack_to(block.bytes_in_file().into(), block.bytes.into()) {
+            if start > entry.bytes || !may_unpack_to(entry.bytes, n_unpacked) {
                 return None;
             }
         }

@@ -101,7 +101,8 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
     type Reply = StatusReply;
 
     fn answer(self, asked: Asked) -> Result<StatusReply, ToolError> {
-        let taken = asked.take(&self.wait)?;
+        let mut taken = asked.take(&self.wait)?;
+        taken.warnings.splice(0..0, asked.context.layout.tracked_private_files());
         let chunks = taken.snapshot.code().corpus.chunks();
         let mut languages: BTreeMap<String, usize> = BTreeMap::new();
         for path in chunks.files() {
