@@ -9,7 +9,10 @@ use super::code;
 use super::feed::chunk_of;
 use super::redact::redact;
 use super::sql::Stored;
-use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
+use super::{
+    ChunkerError, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker,
+    Vector,
+};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::source::sha256;
@@ -197,8 +200,23 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
 }
 
-/// The memory without its secrets, and how many there were.
+/// The memory without its secrets, and how many there were. What a hook, an agent's answer or a file holds beyond the longest content
+/// is cut off, and so is what redaction added to any other: nobody is there who could shorten it.
 pub(super) fn without_secrets(memory: Memory) -> (Memory, usize) {
     let (content, name) = (redact(&memory.content), redact(&memory.name));
-    (Memory { content: content.text, name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+    let is_statement = matches!(&memory.source, MemorySource::Episode(_));
+    let may_be_cut = !is_statement || memory.content.chars().count() <= MAX_CONTENT_CHARS;
+    let text = if may_be_cut { shortened(content.text) } else { content.text };
+    (Memory { content: text, name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+}
+
+/// What is put at the end of a content that was cut.
+const CUT: &str = "\n[the rest is not kept]";
+
+fn shortened(text: String) -> String {
+    if text.chars().count() <= MAX_CONTENT_CHARS {
+        return text;
+    }
+    let kept = text.char_indices().nth(MAX_CONTENT_CHARS - CUT.len()).map_or(text.len(), |(at, _)| at);
+    format!("{}{CUT}", &text[..kept])
 }

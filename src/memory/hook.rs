@@ -20,9 +20,10 @@ const MOST: usize = 5;
 /// A memory is worth telling from this cosine on, or when it holds this share of the prompt's words (by weight).
 const LEAST_SIMILARITY: f32 = 0.45;
 const LEAST_WORDS: f64 = 0.6;
-/// What of a prompt is searched for, and what of anything is remembered, in characters.
+/// What of a prompt is searched for, in characters.
 const ASKED: usize = 2_000;
-const KEPT: usize = super::MAX_CONTENT_CHARS;
+/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut is known for one.
+const KEPT: usize = super::MAX_CONTENT_CHARS + 2_000;
 /// What of a tool's arguments is remembered.
 const ARGUMENT: usize = 300;
 /// An answer of so many words is worth telling later.

@@ -32,12 +32,14 @@ macro_rules! names {
     };
 }
 
+mod backup;
 mod briefing;
 mod capture;
 mod chunker;
 mod code;
 mod events;
 mod feed;
+mod folder;
 mod home;
 mod hook;
 mod recall;
@@ -52,6 +54,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use backup::{Plan, RestoreError, back_up_if_due};
 pub use briefing::briefing;
 pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{

@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Arc;
@@ -536,4 +537,191 @@ fn changes_are_recorded_once_whoever_finds_them() {
     }
     let all = f.store.select(&Select::default()).unwrap();
     assert_eq!(all.len(), n, "{:?}", all.iter().map(|m| &m.content).collect::<Vec<_>>());
+}
+
+/// One byte that is not UTF-8 lost all lines without a word.
+#[test]
+fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored() {
+    let f = fixture();
+    let spool = f.layout.memory_spool();
+    let long = said(&"ä".repeat(MAX_CONTENT_CHARS + 1));
+    let line = |m: &Memory| [serde_json::to_vec(m).unwrap(), vec![b'\n']].concat();
+    let bytes = [
+        line(&said("before")),
+        b"\xff\xfe{\"id\": 1}\n".to_vec(),
+        line(&long),
+        b"\n \n".to_vec(),
+        line(&said("after")),
+        b"{\"id\": \"cut".to_vec(),
+    ];
+    fs::write(&spool, bytes.concat()).unwrap();
+    // The next line is not made part of the one that was cut off.
+    spool::append(&spool, said("appended")).unwrap();
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 3);
+    let bad = spool.with_file_name("memory.spool.bad");
+    let kept = fs::read(&bad).unwrap();
+    assert_eq!(kept.iter().filter(|b| **b == b'\n').count(), 3);
+    assert!(kept.starts_with(b"\xff\xfe{\"id\": 1}\n") && kept.ends_with(b"{\"id\": \"cut\n"));
+    assert_eq!(fs::metadata(&bad).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
+    assert_eq!(f.store.stats().unwrap().memories, 3);
+    // It does not grow for ever.
+    fs::write(&bad, vec![b'x'; 4 << 20]).unwrap();
+    fs::write(&spool, "no memory\n").unwrap();
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
+    assert_eq!(fs::metadata(&bad).unwrap().len(), 4 << 20);
+    assert!(!spool.exists());
+}
+
+/// A process that had failed to store what it took away replaced it by what it took next.
+#[test]
+fn what_the_database_does_not_take_stays_in_the_spool() {
+    let f = fixture();
+    let spool = f.layout.memory_spool();
+    let capture = MemoryCaptureService::new(f.store.clone(), Arc::new(Failing));
+    for round in 0..3 {
+        spool::append(&spool, said(&format!("round {round}"))).unwrap();
+        fs::OpenOptions::new().append(true).open(&spool).unwrap().write_all(b"no memory\n").unwrap();
+        assert!(spool::drain(&spool, &capture).is_err());
+    }
+    assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 3);
+    assert_eq!(f.store.stats().unwrap().memories, 3);
+    assert_eq!(fs::read_to_string(spool.with_file_name("memory.spool.bad")).unwrap(), "no memory\n".repeat(3));
+}
+
+#[test]
+fn a_spool_that_is_no_file_is_refused_and_what_many_append_is_whole() {
+    let f = fixture();
+    let spool = f.layout.memory_spool();
+    std::os::unix::fs::symlink("/dev/zero", &spool).unwrap();
+    assert!(spool::append(&spool, said("x")).is_err() && spool::drain(&spool, &f.capture).is_err());
+    fs::remove_file(&spool).unwrap();
+    let n_stored = std::sync::atomic::AtomicUsize::new(0);
+    std::thread::scope(|s| {
+        for thread in 0..4 {
+            let spool = &spool;
+            s.spawn(move || (0..50).for_each(|i| spool::append(spool, said(&format!("thread {thread} says {i}"))).unwrap()));
+        }
+        for _ in 0..2 {
+            s.spawn(|| {
+                for _ in 0..20 {
+                    n_stored.fetch_add(spool::drain(&spool, &f.capture).unwrap(), std::sync::atomic::Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let rest = spool::drain(&spool, &f.capture).unwrap();
+    assert_eq!(n_stored.into_inner() + rest, 200);
+    assert_eq!(f.store.stats().unwrap().memories, 200);
+    assert!(!spool.with_file_name("memory.spool.bad").exists());
+}
+
+/// Redaction made it too long, and it was dropped.
+#[test]
+fn a_prompt_that_redaction_makes_too_long_is_cut() {
+    let f = fixture();
+    let secret = "password=\"hunter2!\" ";
+    let prompt = secret.repeat(MAX_CONTENT_CHARS / secret.len() - 1) + "ä ";
+    assert!(prompt.chars().count() <= MAX_CONTENT_CHARS);
+    let input = HookInput { prompt: Some(prompt.clone()), ..HookInput::default() };
+    let id = f.capture.capture(input.prompt_memory().unwrap()).unwrap();
+    let stored = f.store.get(id).unwrap().unwrap().content;
+    assert!(stored.chars().count() <= MAX_CONTENT_CHARS && stored.ends_with("[the rest is not kept]"), "{stored}");
+    let id = f.capture.capture(said(&prompt)).unwrap();
+    assert!(f.store.get(id).unwrap().unwrap().content.ends_with("[the rest is not kept]"));
+    // A secret at the cut is still taken out.
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    for before in [MAX_CONTENT_CHARS - 60, MAX_CONTENT_CHARS - 30, MAX_CONTENT_CHARS - 5] {
+        let prompt = Some(format!("{} {key} and more", "word ".repeat(before / 5)));
+        let id = f.capture.capture(HookInput { prompt, ..HookInput::default() }.prompt_memory().unwrap()).unwrap();
+        let stored = f.store.get(id).unwrap().unwrap().content;
+        assert!(!stored.contains("ghp_"), "{before}");
+    }
+}
+
+/// An emptied database answered that nothing was found in 0 memories.
+#[test]
+fn a_database_that_was_emptied_or_damaged_is_no_empty_one() {
+    let f = fixture();
+    f.capture.capture(said("A lighthouse by the sea.")).unwrap();
+    assert!(back_up_if_due(&f.store).unwrap() && !back_up_if_due(&f.store).unwrap());
+    let backup = f.layout.dot_cortex().join("memory.backup.db");
+    assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
+    assert!(matches!(Plan::new(f.store.path(), None), Err(RestoreError::NotDamaged { memories: 1, .. })));
+    let is_damaged = |r: Result<(), StorageError>| matches!(&r, Err(e @ StorageError::Damaged { .. }) if e.to_string().contains("memory.db") && e.to_string().contains("cortex memory restore"));
+    for damage in [b"".to_vec(), b"no database".repeat(1000)] {
+        fs::write(f.store.path(), &damage).unwrap();
+        assert!(is_damaged(MemoryStore::open(f.store.path()).map(drop)), "{}", damage.len());
+        if damage.is_empty() {
+            assert!(is_damaged(f.store.count(&Select::default()).map(drop)), "who has it open is told, too");
+        }
+        assert!(f.manager().0.reload(&Cancel::new(false)).is_err());
+        let plan = Plan::new(f.store.path(), None).unwrap();
+        assert_eq!((plan.memories, &plan.file), (1, &backup));
+        let kept = plan.carry_out().unwrap().unwrap();
+        assert_eq!(fs::read(kept).unwrap(), damage);
+        assert_eq!(MemoryStore::open(f.store.path()).unwrap().count(&Select::default()).unwrap(), 1);
+        assert_eq!(f.store.count(&Select::default()).unwrap(), 1, "who had it open has the new one");
+    }
+    fs::remove_file(f.store.path()).unwrap();
+    let lost = MemoryStore::open(f.store.path()).unwrap_err();
+    assert!(matches!(&lost, StorageError::Lost { trace, .. } if trace == "memory.backup.db"), "{lost}");
+    assert!(f.home().is_in_use() && f.manager().0.reload(&Cancel::new(false)).is_err());
+}
+
+#[test]
+fn a_damaged_database_takes_no_backups_place() {
+    let f = fixture();
+    for i in 0..300 {
+        f.capture.capture(said(&format!("Memory {i} of many lighthouses by the sea."))).unwrap();
+    }
+    let path = f.layout.memory();
+    let folder = f.layout.dot_cortex();
+    let yesterday = |name: &str| {
+        let file = fs::File::options().write(true).open(folder.join(name)).unwrap();
+        file.set_modified(std::time::SystemTime::now() - Duration::from_hours(25)).unwrap();
+    };
+    assert!(back_up_if_due(&f.store).unwrap());
+    yesterday("memory.backup.db");
+    f.capture.capture(said("One more.")).unwrap();
+    assert!(back_up_if_due(&f.store).unwrap());
+    let backups = || ["memory.backup.db", "memory.backup.1.db"].map(|name| Plan::new(&path, Some(&folder.join(name))).unwrap().memories);
+    assert_eq!(backups(), [301, 300]);
+    yesterday("memory.backup.db");
+    let Fixture { store, capture, .. } = f;
+    drop((store, capture));
+    let mut bytes = fs::read(&path).unwrap();
+    let n = bytes.len();
+    bytes[n / 2..].fill(0xab);
+    fs::write(&path, bytes).unwrap();
+    let store = MemoryStore::open(&path).unwrap();
+    assert!(matches!(back_up_if_due(&store), Err(StorageError::Damaged { path: at, .. }) if at == path));
+    assert_eq!(backups(), [301, 300]);
+    assert!(fs::read_dir(&folder).unwrap().all(|e| !e.unwrap().file_name().to_string_lossy().starts_with(".unfinished")));
+    drop(store);
+    // The newest backup that is whole is taken.
+    fs::write(folder.join("memory.backup.db"), "").unwrap();
+    assert_eq!(Plan::new(&path, None).unwrap().memories, 300);
+    fs::write(folder.join("memory.backup.1.db"), "").unwrap();
+    assert!(matches!(Plan::new(&path, None), Err(RestoreError::Unusable { .. })));
+}
+
+/// The migrations were indexed beyond their end.
+#[test]
+fn a_newer_version_that_migrates_in_between_is_told() {
+    let f = fixture();
+    let mut c = rusqlite::Connection::open(f.store.path()).unwrap();
+    c.execute_batch("PRAGMA user_version = 99").unwrap();
+    let e = sql::bring_up_to_date(f.store.path(), &mut c).unwrap_err();
+    assert!(matches!(e, StorageError::TooNew { version: 99, .. }), "{e}");
+    assert_eq!(crate::sqlite::version(&c).unwrap(), 99);
+}
+
+#[test]
+fn a_read_that_fails_is_not_told_as_a_write() {
+    let f = fixture();
+    f.capture.capture(said("x")).unwrap();
+    rusqlite::Connection::open(f.store.path()).unwrap().execute_batch("DROP TABLE vectors").unwrap();
+    let e = f.store.vectors("e").unwrap_err();
+    assert!(matches!(e, StorageError::ReadFailed { .. }) && e.to_string().contains("cannot be read"), "{e}");
 }
