@@ -163,6 +163,10 @@ impl Hook {
             if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
                 memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
             }
+            if self.event == Event::SessionStart && is_lost(e) {
+                // Nobody else would notice for long.
+                let _ = told.send(Some(format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n")));
+            }
             log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
         }
         Ok(())
@@ -265,6 +269,12 @@ impl Hook {
 /// Later it would be no better.
 fn is_bad_content(e: &anyhow::Error) -> bool {
     matches!(e.downcast_ref(), Some(CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. })))
+}
+
+/// Only a person can help.
+fn is_lost(e: &anyhow::Error) -> bool {
+    matches!(e.downcast_ref(), Some(CaptureError::StorageFailed(StorageError::Damaged { .. } | StorageError::Lost { .. })))
+        || matches!(e.downcast_ref(), Some(StorageError::Damaged { .. } | StorageError::Lost { .. }))
 }
 
 /// The end of a transcript.

@@ -18,8 +18,7 @@ const DOT_CORTEX: &str = ".cortex";
 const VECTORS: &str = "vectors-";
 
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
-const GITIGNORE: &str =
-    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
+const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
 /// How those begin that are ours to bring up to date.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
