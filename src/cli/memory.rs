@@ -51,7 +51,7 @@ enum Sub {
     /// Change the text of a memory, in your editor if none is given
     #[command(after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\"")]
     Edit { id: String, text: Vec<String> },
-    /// Delete memories
+    /// Delete memories, and what was derived from them: the summary of the session is made anew
     #[command(after_help = "Example: cortex memory forget 0199f1c2")]
     Forget {
         #[arg(required = true)]
@@ -343,7 +343,7 @@ impl Args {
         }
         let new = Memory::new(content, memory.source.clone(), &memory.session_id);
         let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, code: Vec::new(), ..memory };
-        memories.capture.capture(memory.clone())?;
+        memories.capture.change(memory.clone())?;
         self.told(&memory, "changed")
     }
 
@@ -351,10 +351,14 @@ impl Args {
         // All of them, or none because one is unknown.
         let all = ids.iter().map(|id| find(memories, id)).collect::<Result<Vec<_>>>()?;
         for memory in &all {
-            memories.store.delete(memory.id)?;
+            memories.capture.forget(memory.id)?;
+        }
+        let forgotten: Vec<Uuid> = all.iter().map(|m| m.id).collect();
+        if let Err(e) = memory::forget_in_backups(&memories.capture, &forgotten) {
+            tracing::warn!("it is still in a backup: {e}");
         }
         if self.json {
-            json(&all.iter().map(|m| m.id).collect::<Vec<_>>())?;
+            json(&forgotten)?;
         } else {
             all.iter().try_for_each(|m| line(&format!("forgot {}", short(m.id))))?;
         }

@@ -4,10 +4,13 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Local, Utc};
+use uuid::Uuid;
 
+use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::folder_of;
 use super::sql::{self, MemoryStore, Select, StorageError};
 use crate::dir::{Dir, Kind, Stat};
@@ -78,6 +81,44 @@ fn copied(store: &MemoryStore, to: &Path, file: &File) -> Result<(), StorageErro
 
 fn is_due(folder: &Dir) -> bool {
     folder.stat(BACKUPS[0]).is_ok_and(|stat| stat.is_none_or(|stat| stat.is_older(DAY) || stat.modified > SystemTime::now() + DAY))
+}
+
+/// Takes memories out of the backups as well, with what was derived from them: what is forgotten is not to come back.
+///
+/// # Errors
+/// When a backup holds one of them, and cannot be written anew. It is as it was then.
+pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result<(), CaptureError> {
+    let path = capture.store().path();
+    let unwritable = |source| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), source };
+    let (folder, _) = folder_of(path).map_err(unwritable)?;
+    for name in BACKUPS {
+        let Some(stat @ Stat { kind: Kind::File, .. }) = folder.stat(name).map_err(unwritable)? else { continue };
+        if !sql::holds_any(&folder.full(name), ids)? {
+            continue;
+        }
+        let (new, file) = folder.unfinished(PRIVATE).map_err(unwritable)?;
+        let done = without(capture, &folder.full(name), &folder.full(&new), ids).and_then(|()| {
+            // It is as old as what is in it.
+            let kept = file.set_modified(stat.modified).and_then(|()| file.sync_all());
+            kept.and_then(|()| folder.rename(&new, name)).map_err(|e| unwritable(e).into())
+        });
+        if done.is_err() {
+            let _ = folder.remove_file(&new);
+        }
+        done?;
+    }
+    Ok(())
+}
+
+/// Copies a backup into an empty file, without these memories.
+fn without(capture: &MemoryCaptureService, from: &Path, to: &Path, ids: &[Uuid]) -> Result<(), CaptureError> {
+    sql::copy(from, to)?;
+    {
+        let capture = capture.of(Arc::new(MemoryStore::open(to)?));
+        ids.iter().try_for_each(|id| capture.forget(*id).map(drop))?;
+    }
+    sql::examine(to)?;
+    Ok(())
 }
 
 /// What is to be restored, and in place of what.

@@ -725,3 +725,108 @@ fn a_read_that_fails_is_not_told_as_a_write() {
     let e = f.store.vectors("e").unwrap_err();
     assert!(matches!(e, StorageError::ReadFailed { .. }) && e.to_string().contains("cannot be read"), "{e}");
 }
+
+/// A prompt that was forgotten was still in the summary of its session, and in what git was told to because of it.
+#[test]
+fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
+    let f = fixture();
+    let mut random = fastrand::Rng::with_seed(11);
+    let mut n = 0;
+    for session in 0..6 {
+        let id = format!("s{session}");
+        f.begin(&id);
+        let mut known: Vec<(Uuid, String)> = Vec::new();
+        for _ in 0..60 {
+            n += 1;
+            let marker = format!("marker{n}x");
+            let text = format!("{marker} {}", "asks or says something long ".repeat(random.usize(..40)));
+            let input = |json: serde_json::Value| serde_json::from_value::<HookInput>(json).unwrap();
+            let captured = match random.u8(..9) {
+                0..=1 => input(serde_json::json!({ "session_id": id, "prompt": text })).prompt_memory(),
+                2 => input(serde_json::json!({ "session_id": id, "last_assistant_message": text })).answer_memory(None),
+                3 => input(
+                    serde_json::json!({ "session_id": id, "tool_name": "Write", "tool_input": { "file_path": format!("{marker}.rs") } }),
+                )
+                .tool_memory(),
+                4..=5 => {
+                    let context = events::context(&[format!("commit {n}")], &id, &f.store).unwrap();
+                    assert!(context.is_none_or(|m| f.capture.capture(m).is_ok()));
+                    None
+                }
+                6 => {
+                    assert!(summary(&f.store, &id).unwrap().is_none_or(|m| f.capture.capture(m).is_ok()));
+                    None
+                }
+                7 if !known.is_empty() => {
+                    let (gone, marker) = known.swap_remove(random.usize(..known.len()));
+                    if random.bool() {
+                        assert!(f.capture.forget(gone).unwrap() && !f.capture.forget(gone).unwrap());
+                    } else {
+                        let before = f.store.get(gone).unwrap().unwrap();
+                        f.capture.change(Memory { content: "Changed.".into(), ..before }).unwrap();
+                    }
+                    let left = f.store.get_by_session(&id).unwrap();
+                    assert!(left.iter().all(|m| !m.content.contains(&marker) && !m.name.contains(&marker)), "{marker}: {left:#?}");
+                    None
+                }
+                _ => None,
+            };
+            if let Some(memory) = captured {
+                known.push((f.capture.capture(memory).unwrap(), marker));
+            }
+        }
+        // What is left of the session is still summed up, if anything was.
+        let all = f.store.get_by_session(&id).unwrap();
+        if let Some(before) = all.iter().find(|m| hook::is_summary(m)) {
+            assert!(all.iter().filter(|m| hook::is_summary(m)).count() == 1 && before.content.starts_with("Asked: "));
+        }
+        for (gone, _) in known {
+            f.capture.forget(gone).unwrap();
+        }
+        let left: Vec<String> = f.store.get_by_session(&id).unwrap().into_iter().map(|m| m.content).collect();
+        assert!(left.iter().all(|c| !c.contains("marker")), "{left:?}");
+    }
+    assert_eq!(f.store.integrity().unwrap(), "ok");
+}
+
+#[test]
+fn what_an_older_version_derived_is_forgotten_too() {
+    let f = fixture();
+    f.begin("s");
+    let prompt = HookInput { session_id: "s".into(), prompt: Some("Why  is the lighthouse dark?".into()), ..HookInput::default() };
+    let id = f.capture.capture(prompt.prompt_memory().unwrap()).unwrap();
+    let context = events::context(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
+    f.capture.capture(Memory { derived_from: Vec::new(), ..context }).unwrap();
+    assert_eq!(f.store.stats().unwrap().memories, 2);
+    f.capture.forget(id).unwrap();
+    assert_eq!(f.store.stats().unwrap().memories, 0);
+}
+
+#[test]
+fn what_is_forgotten_does_not_come_back_from_a_backup() {
+    let f = fixture();
+    f.begin("s");
+    let told =
+        |text: &str| HookInput { session_id: "s".into(), prompt: Some(text.into()), ..HookInput::default() }.prompt_memory().unwrap();
+    let id = f.capture.capture(told("Why is the lighthouse dark?")).unwrap();
+    let other = f.capture.capture(told("Who mends the windmill?")).unwrap();
+    f.capture.capture(summary(&f.store, "s").unwrap().unwrap()).unwrap();
+    assert!(back_up_if_due(&f.store).unwrap());
+    let folder = f.layout.dot_cortex();
+    fs::copy(folder.join("memory.backup.db"), folder.join("memory.backup.1.db")).unwrap();
+    let an_hour_ago = std::time::SystemTime::now() - Duration::from_hours(1);
+    fs::File::options().write(true).open(folder.join("memory.backup.db")).unwrap().set_modified(an_hour_ago).unwrap();
+    f.capture.forget(id).unwrap();
+    forget_in_backups(&f.capture, &[id]).unwrap();
+    for name in ["memory.backup.db", "memory.backup.1.db"] {
+        let path = folder.join(name);
+        assert_eq!(Plan::new(f.store.path(), Some(&path)).unwrap().memories, 2, "the other prompt and the summary");
+        let bytes = fs::read(&path).unwrap();
+        assert!(!bytes.windows(10).any(|w| w == b"lighthouse") && bytes.windows(8).any(|w| w == b"windmill"), "{name}");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert_eq!(fs::metadata(folder.join("memory.backup.db")).unwrap().modified().unwrap(), an_hour_ago, "it is as old as it was");
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(names.iter().all(|n| !n.starts_with(".unfinished") && !n.ends_with("backup.db-wal")), "{names:?}");
+    assert_eq!(f.store.get(other).unwrap().unwrap().content, "Who mends the windmill?");
+}

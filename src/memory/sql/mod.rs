@@ -100,6 +100,9 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE TABLE git_positions(tree TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE memories ADD COLUMN derived_from TEXT NOT NULL DEFAULT '[]';
+",
 ];
 
 /// The memories of a project. Another file in place of the one that was opened (a backup that was restored) is noticed and opened.
@@ -203,7 +206,7 @@ pub struct Stats {
     pub bytes: u64,
 }
 
-const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number";
+const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from";
 const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
 
 impl MemoryStore {
@@ -376,6 +379,15 @@ impl MemoryStore {
     /// When it cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
+    }
+
+    /// Deletes memories and stores others; all of it or nothing.
+    pub(super) fn exchange(&self, gone: &[Uuid], new: &[Stored]) -> Result<(), StorageError> {
+        new.iter().try_for_each(|(memory, _)| check(memory))?;
+        self.write(|t| {
+            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
+            new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))
+        })
     }
 
     /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
@@ -667,6 +679,13 @@ pub(super) fn examine(path: &Path) -> Result<Examined, StorageError> {
     examined(&source(path)?, path)
 }
 
+/// Whether a database that nobody has open holds one of these memories.
+pub(super) fn holds_any(path: &Path, ids: &[Uuid]) -> Result<bool, StorageError> {
+    let c = source(path)?;
+    let holds = |id: &Uuid| c.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id.to_string()]);
+    ids.iter().try_fold(false, |any, id| Ok(any || holds(id)?)).map_err(|e| read_error(path, e))
+}
+
 /// Copies a database that nobody has open into an empty file.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StorageError> {
     sqlite::copy(&source(from)?, to).map_err(|e| write_error(to, e))
@@ -712,6 +731,8 @@ impl Open {
             }
             _ => bring_up_to_date(&path, &mut connection)?,
         }
+        // What is deleted is overwritten.
+        connection.execute_batch("PRAGMA secure_delete = ON").map_err(|e| read_error(&path, e))?;
         if stat.mode & 0o077 != 0 && read_only.is_none() {
             // Of another owner it stays as it is.
             let _ = directory.open_file(name).and_then(|file| file.set_permissions(Permissions::from_mode(PRIVATE)));
@@ -800,10 +821,10 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         t.prepare_cached("SELECT body FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0)).optional()?;
     let change = add(t, "change", 1)?;
     t.prepare_cached(
-        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change)
-         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change, derived_from)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
          ON CONFLICT(id) DO UPDATE SET name = ?2, body = ?3, source_name = ?4, source = ?5, operation = ?6, file_path = ?7, session_id = ?8, group_id = ?9,
-         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16",
+         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16, derived_from = ?17",
     )?
     .execute(params![
         memory.id.to_string(),
@@ -822,6 +843,7 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         memory.pinned,
         json(serde_json::to_string(&memory.code))?,
         change,
+        json(serde_json::to_string(&memory.derived_from))?,
     ])?;
     if let Some(before) = before.filter(|before| *before != body) {
         drop_body(t, before)?;
@@ -883,7 +905,8 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
     let id: String = r.get(0).unwrap_or_default();
     let damaged = |message: String| StorageError::SerializationFailed { id: id.clone(), message };
     let read = || -> rusqlite::Result<_> {
-        let texts: (String, String, String, Option<String>, String) = (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?);
+        let texts: (String, String, String, Option<String>, String, String) =
+            (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?, r.get(13)?);
         Ok((
             texts,
             r.get::<_, String>(4)?,
@@ -894,11 +917,12 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
             r.get::<_, bool>(10)?,
         ))
     };
-    let ((name, content, source, chunk, code), session_id, group_id, created_at, updated_at, word_count, pinned) =
+    let ((name, content, source, chunk, code, derived_from), session_id, group_id, created_at, updated_at, word_count, pinned) =
         read().map_err(|e| damaged(e.to_string()))?;
     let source: MemorySource = serde_json::from_str(&source).map_err(|e| damaged(e.to_string()))?;
     let code: Vec<CodeReference> = serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
     let chunk_metadata = chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
+    let derived_from: Vec<Uuid> = serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
     Ok(Memory {
         id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
         name,
@@ -912,6 +936,7 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
         word_count,
         pinned,
         code,
+        derived_from,
     })
 }
 
