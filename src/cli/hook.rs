@@ -71,6 +71,8 @@ const MAX_INPUT: u64 = 64 << 20;
 const TRANSCRIPT_END: u64 = 1 << 18;
 /// The log is begun anew when it is larger.
 const MAX_LOG: u64 = 1 << 20;
+/// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex memory`.
+const QUICKLY_COPIED: u64 = 32 << 20;
 /// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
 const WORTH_SAVING: f64 = 0.002;
 
@@ -227,7 +229,9 @@ impl Hook {
                 }
                 if self.event == Event::SessionEnd {
                     sessions.end_session(session)?;
-                    memory::back_up_if_due(store).context("there is no new backup")?;
+                    if store.bytes()? <= QUICKLY_COPIED {
+                        memory::back_up_if_due(store).context("there is no new backup")?;
+                    }
                 }
             }
         }

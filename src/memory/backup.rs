@@ -202,7 +202,8 @@ impl Plan {
         let (folder, name) = folder_of(&self.database).map_err(failed)?;
         let (new, file) = folder.unfinished(PRIVATE).map_err(failed)?;
         let path = folder.full(&new);
-        let copied = sql::copy(&self.file, &path).and_then(|()| sql::examine(&path)).map_err(unusable);
+        let copied = sql::copy(&self.file, &path).and_then(|()| MemoryStore::open(&path)?.renew_identity());
+        let copied = copied.and_then(|()| sql::examine(&path)).map_err(unusable);
         let done = copied.and_then(|_| {
             file.sync_all().map_err(failed)?;
             let kept = put_aside(&folder, &name).map_err(failed)?;

@@ -73,10 +73,10 @@ impl MemoryHome {
         let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root, &self.graph);
         if store.read_only().is_none() {
             match spool::drain(&self.spool, &capture) {
-                Ok(_) => {}
+                // The next process stores it.
+                Ok(_) | Err(CaptureError::StorageFailed(StorageError::Busy { .. })) => {}
                 Err(CaptureError::StorageFailed(e @ StorageError::Damaged { .. })) => return Err(e.into()),
-                // The next one stores it. What is there can be read all the same.
-                Err(CaptureError::StorageFailed(StorageError::Busy { .. })) => {}
+                // What is there can be read all the same.
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }

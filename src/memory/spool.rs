@@ -118,7 +118,7 @@ fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureS
     }
     let mut left = Vec::new();
     if let Err(e) = keep_aside(folder, spool, &bad) {
-        bad.iter().for_each(|(line, _)| left.extend_from_slice(line));
+        left.extend(bad.iter().flat_map(|(line, _)| *line));
         result = result.and(Err(unreadable(e).into()));
     }
     left.extend_from_slice(&bytes[at..]);

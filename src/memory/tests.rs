@@ -560,7 +560,7 @@ fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored(
     assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 3);
     let bad = spool.with_file_name("memory.spool.bad");
     let kept = fs::read(&bad).unwrap();
-    assert_eq!(kept.iter().filter(|b| **b == b'\n').count(), 3);
+    assert_eq!(kept.split(|b| *b == b'\n').count(), 4);
     assert!(kept.starts_with(b"\xff\xfe{\"id\": 1}\n") && kept.ends_with(b"{\"id\": \"cut\n"));
     assert_eq!(fs::metadata(&bad).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
@@ -664,6 +664,7 @@ fn a_database_that_was_emptied_or_damaged_is_no_empty_one() {
         assert_eq!(f.store.count(&Select::default()).unwrap(), 1, "who had it open has the new one");
     }
     fs::remove_file(f.store.path()).unwrap();
+    assert!(f.store.count(&Select::default()).is_err());
     let lost = MemoryStore::open(f.store.path()).unwrap_err();
     assert!(matches!(&lost, StorageError::Lost { trace, .. } if trace == "memory.backup.db"), "{lost}");
     assert!(f.home().is_in_use() && f.manager().0.reload(&Cancel::new(false)).is_err());
@@ -829,4 +830,24 @@ fn what_is_forgotten_does_not_come_back_from_a_backup() {
     let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
     assert!(names.iter().all(|n| !n.starts_with(".unfinished") && !n.ends_with("backup.db-wal")), "{names:?}");
     assert_eq!(f.store.get(other).unwrap().unwrap().content, "Who mends the windmill?");
+}
+
+/// A saved index was taken for one of the restored database once that had as many changes again.
+#[test]
+fn a_restored_database_is_not_taken_for_the_one_before() {
+    let f = fixture();
+    f.capture.capture(said("A lighthouse by the sea.")).unwrap();
+    assert!(back_up_if_due(&f.store).unwrap());
+    f.capture.capture(said("A windmill on the hill.")).unwrap();
+    let manager = f.manager();
+    assert_eq!(f.found(&manager, "windmill", &MemoryFilter::default()).len(), 1);
+    manager.0.save(0.0);
+    Plan::new(f.store.path(), Some(&f.layout.dot_cortex().join("memory.backup.db"))).unwrap().carry_out().unwrap();
+    f.capture.capture(said("A mole by the harbour.")).unwrap();
+    for manager in [manager, f.manager()] {
+        let found = f.found(&manager, "windmill lighthouse mole", &MemoryFilter::default());
+        let mut all = contents(&found);
+        all.sort_unstable();
+        assert_eq!(all, ["A lighthouse by the sea.", "A mole by the harbour."]);
+    }
 }

@@ -218,6 +218,9 @@ fn memories_on_a_disk_that_may_only_be_read_are_read() {
     }
     is_readable(&p, &|args| p.unprivileged(args).unwrap());
     p.chmod(".cortex/memory.db", 0o444);
+    p.chmod(".cortex", 0o755);
+    p.remove(".cortex/.gitignore");
+    p.chmod(".cortex", 0o555);
     is_readable(&p, &|args| p.unprivileged(args).unwrap());
     p.chmod(".cortex", 0o755);
 }
@@ -231,6 +234,10 @@ fn memories_on_a_full_disk_are_read() {
         c.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cortex")]).args(args);
         c
     };
+    is_readable(&p, &full);
+    // Nor when what else belongs there cannot be made.
+    p.remove(".cortex/.gitignore");
+    fs::remove_dir_all(p.path(".cortex/chunks")).unwrap();
     is_readable(&p, &full);
     assert_eq!(contents(&p).len(), 1);
 }

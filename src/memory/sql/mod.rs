@@ -19,6 +19,7 @@ use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::backup;
+use super::folder::folder_of;
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
@@ -225,10 +226,7 @@ impl MemoryStore {
     /// As [`MemoryStore::open`].
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
         let unreadable = |source| StorageError::Unreadable { path: path.to_path_buf(), source };
-        let (Some(directory), Some(name)) = (path.parent(), path.file_name()) else {
-            return Err(unreadable(io::Error::new(io::ErrorKind::InvalidInput, "it names no file")));
-        };
-        let (directory, name) = (Dir::open(directory).map_err(unreadable)?, name.to_os_string());
+        let (directory, name) = folder_of(path).map_err(unreadable)?;
         if directory.stat(&name).map_err(unreadable)?.is_none() {
             if let Some(trace) = backup::trace(&directory) {
                 return Err(StorageError::Lost { path: path.to_path_buf(), trace });
@@ -611,13 +609,27 @@ impl MemoryStore {
                 bytes: 0,
             })
         })?;
-        stats.bytes = there(&self.directory, &self.name)?.bytes;
+        stats.bytes = self.bytes()?;
         Ok(stats)
     }
 
     /// Copies the database as it is now into an empty file.
     pub(super) fn copy_to(&self, to: &Path) -> Result<(), StorageError> {
         self.read(|c| sqlite::copy(c, to))
+    }
+
+    /// Makes it another database for whoever knows how far this one was read.
+    pub(super) fn renew_identity(&self) -> Result<(), StorageError> {
+        self.write(|t| t.execute("UPDATE counters SET n = random() WHERE name = 'identity'", []))?;
+        Ok(())
+    }
+
+    /// Its size.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn bytes(&self) -> Result<u64, StorageError> {
+        Ok(there(&self.directory, &self.name)?.bytes)
     }
 
     /// What is in the database, if it is whole.
