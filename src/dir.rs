@@ -304,6 +304,15 @@ impl Dir {
         self.file(path, How::New, mode)
     }
 
+    /// Makes an empty file under a name that nobody can know beforehand, to be renamed when it is complete. One that is left by a crash
+    /// is removed by [`Dir::remove_abandoned`].
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn unfinished(&self, mode: u32) -> io::Result<(String, File)> {
+        unfinished(self.fd.as_fd(), mode).map_err(|e| named(&self.path, e))
+    }
+
     /// Gives a file another name; a file of that name is replaced.
     ///
     /// # Errors

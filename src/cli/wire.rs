@@ -260,8 +260,12 @@ impl Project {
 
     /// The same for one who waits so long at most while others write.
     pub(super) fn memories_within(&self, busy: Duration) -> Result<Memories> {
-        self.layout.create()?;
-        Ok(self.memory_home().open(busy)?)
+        let home = self.memory_home();
+        match self.layout.create() {
+            // What is there is read from a disk that takes nothing more.
+            Err(e) if !home.is_in_use() => Err(e.into()),
+            _ => Ok(home.open(busy)?),
+        }
     }
 
     /// Watches notes that are to be remembered, where anything is. Failing costs no more than the notes.

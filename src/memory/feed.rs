@@ -14,7 +14,7 @@ use bitcode::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Memory, MemorySource, MemoryStore, Operation, StorageError};
+use super::{Memory, MemorySource, MemoryStore, Operation, StorageError, backup};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
     Saving, StoredVectors,
@@ -178,7 +178,12 @@ impl MemoryFeed {
     fn store(&mut self) -> Result<Option<Arc<MemoryStore>>, StorageError> {
         let Ok(metadata) = std::fs::metadata(&self.path) else {
             self.store = None;
-            return Ok(None);
+            // One that is lost is told.
+            return if backup::trace_of(&self.path).is_some() {
+                MemoryStore::open(&self.path).map(|store| Some(Arc::new(store)))
+            } else {
+                Ok(None)
+            };
         };
         if let Some(opened) = self.store.as_ref().filter(|o| o.inode == metadata.ino()) {
             return Ok(Some(opened.store.clone()));

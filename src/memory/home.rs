@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, now, spool};
+use super::{CaptureError, MemoryCaptureService, MemoryStore, SessionManager, StorageError, backup, now, spool};
 use crate::embed::Embedder;
 use crate::source::FileChange;
 
@@ -38,7 +38,7 @@ impl MemoryHome {
     /// Whether anything was ever remembered.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
-        self.database.exists()
+        self.database.symlink_metadata().is_ok() || backup::trace_of(&self.database).is_some()
     }
 
     /// Which file the database is; `None` when there is none.
@@ -63,14 +63,23 @@ impl MemoryHome {
         }
     }
 
-    /// Opens the database, or makes it, and stores what was kept for later. `busy`: how long to wait at most while others write.
+    /// Opens the database, or makes it, and stores what was kept for later, where it can be written. `busy`: how long to wait at most
+    /// while others write.
     ///
     /// # Errors
     /// When it cannot be opened, or is kept busy.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(MemoryStore::open_within(&self.database, busy)?);
         let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root, &self.graph);
-        spool::drain(&self.spool, &capture)?;
+        if store.read_only().is_none() {
+            match spool::drain(&self.spool, &capture) {
+                // The next process stores it.
+                Ok(_) | Err(CaptureError::StorageFailed(StorageError::Busy { .. })) => {}
+                Err(CaptureError::StorageFailed(e @ StorageError::Damaged { .. })) => return Err(e.into()),
+                // What is there can be read all the same.
+                Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
+            }
+        }
         Ok(Memories { sessions: SessionManager::new(store.clone(), self.current_session.clone()), store, capture })
     }
 }

@@ -20,9 +20,10 @@ const MOST: usize = 5;
 /// A memory is worth telling from this cosine on, or when it holds this share of the prompt's words (by weight).
 const LEAST_SIMILARITY: f32 = 0.45;
 const LEAST_WORDS: f64 = 0.6;
-/// What of a prompt is searched for, and what of anything is remembered, in characters.
+/// What of a prompt is searched for, in characters.
 const ASKED: usize = 2_000;
-const KEPT: usize = super::MAX_CONTENT_CHARS;
+/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut is known for one.
+const KEPT: usize = super::MAX_CONTENT_CHARS + 2_000;
 /// What of a tool's arguments is remembered.
 const ARGUMENT: usize = 300;
 /// An answer of so many words is worth telling later.
@@ -176,12 +177,17 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
 pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
     let mut memories = store.get_by_session(session_id)?;
     memories.reverse();
+    Ok(summary_of(&memories, session_id))
+}
+
+/// The same of the memories of a session, oldest first.
+pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let one_line = |m: &Memory, n: usize| cut(&folded(&m.content), n);
     let of = |wanted: HookType| {
         memories.iter().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
     };
     let asked: Vec<String> = of(HookType::UserPromptSubmit).map(|m| one_line(m, 120)).collect();
-    let Some(first_asked) = asked.first() else { return Ok(None) };
+    let first_asked = asked.first()?;
     let mut text = format!("Asked: {first_asked}");
     if let Some(last) = asked.last().filter(|_| asked.len() > 1) {
         let _ = write!(text, "; … ({} prompts) last: {last}", asked.len());
@@ -208,7 +214,11 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
         let _ = write!(text, ". Answered: {}", one_line(answer, 400));
     }
     // A session that goes on after a summary replaces it.
-    let before = memories.iter().find(|m| matches!(m.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }));
+    let before = memories.iter().find(|m| is_summary(m));
     let new = Memory::new(text, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
-    Ok(Some(Memory { id: before.map_or(new.id, |b| b.id), ..new }))
+    Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
+}
+
+pub(super) fn is_summary(memory: &Memory) -> bool {
+    matches!(memory.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary })
 }

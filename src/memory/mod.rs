@@ -32,12 +32,14 @@ macro_rules! names {
     };
 }
 
+mod backup;
 mod briefing;
 mod capture;
 mod chunker;
 mod code;
 mod events;
 mod feed;
+mod folder;
 mod home;
 mod hook;
 mod recall;
@@ -52,6 +54,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use backup::{Plan, RestoreError, back_up_if_due, forget_in_backups};
 pub use briefing::briefing;
 pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{
@@ -98,6 +101,9 @@ pub struct Memory {
     /// Files and symbols that it speaks of, as they were then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeReference>,
+    /// Memories whose text is in it; it goes when one of them is forgotten. A summary is of its whole session and names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<Uuid>,
 }
 
 /// Where a memory comes from.
@@ -249,6 +255,7 @@ impl Memory {
             chunk_metadata: None,
             pinned: false,
             code: Vec::new(),
+            derived_from: Vec::new(),
         }
     }
 }

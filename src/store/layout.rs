@@ -20,16 +20,23 @@ const DOT_CORTEX: &str = ".cortex";
 const VECTORS: &str = "vectors-";
 
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
-const GITIGNORE: &str =
-    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
+const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
 /// Rules for `.git/info/exclude`: what belongs to this user, or to this checkout. Chunk files and the configuration are a team's to
 /// commit.
-const EXCLUDE: &[&str] = &["/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock", "/.cortex/server.json"];
+const EXCLUDE: &[&str] =
+    &["/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock", "/.cortex/server.json", "/.cortex/.unfinished-*"];
 /// Files that those rules are for, one for each.
-const PRIVATE: &[&str] =
-    &[".cortex/memory.db", ".cortex/cache/sources.json", ".cortex/graph/code-graph.db", ".cortex/write.lock", ".cortex/server.json"];
+const PRIVATE: &[&str] = &[
+    ".cortex/memory.db",
+    ".cortex/cache/sources.json",
+    ".cortex/graph/code-graph.db",
+    ".cortex/write.lock",
+    ".cortex/server.json",
+    ".cortex/.unfinished-0",
+];
 /// Added to a `.cortex/.gitignore` of the repository that has git add private files: no other rule outranks the last ones of it.
-const ADDED: &str = "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n";
+const ADDED: &str =
+    "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
 /// How those begin that are ours to bring up to date.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 

@@ -40,8 +40,11 @@ impl Asked<'_> {
     /// The memories of the project.
     pub(super) fn memories(&self) -> Result<Arc<Memories>, ToolError> {
         let remembered = self.remembered()?;
-        self.context.layout.create().map_err(|e| ToolError::Failed(e.to_string()))?;
-        Ok(remembered.memories(BUSY)?)
+        match self.context.layout.create() {
+            // What is there is read from a disk that takes nothing more.
+            Err(e) if !remembered.home.is_in_use() => Err(ToolError::Failed(e.to_string())),
+            _ => Ok(remembered.memories(BUSY)?),
+        }
     }
 
     /// What is served, with everything that this or another process stored before.

@@ -21,6 +21,7 @@ mod history;
 mod hostile;
 mod incremental;
 mod index;
+mod keeping;
 mod memory;
 mod packed;
 mod project;

@@ -16,7 +16,7 @@ use crate::project::{Output, Project, Random, run};
 use crate::server::{Client, Server, get, initialize};
 
 /// Calls a hook as an agent does.
-fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
+pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
     let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // It may have read enough.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -38,7 +38,7 @@ pub fn told(p: &Project, event: &str, mut input: Value) -> String {
     reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
 }
 
-fn contents(p: &Project) -> Vec<String> {
+pub fn contents(p: &Project) -> Vec<String> {
     let all = p.run(&["memory", "list", "-n", "1000", "--json"]);
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
     all.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
@@ -250,7 +250,7 @@ fn tools_over_memories_are_offered_where_there_are_any() {
     assert!(offered(&p).contains(&"add_memory".to_string()));
 }
 
-const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
+pub const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
 
 #[test]
 fn nothing_that_a_hook_is_told_holds_up_the_agent() {

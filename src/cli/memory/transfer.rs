@@ -1,13 +1,18 @@
-//! Memories out and in: JSON, one a line.
+//! Memories out and in: JSON, one a line, or a whole database from a backup.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use chrono::{DateTime, Local, Utc};
+use serde::Serialize;
+
 use super::super::Outcome;
-use crate::memory::{Memories, Memory, Select};
+use super::super::render::{json, printable};
+use super::super::wire::Project;
+use crate::memory::{Memories, Memory, Plan, Select};
 
 /// Memories that are read at once.
 const PAGE: usize = 500;
@@ -47,5 +52,42 @@ pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
         memories.capture.capture(memory).with_context(|| format!("memory {} of {n}; those before it are imported", number + 1))?;
     }
     super::line(&format!("imported {}", super::memories_in_words(n)))?;
+    Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct Restored<'a> {
+    from: &'a Path,
+    made: DateTime<Utc>,
+    memories: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newest: Option<DateTime<Utc>>,
+    /// Where the database is that was there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<PathBuf>,
+}
+
+/// Puts a backup in place of the database, and stores what was kept for later meanwhile.
+pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> Result<Outcome> {
+    let plan = Plan::new(&project.memory_home().database, from)?;
+    let on = |at: DateTime<Utc>| at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
+    let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
+    eprintln!(
+        "restoring {} from {}, made {}{newest}",
+        super::memories_in_words(plan.memories),
+        printable(&plan.file.display().to_string()),
+        on(plan.made)
+    );
+    let kept = plan.carry_out()?;
+    let memories = project.memories()?;
+    if as_json {
+        json(&Restored { from: &plan.file, made: plan.made, memories: plan.memories, newest: plan.newest, kept })?;
+        return Ok(Outcome::Done);
+    }
+    let now = memories.store.count(&Select::default())?;
+    super::line(&format!("restored: there are {} now", super::memories_in_words(now)))?;
+    if let Some(kept) = kept {
+        super::line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
+    }
     Ok(Outcome::Done)
 }
