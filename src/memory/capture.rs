@@ -7,11 +7,11 @@ use uuid::Uuid;
 
 use super::code;
 use super::feed::chunk_of;
-use super::redact::redact;
 use super::sql::Stored;
 use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::secrets::redact;
 use crate::source::sha256;
 
 /// Stores memories.

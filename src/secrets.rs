@@ -4,7 +4,7 @@
 //! that a rule finds. There are two sets of rules:
 //!
 //! - the rules of betterleaks (the maintained successor of gitleaks, MIT), kept as data in
-//!   `redact/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
+//!   `secrets/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
 //! - [`own::OWN`], a few rules that are looser than those of a scanner. A scanner must not cry wolf; here
 //!   a word too many taken out costs little and a secret left in stays in the database.
 //!
@@ -25,7 +25,7 @@ use regex::bytes::{Regex, RegexBuilder};
 use self::own::{Judge, OWN, is_placeholder, is_random};
 
 /// The rules of betterleaks. The head of the file says what its columns are.
-const DATA: &str = include_str!("redact/secret_rules.tsv");
+const DATA: &str = include_str!("secrets/secret_rules.tsv");
 
 /// What a secret is replaced by starts with this, then come the id of the rule and `]`.
 const MARK: &str = "[REDACTED:";
