@@ -178,7 +178,7 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
     }
     let keywords = AhoCorasick::builder()
         .ascii_case_insensitive(true)
-        .kind(Some(AhoCorasickKind::ContiguousNFA))
+        .kind(Some(AhoCorasickKind::DFA))
         .build(&words)
         .expect("a few hundred short words fit");
     RuleSet { all: rules, keywords, with_keyword }

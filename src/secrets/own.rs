@@ -213,11 +213,16 @@ pub(super) const OWN: &[Own] = &[
             "(?i)",
             prose_name!(),
             r"(?:[ \t]+(?:for|of|to|on|in|at)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
-            r"[ \t]+(?:(?:is|was|are|=|equals|becomes|changed|set|reset|will[ \t]+be)[ \t]*:?[ \t]+)?(?:(?:is|was|to|now|still|just|currently|set)[ \t]*:?[ \t]+){0,3}",
+            r"(?:[ \t]*:|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to)[ \t]*:?",
+            r"(?:[ \t]+(?:now|still|just|currently|set[ \t]+to|changed[ \t]+to)[ \t]*:?){0,2})[ \t]+",
             prose_value!()
         ),
         is_said,
     ),
+    // Without a verb: `log in with the password x`.
+    ("password", prose_words!(), concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()), |value| {
+        is_said(value) && has_inner_digit(value) && !value.contains(' ')
+    }),
     // The other way round: `x is the password`.
     (
         "password",
@@ -371,18 +376,19 @@ const FUNCTION_WORDS: [&str; 48] = [
     "then", "they", "this", "to", "used", "was", "when", "which", "will", "with",
 ];
 
-/// Says if what a sentence calls a password is one: it has what words, names, versions and algorithms have not.
+/// Says if what a sentence calls a password is one: it has what words, names, versions and algorithms have not, or it is some words
+/// in quotes that make no sentence.
 fn is_said(value: &str) -> bool {
+    if value.contains(' ') {
+        let is_word =
+            |word: &str| word.bytes().all(|c| c.is_ascii_alphanumeric()) && !FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase());
+        return value.split(' ').count() > 3 && value.split(' ').all(is_word);
+    }
     let value = value.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '$' | '#' | '%' | '^' | '~' | '*' | '+'));
-    let bytes = value.as_bytes();
-    let has = |test: fn(&u8) -> bool| bytes.iter().any(test);
-    let has_inner_digit = bytes.windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_alphabetic());
-    let has_sign = has(|c| matches!(c, b'!' | b'#' | b'$' | b'%' | b'^' | b'&' | b'*' | b'+' | b'?' | b'~' | b'@'));
-    let has_letter_and_digit = has(u8::is_ascii_alphabetic) && has(u8::is_ascii_digit);
-    value.len() >= 5
-        && has_letter_and_digit
-        && (has_sign || has_inner_digit || value.len() >= 8 || (has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase)))
-        && !value.contains(' ')
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    value.len() >= 6
+        && has(u8::is_ascii_alphabetic)
+        && has(u8::is_ascii_digit)
         && !value.contains(['(', '[', '{'])
         && !is_placeholder(value)
         && !is_path(value)
@@ -391,6 +397,11 @@ fn is_said(value: &str) -> bool {
         && !is_measure(value)
         && !is_expression(value)
         && !is_name(value)
+}
+
+/// Says if a letter follows a digit, as in no name that is counted.
+fn has_inner_digit(value: &str) -> bool {
+    value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_alphabetic())
 }
 
 /// Says if `value` is the name of a file or an option (`format_1.yml`, `length=8`).
@@ -767,6 +778,8 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
     match id {
         // In a URL the place alone says that it is a password, however weak: only what documentation writes stays.
         "url-password" => value.len() > 3 && is_of_words(value),
+        // `authorization = TestOAuth2Authorizations.build()`.
+        "authorization" if value.split('.').next().is_some_and(is_type) => true,
         "password" | "secret" | "env-password" | "env-secret" | "url-token" | "authorization" => {
             !has_digit_or_sign(value)
                 || is_of_words(value)
@@ -774,7 +787,10 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
                 || is_algorithm(value)
                 || is_sequence(value)
                 || is_constant(value.trim_start_matches('@'))
+                // Letters of another script, in a file of translations.
+                || value.contains("\\u")
                 || (is_type(value) && is_counted(value))
+                || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
         }
         _ => false,
     }
