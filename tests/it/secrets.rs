@@ -82,7 +82,7 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     }
     for text in SECRETS.into_iter().chain(["API", "password", "PRIVATE KEY", "REDACTED"]) {
         replies.push(client.call("search", &json!({ "query": text })));
-        replies.push(client.call("exact", &json!({ "text": text })));
+        replies.push(client.call("exact", &json!({ "query": text })));
     }
     replies.push(client.call("pattern", &json!({ "pattern": "API=$X", "language": "python" })));
     replies.push(client.call("graph", &json!({ "operation": "callers", "target": "upload_bucket", "include_context": true })));
@@ -131,7 +131,7 @@ fn a_pattern_is_an_oracle_for_a_secret() {
     let found = |pattern: &str| client.call("pattern", &json!({ "pattern": pattern, "language": "rust" }))["total"].clone();
     assert_eq!(found(&format!("pub const CLOUD_ID: &str = \"{}\";", SECRETS[1])), 0);
     assert_eq!(found("pub const CLOUD_ID: &str = $X;"), 1);
-    let exact = client.call("exact", &json!({ "text": SECRETS[1] }));
+    let exact = client.call("exact", &json!({ "query": SECRETS[1] }));
     assert_eq!(exact["results"].as_array().map_or(0, Vec::len), 0, "{exact}");
 }
 
