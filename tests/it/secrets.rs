@@ -177,3 +177,13 @@ fn secrets_of_files_are_sent_to_a_remote_model() {
     assert!(sent.contains("charge_customer"), "{sent}");
     assert_clean("what was sent", sent.as_bytes());
 }
+
+#[test]
+fn secrets_in_chunk_files_of_other_programs_are_shown() {
+    let p = Project::new();
+    let chunk = json!({ "id": "f1", "text": format!("nougat\npassword: {}", SECRETS[3]), "metadata": { "file_path": "gone.py" } });
+    p.write(".cortex/chunks/code-definitions.json", json!({ "chunks": [chunk] }).to_string());
+    let out = p.run(&["search", "nougat", "--json"]).expect(0).stdout;
+    assert!(out.contains("password: [REDACTED:password]"), "{out}");
+    assert_clean("a result", out.as_bytes());
+}
