@@ -20,7 +20,7 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 const BUSY: Duration = Duration::from_secs(30);
 
 /// Raised when the same text would give other rows.
-const VERSION: usize = 2;
+const VERSION: usize = 3;
 
 /// `symbol`, `parent` and `scope` count the symbols of their file; -1 is the file itself.
 const SCHEMA: &str = "

@@ -9,7 +9,6 @@ use super::code;
 use super::events::quoted;
 use super::feed::chunk_of;
 use super::hook::{is_summary, summary_of};
-use super::redact::redact;
 use super::sql::Stored;
 use super::{
     ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk,
@@ -17,6 +16,7 @@ use super::{
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::secrets::redact;
 use crate::source::sha256;
 
 /// Stores memories.

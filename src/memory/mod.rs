@@ -44,7 +44,6 @@ mod home;
 mod hook;
 mod recall;
 mod recorder;
-mod redact;
 mod session;
 mod spool;
 mod sql;
@@ -65,7 +64,6 @@ pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
-pub use redact::{Redacted, redact};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 

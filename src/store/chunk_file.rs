@@ -3,6 +3,7 @@
 //! Any program may write these files, in any JSON layout. Our own have the header on the first line, one chunk on each
 //! further line and `]}` on the last: they diff well, and they are parsed on all cores without being scanned first.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::chunk::{Chunk, ChunkType, Entry, Lines, ParseError};
+use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
 const FORMAT_VERSION: u32 = 1;
@@ -110,6 +112,14 @@ pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType, known: 
     Ok(parsed)
 }
 
+/// A chunk of a file that is read whole, which another program may have written: our own indexer left no secret in it.
+fn without_secrets(mut chunk: Chunk) -> Chunk {
+    if let Cow::Owned(clean) = redact_file(&chunk.text).text {
+        chunk.text = clean;
+    }
+    chunk
+}
+
 /// The layout that we write; `None` when the text is not exactly that.
 fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> Option<ParsedFile> {
     let (first, rest) = text.split_once('\n')?;
@@ -123,7 +133,7 @@ fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> 
         let hash = xxh3_128(line.as_bytes());
         let (entry, is_known) = match known.get(&hash) {
             Some(entry) => (Arc::clone(entry), true),
-            None => (Arc::new(Entry::from(Chunk::from_json(line, file_type).ok()?)), false),
+            None => (Arc::new(Entry::from(without_secrets(Chunk::from_json(line, file_type).ok()?))), false),
         };
         Some((hash, (entry, is_known)))
     };
@@ -184,7 +194,7 @@ fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
         .with_min_len(16)
         .map(|(i, raw)| {
             let json = raw.get();
-            Chunk::from_json(json, file_type).map(|c| Arc::new(Entry::from(c))).map_err(|(id, e)| {
+            Chunk::from_json(json, file_type).map(|c| Arc::new(Entry::from(without_secrets(c)))).map_err(|(id, e)| {
                 let offset = json.as_ptr() as usize - text.as_ptr() as usize;
                 let (line, column) = position(text.as_bytes(), offset);
                 match e {

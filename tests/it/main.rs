@@ -29,6 +29,7 @@ mod regressions;
 mod remote_model;
 mod search;
 mod search_output;
+mod secrets;
 mod serve;
 mod server;
 mod serving;
