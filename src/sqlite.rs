@@ -7,6 +7,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Result, Transaction, TransactionBehavior};
 
+use crate::dir::{Dir, Kind};
+
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
 /// A text or row of a database that is larger is not read: none of ours is by far.
@@ -24,12 +26,35 @@ pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a file that is no link. What SQLite keeps beside it, it never opens through one.
+/// Opens a database without following links. What SQLite keeps beside it, it never opens through one.
 fn connect(path: &Path) -> Result<Connection> {
     // Directories above may be links: the caller has opened them.
     let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
-    let real = real.map(|(directory, name)| directory.join(name));
-    Connection::open_with_flags(real.as_deref().unwrap_or(path), OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+    let real = real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
+    check_files(&real)?;
+    Connection::open_with_flags(real, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)
+}
+
+/// Checks that a database and what is beside it are files with one name, as far as they are there: SQLite would write into the file
+/// that a hard link shares with another directory.
+///
+/// # Errors
+/// When one of them is something else; the message names it.
+pub fn check_files(path: &Path) -> Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let Ok(dir) = Dir::open(above) else { return Ok(()) };
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = name.to_owned();
+        name.push(end);
+        if let Ok(Some(stat)) = dir.stat(&name)
+            && !stat.is_sole_file()
+        {
+            let what = if stat.kind == Kind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
+            let message = format!("{} is {what}, and is not used as a database: remove it", dir.full(&name).display());
+            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
+        }
+    }
+    Ok(())
 }
 
 /// A database may have come with a repository: its schema runs nothing, and no value of it takes all memory.

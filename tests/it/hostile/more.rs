@@ -51,7 +51,7 @@ fn each_name(c: &Clone, make: impl Fn(&Path)) {
     }
 }
 
-/// The name of the vectors is that of the model; it is taken from an index.
+/// Has the clone indexed, so that there is something to spoil.
 fn indexed(c: &Clone) {
     assert!(c.cortex(&["index"]).output().unwrap().status.success());
     assert!(c.cortex(&["graph", "callers", "retry"]).output().unwrap().status.code().is_some());
@@ -81,7 +81,7 @@ fn deep(at: &Path, n: usize, file: &str) {
 }
 
 fn packed_zeros(n_bytes: u64) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 19).unwrap();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.write_all(b"{\"chunks\": [\n").unwrap();
     let spaces = vec![b' '; 1 << 20];
     for _ in 0..n_bytes >> 20 {
@@ -170,7 +170,7 @@ attacks! {
         c.write(".claude/settings.json", format!("{{\"hooks\": {}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20)));
     }, &["hook install", "hook install --shared", "hook uninstall"];
     a_packed_chunk_file_becomes_gigabytes: |c| {
-        c.write(".cortex/chunks/code-definitions.json.zst", packed_zeros(6 << 30));
+        c.write(".cortex/chunks/code-definitions.json.zst", packed_zeros(2 << 30));
     }, FEW;
     a_packed_chunk_file_of_megabytes_becomes_gigabytes: |c| {
         let frame = packed_zeros(100 << 20);
