@@ -174,7 +174,7 @@ attacks! {
     }, FEW;
     a_packed_chunk_file_of_megabytes_becomes_gigabytes: |c| {
         let frame = packed_zeros(100 << 20);
-        c.write(".cortex/chunks/code-definitions.json.zst", frame.repeat((12 << 20) / frame.len()));
+        c.write(".cortex/chunks/code-definitions.json.zst", frame.repeat((8 << 20) / frame.len()));
     }, FEW;
     an_ignore_file_of_many_rules_eats_the_memory: |c| {
         let rules: String = (0..).map(|i| format!("*{i}*/x{i}\n")).scan(0, |n, rule| { *n += rule.len(); (*n < 1 << 20).then_some(rule) }).collect();
@@ -219,7 +219,7 @@ attacks! {
         deep(&c.path("src/deep"), 5000, "a.rs");
         deep(&c.path(".cortex/cache/deep"), 3000, "a");
         deep(&c.path(".cortex/graph"), 3000, "a");
-    }, &["index", "search harmless", "files", "status", "map", "clean", "mcp"];
+    }, &["index", "files", "clean", "mcp"];
 }
 
 /// Files with a second name outside, as archives may bring them, are not written into.
