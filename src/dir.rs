@@ -92,7 +92,7 @@ struct Refused {
 /// Whether the error says that a path leads to something that is never opened: a link, a pipe, a device, a file over its limit.
 #[must_use]
 pub fn is_refused(e: &io::Error) -> bool {
-    e.get_ref().is_some_and(|inner| inner.is::<Refused>())
+    e.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Refused>)
 }
 
 /// The user that this process acts for.
@@ -579,7 +579,7 @@ impl Stat {
         fn time<S, N>(seconds: Result<u64, S>, nanoseconds: Result<u64, N>) -> SystemTime {
             UNIX_EPOCH + Duration::from_secs(seconds.unwrap_or_default()) + Duration::from_nanos(nanoseconds.unwrap_or_default())
         }
-        #[expect(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
+        #[allow(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
         Self {
             kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),

@@ -126,11 +126,14 @@ attacks! {
     }, EVERY;
     an_index_full_of_ones_stops_everything: |c| {
         indexed(c);
-        every_file(&c.path(".cortex"), &mut |path| fs::write(path, vec![0xff; fs::metadata(path).unwrap().len() as usize]).unwrap());
+        every_file(&c.path(".cortex"), &mut |path| fs::write(path, vec![0xff; fs::read(path).unwrap().len()]).unwrap());
     }, EVERY;
     an_index_that_was_cut_off_stops_everything: |c| {
         indexed(c);
-        every_file(&c.path(".cortex"), &mut |path| fs::write(path, &fs::read(path).unwrap()[..fs::metadata(path).unwrap().len() as usize / 2]).unwrap());
+        every_file(&c.path(".cortex"), &mut |path| {
+            let whole = fs::read(path).unwrap();
+            fs::write(path, &whole[..whole.len() / 2]).unwrap();
+        });
     }, EVERY;
     numbers_without_measure_stop_everything: |c| {
         indexed(c);
