@@ -9,6 +9,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, TransactionBehavior};
 
+use crate::dir::{Dir, Kind};
+
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
 /// A text or row of a database that is larger is not read: none of ours is by far.
@@ -31,7 +33,7 @@ pub struct Existing {
 /// # Errors
 /// When it cannot be opened or is none.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
-    prepared(Connection::open_with_flags(real(path), OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
+    prepared(Connection::open_with_flags(real(path)?, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
 }
 
 fn prepared(connection: Connection, busy: Duration) -> Result<Connection> {
@@ -43,9 +45,33 @@ fn prepared(connection: Connection, busy: Duration) -> Result<Connection> {
 
 /// The file, without links above it: the caller has opened those directories. Neither a link in its own place is opened, nor in those of
 /// the files that SQLite keeps beside it.
-fn real(path: &Path) -> PathBuf {
+fn real(path: &Path) -> Result<PathBuf> {
     let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
-    real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name))
+    let real = real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
+    check_files(&real)?;
+    Ok(real)
+}
+
+/// Checks that a database and what is beside it are files with one name, as far as they are there: SQLite would write into the file
+/// that a hard link shares with another directory.
+///
+/// # Errors
+/// When one of them is something else; the message names it.
+fn check_files(path: &Path) -> Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let Ok(dir) = Dir::open(above) else { return Ok(()) };
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = name.to_owned();
+        name.push(end);
+        if let Ok(Some(stat)) = dir.stat(&name)
+            && !stat.is_sole_file()
+        {
+            let what = if stat.kind == Kind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
+            let message = format!("{} is {what}, and is not used as a database: remove it", dir.full(&name).display());
+            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
+        }
+    }
+    Ok(())
 }
 
 /// A database may have come with a repository: its schema runs nothing, and no value of it takes all memory.
@@ -95,7 +121,7 @@ pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
 
 /// Opens a database, and reads so much of it that what SQLite keeps beside it is there as well.
 fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
-    let uri = format!("file:{}?{mode}", percent_encode(real(path).as_os_str().as_encoded_bytes(), IN_PATHS));
+    let uri = format!("file:{}?{mode}", percent_encode(real(path)?.as_os_str().as_encoded_bytes(), IN_PATHS));
     let access = if mode == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
     let flags = access | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = prepared(Connection::open_with_flags(uri, flags)?, busy)?;
@@ -121,7 +147,7 @@ pub fn open_source(path: &Path) -> Result<Connection> {
 /// When one cannot be read or the other not be written.
 pub fn copy(from: &Connection, to: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let mut copy = Connection::open_with_flags(real(to), flags)?;
+    let mut copy = Connection::open_with_flags(real(to)?, flags)?;
     // A copy that was not completed is removed, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let busy = from.query_row("PRAGMA busy_timeout", [], |r| r.get::<_, u64>(0))?;

@@ -428,4 +428,10 @@ fn triggers_views_and_links_of_a_database_do_nothing() {
     assert_eq!(count("SELECT count(*) FROM log").unwrap(), 0);
     std::os::unix::fs::symlink(&path, &link).unwrap();
     assert!(open(&link).is_err());
+    drop(connection);
+    std::fs::hard_link(&path, directory.path().join("second.db")).unwrap();
+    assert!(open(&path).unwrap_err().to_string().contains("hard link"));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::hard_link(directory.path().join("second.db"), directory.path().join("new.db-shm")).unwrap();
+    assert!(open(&directory.path().join("new.db")).is_err());
 }

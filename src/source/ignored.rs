@@ -28,7 +28,7 @@ pub(super) struct Rules {
     /// One for each of [`NAMES`]: that of `.git` is of its `info/exclude`.
     own: [Gitignore; NAMES.len()],
     /// How many rules these and those above are.
-    n_rules: usize,
+    count: usize,
 }
 
 /// What the rules say of a name.
@@ -55,14 +55,14 @@ impl Rules {
 
     /// The rules in a directory, given those above it. `path`: where it is, absolute; `has`: whether it holds a name.
     pub(super) fn within(above: Option<Arc<Self>>, dir: &Dir, path: &Path, has: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
-        let mut n_rules = above.as_ref().map_or(0, |above| above.n_rules);
+        let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
             let text = if has(name) { text(dir, path, name) } else { None };
             let own = text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text, MAX_RULES - n_rules));
             n_rules += own.len();
             own
         });
-        if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own, n_rules })) }
+        if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own, count: n_rules })) }
     }
 
     /// What they say of something in their directory, or below it. `path`: absolute.

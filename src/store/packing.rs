@@ -45,20 +45,15 @@ pub(super) fn may_unpack_to(n_packed: u64, n_bytes: u64) -> bool {
 
 /// All frames of a file.
 pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let (mut all, most) = (Vec::new(), ALWAYS_ALLOWED_BYTES + bytes.len() as u64 * MAX_RATIO);
-    // Frames of ours say how much they hold, so that most traps are told before anything is unpacked.
-    let (mut rest, mut known) = (bytes, 0u64);
-    while let (Some(length @ 1..), Ok(Some(holds))) = (frame_length(rest), zstd::zstd_safe::get_frame_content_size(rest)) {
-        known = known.saturating_add(holds);
-        rest = rest.get(length..).unwrap_or_default();
-    }
-    if known > most {
-        return Err(io::Error::other(format!("{} bytes would become {known}, more than {most}", bytes.len())));
-    }
-    zstd::Decoder::with_buffer(bytes)?.take(most + 1).read_to_end(&mut all)?;
-    if all.len() as u64 > most {
+    let most = ALWAYS_ALLOWED_BYTES + bytes.len() as u64 * MAX_RATIO;
+    let decoder = || zstd::Decoder::with_buffer(bytes).map(|decoder| decoder.take(most + 1));
+    // A trap is told before it takes any memory.
+    let n_bytes = io::copy(&mut decoder()?, &mut io::sink())?;
+    if n_bytes > most {
         return Err(io::Error::other(format!("{} bytes would become more than {most}", bytes.len())));
     }
+    let mut all = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
+    decoder()?.read_to_end(&mut all)?;
     Ok(all)
 }
 

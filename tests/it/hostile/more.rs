@@ -51,7 +51,7 @@ fn each_name(c: &Clone, make: impl Fn(&Path)) {
     }
 }
 
-/// The name of the vectors is that of the model; it is taken from an index.
+/// Has the clone indexed, so that there is something to spoil.
 fn indexed(c: &Clone) {
     assert!(c.cortex(&["index"]).output().unwrap().status.success());
     assert!(c.cortex(&["graph", "callers", "retry"]).output().unwrap().status.code().is_some());
@@ -81,7 +81,7 @@ fn deep(at: &Path, n: usize, file: &str) {
 }
 
 fn packed_zeros(n_bytes: u64) -> Vec<u8> {
-    let mut encoder = zstd::Encoder::new(Vec::new(), 19).unwrap();
+    let mut encoder = zstd::Encoder::new(Vec::new(), 1).unwrap();
     encoder.write_all(b"{\"chunks\": [\n").unwrap();
     let spaces = vec![b' '; 1 << 20];
     for _ in 0..n_bytes >> 20 {
@@ -126,11 +126,14 @@ attacks! {
     }, EVERY;
     an_index_full_of_ones_stops_everything: |c| {
         indexed(c);
-        every_file(&c.path(".cortex"), &mut |path| fs::write(path, vec![0xff; fs::metadata(path).unwrap().len() as usize]).unwrap());
+        every_file(&c.path(".cortex"), &mut |path| fs::write(path, vec![0xff; fs::read(path).unwrap().len()]).unwrap());
     }, EVERY;
     an_index_that_was_cut_off_stops_everything: |c| {
         indexed(c);
-        every_file(&c.path(".cortex"), &mut |path| fs::write(path, &fs::read(path).unwrap()[..fs::metadata(path).unwrap().len() as usize / 2]).unwrap());
+        every_file(&c.path(".cortex"), &mut |path| {
+            let whole = fs::read(path).unwrap();
+            fs::write(path, &whole[..whole.len() / 2]).unwrap();
+        });
     }, EVERY;
     numbers_without_measure_stop_everything: |c| {
         indexed(c);
@@ -170,11 +173,11 @@ attacks! {
         c.write(".claude/settings.json", format!("{{\"hooks\": {}{}}}", "[".repeat(1 << 20), "]".repeat(1 << 20)));
     }, &["hook install", "hook install --shared", "hook uninstall"];
     a_packed_chunk_file_becomes_gigabytes: |c| {
-        c.write(".cortex/chunks/code-definitions.json.zst", packed_zeros(6 << 30));
+        c.write(".cortex/chunks/code-definitions.json.zst", packed_zeros(2 << 30));
     }, FEW;
     a_packed_chunk_file_of_megabytes_becomes_gigabytes: |c| {
         let frame = packed_zeros(100 << 20);
-        c.write(".cortex/chunks/code-definitions.json.zst", frame.repeat((12 << 20) / frame.len()));
+        c.write(".cortex/chunks/code-definitions.json.zst", frame.repeat((8 << 20) / frame.len()));
     }, FEW;
     an_ignore_file_of_many_rules_eats_the_memory: |c| {
         let rules: String = (0..).map(|i| format!("*{i}*/x{i}\n")).scan(0, |n, rule| { *n += rule.len(); (*n < 1 << 20).then_some(rule) }).collect();
@@ -219,7 +222,7 @@ attacks! {
         deep(&c.path("src/deep"), 5000, "a.rs");
         deep(&c.path(".cortex/cache/deep"), 3000, "a");
         deep(&c.path(".cortex/graph"), 3000, "a");
-    }, &["index", "search harmless", "files", "status", "map", "clean", "mcp"];
+    }, &["index", "files", "clean", "mcp"];
 }
 
 /// Files with a second name outside, as archives may bring them, are not written into.
