@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, mpsc};
 
-use super::rpc::{self, BATCHES_SINCE, Failure, Incoming};
+use super::rpc::{self, BATCHING, Failure, Incoming};
 
 /// Longer lines are refused; no more than this is kept of one.
 const MAX_LINE_BYTES: usize = 16 << 20;
@@ -92,7 +92,7 @@ impl Reader {
     /// Hands a message to the service; true when there is none any more.
     async fn pass(&mut self, message: Value, batch: Option<u64>) -> io::Result<bool> {
         match message["method"].as_str() {
-            Some("initialize") => self.has_batches = message["params"]["protocolVersion"] == BATCHES_SINCE,
+            Some("initialize") => self.has_batches = message["params"]["protocolVersion"] == BATCHING,
             // The service does not answer what was cancelled.
             Some("notifications/cancelled") => self.answers.end(&message["params"]["requestId"], None).await?,
             _ => {}

@@ -21,7 +21,6 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::access::Access;
 use super::calls::{CallError, Calls};
 use super::lines::Lines;
 use super::rpc::{self, Failure};
@@ -67,7 +66,7 @@ pub(super) struct Mcp {
 ///
 /// # Errors
 /// When its parameters do not have the form that its method wants. The SDK takes such a request for one of another method.
-fn typed(message: Value) -> Result<ClientJsonRpcMessage, Failure> {
+pub(super) fn typed(message: Value) -> Result<ClientJsonRpcMessage, Failure> {
     let (id, method) = (message.get("id").cloned(), message["method"].as_str().unwrap_or_default().to_string());
     let refused = |why: String| Failure::params(&json!({ "id": id }), format!("the parameters of {method} cannot be used{why}"));
     match serde_json::from_value(message) {
@@ -156,20 +155,14 @@ impl Mcp {
     /// Without sessions in any revision: there is nothing that a session could keep, a restart of the server disturbs no
     /// client, and no memory is held for one that never says goodbye. Answers are plain JSON, and a stream only when there
     /// is progress to tell.
-    pub(super) fn over_http(self, access: &Access, max_body_bytes: usize) -> McpOverHttp {
+    /// The server's own rule about `Host` and `Origin` stands before this; two rules would differ.
+    pub(super) fn over_http(self, max_body_bytes: usize) -> McpOverHttp {
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
             .with_json_response(true)
-            .with_max_request_body_bytes(max_body_bytes);
-        let config = match access.names() {
-            Some(names) => {
-                let origins = names.iter().flat_map(|name| ["http", "https"].map(|scheme| format!("{scheme}://{name}:*")));
-                let origins: Vec<String> = origins.collect();
-                config.with_allowed_origins(origins).with_allowed_hosts(names)
-            }
-            // A list of every address of this machine is not to be had; the server's own rule stands before this one.
-            None => config.disable_allowed_hosts(),
-        };
+            .with_max_request_body_bytes(max_body_bytes)
+            .disable_allowed_hosts()
+            .disable_allowed_origins();
         StreamableHttpService::new(move || Ok(self.clone()), Arc::new(NeverSessionManager::default()), config)
     }
 

@@ -13,7 +13,7 @@ const INVALID_PARAMS: i32 = -32602;
 /// Messages in one batch at most.
 const MAX_BATCH: usize = 64;
 /// The only revision of the protocol that has batches.
-pub(super) const BATCHES_SINCE: &str = "2025-03-26";
+pub(super) const BATCHING: &str = "2025-03-26";
 
 /// What a client sent.
 #[derive(Debug, PartialEq)]
@@ -49,11 +49,6 @@ impl Failure {
         Self::request(id_in(head), message)
     }
 
-    /// Whether the message was at least a request, whose parameters are wrong.
-    pub(super) fn is_of_params(&self) -> bool {
-        self.code == INVALID_PARAMS
-    }
-
     /// The answer; none to a notification.
     pub(super) fn reply(&self) -> Option<Value> {
         let id = self.id.as_ref()?;
@@ -72,7 +67,7 @@ pub(super) fn read(bytes: &[u8], batches: bool) -> Result<Incoming, Failure> {
     let Value::Array(messages) = value else { return check(value).map(Incoming::One) };
     let refused = |why: String| Err(Failure::request(Value::Null, why));
     match messages.len() {
-        _ if !batches => refused(format!("only revision {BATCHES_SINCE} of the protocol has batches: send each message by itself")),
+        _ if !batches => refused(format!("only revision {BATCHING} of the protocol has batches: send each message by itself")),
         0 => refused("the batch is empty: send at least one message".into()),
         n if n > MAX_BATCH => refused(format!("the batch has {n} messages: send at most {MAX_BATCH}")),
         _ => Ok(Incoming::Batch(messages.into_iter().map(check_in_batch).collect())),
