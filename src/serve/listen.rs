@@ -83,8 +83,8 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
         };
         let Ok(permit) = room.clone().try_acquire_owned() else {
             if let Ok(permit) = turned_away.clone().try_acquire_owned() {
-                let _ = stream.try_write(FULL);
-                drop(Connection::new(stream, permit));
+                let mut connection = Connection::new(stream, permit);
+                tokio::spawn(async move { connection.write_all(FULL).await });
             }
             continue;
         };

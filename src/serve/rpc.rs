@@ -100,7 +100,10 @@ const FIELDS: &[(&str, &str, &str, bool)] = &[
     ("initialize", "clientInfo", "object", true),
     ("tools/call", "name", "string", true),
     ("tools/call", "arguments", "object", false),
+    ("tools/list", "cursor", "string", false),
     ("resources/read", "uri", "string", true),
+    ("resources/list", "cursor", "string", false),
+    ("resources/templates/list", "cursor", "string", false),
 ];
 
 /// The message, if it is one of JSON-RPC and its parameters have the form that its method wants.
