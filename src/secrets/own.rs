@@ -406,7 +406,7 @@ fn has_inner_digit(value: &str) -> bool {
 
 /// Says if `value` is the name of a file or an option (`format_1.yml`, `length=8`).
 fn is_name(value: &str) -> bool {
-    let is_part = |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-'));
+    let is_part = |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/'));
     value.rsplit_once('.').is_some_and(|(stem, end)| (2..5).contains(&end.len()) && is_part(end) && is_part(stem))
         || value.split_once('=').is_some_and(|(name, _)| name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_'))
         || (value.contains('_') && value.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
@@ -431,67 +431,43 @@ fn is_measure(value: &str) -> bool {
     rest.len() < value.len() && is_word && (rest.len() != unit.len() || unit.len() < 4)
 }
 
+/// How names of algorithms, encodings and protocols begin; a digit or a sign follows, or nothing.
+const ALGORITHMS: &str = "sha md md4 md5 base utf hex hexdigest argon bcrypt scrypt pbkdf aes rsa ed25519 x509 oauth http https ntlm pkcs rfc iso rot \
+ssh tls ipv s3 k8s i18n ec2 win x11 e2e p12 pgp log4j des blowfish krb kerberos 1password";
+
+/// How names of types begin, likewise.
+const TYPES: &str = "int uint float string str bytes char varchar array vec";
+
+/// Says if `value` begins with one of the words and goes on with a digit or a sign.
+fn starts_with_one(value: &str, words: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    words.split(' ').any(|word| low.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic())))
+}
+
 /// Says if `value` names an algorithm, an encoding or a protocol (`sha256`, `OAuth2-based`).
 fn is_algorithm(value: &str) -> bool {
-    let low = value.to_ascii_lowercase();
-    let starts = [
-        "sha",
-        "md4",
-        "md5",
-        "base",
-        "utf",
-        "hex",
-        "argon",
-        "bcrypt",
-        "pbkdf",
-        "aes",
-        "rsa",
-        "ed25519",
-        "x509",
-        "oauth",
-        "http",
-        "ntlm",
-        "pkcs",
-        "rfc",
-        "iso",
-        "rot13",
-        "ssh",
-        "tls",
-        "ipv",
-        "s3",
-        "k8s",
-        "i18n",
-        "ec2",
-        "win32",
-        "x11",
-        "e2e",
-        "p12",
-        "pgp",
-        "log4j",
-        "oauth",
-        "des",
-        "blowfish",
-        "krb5",
-        "kerberos",
-        "1password",
-    ];
     value.len() < 20
         && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/' | b'.'))
-        && starts.iter().any(|start| low.starts_with(start))
+        && starts_with_one(value, ALGORITHMS)
 }
 
 /// What examples, tests and forms are made of.
 const EXAMPLE_WORDS: &str = include_str!("example_words.txt");
 
 /// Says if a value that the rule `id` takes would be an example, a label or a name in a file: it is a word, or made of stock words and
-/// counted (`test`, `my-secret-token1`, `P@ssw0rd`).
+/// counted (`test`, `my-secret-token1`).
 pub(super) fn is_example(id: &str, value: &str) -> bool {
     match id {
         // In a URL the place alone says that it is a password, however weak: only what documentation writes stays.
         "url-password" => value.len() > 3 && is_of_words(value),
+        // So does the name of a variable of the environment.
+        "env-password" => {
+            let value = value.trim_end_matches([',', ';']);
+            is_of_words(value) || is_name(value) || is_path(value) || is_constant(value) || is_sequence(value)
+        }
         // `authorization = TestOAuth2Authorizations.build()`.
         "authorization" if value.split('.').next().is_some_and(is_type) => true,
-        "password" | "secret" | "env-password" | "env-secret" | "url-token" | "authorization" => {
+        "password" | "secret" | "env-secret" | "url-token" | "authorization" => {
             !has_digit_or_sign(value)
                 || is_of_words(value)
                 || is_measure(value)
@@ -520,18 +496,21 @@ fn is_sequence(value: &str) -> bool {
     n_steps * 4 >= bytes.len() * 3 || (4..=bytes.len() / 2).any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
 }
 
-/// Says if `value` is made of example words, digits that count and signs between them.
+/// Says if `value` is made of example words, a few digits that count them and signs between them.
 fn is_of_words(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
-    value.bytes().filter(u8::is_ascii_digit).count() <= 8 && low.split(|c: char| !c.is_ascii_alphabetic()).all(is_joined)
+    let digits: String = low.chars().filter(char::is_ascii_digit).collect();
+    let parts: Vec<&str> = low.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| !part.is_empty()).collect();
+    // A letter may stand alone, as in `s3-secret`.
+    let n_letters = parts.iter().filter(|part| part.len() == 1).count();
+    (digits.len() < 4 || is_sequence(&digits))
+        && n_letters < 2
+        && n_letters < parts.len()
+        && parts.iter().all(|part| part.len() == 1 || is_joined(part))
 }
 
 /// Says if `text`, in lower case, is example words joined.
 fn is_joined(text: &str) -> bool {
-    // A letter alone, as in `s3`.
-    if text.len() < 2 {
-        return true;
-    }
     // reaches[i]: the first i letters are words.
     let mut reaches = vec![false; text.len() + 1];
     reaches[0] = true;
@@ -548,10 +527,8 @@ fn is_type(value: &str) -> bool {
     let has_inner_digit = value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
     let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase()) && count(u8::is_ascii_lowercase) > 0 && !has_inner_digit;
     let is_few = count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
-    let low = value.to_ascii_lowercase();
-    let starts = ["int", "uint", "float", "string", "bytes", "char", "varchar", "array"];
     is_constant(value)
         || is_algorithm(value)
         || (value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
-            && ((is_camel && is_few) || (value.len() < 16 && starts.iter().any(|start| low.starts_with(start)))))
+            && ((is_camel && is_few) || (value.len() < 16 && starts_with_one(value, TYPES))))
 }

@@ -301,6 +301,10 @@ fn secrets_of_files() -> Vec<(String, String)> {
         plain("postgres://bob:%@db.internal:5432/app", concat!("hun", "ter2")),
         plain("the db password is %", concat!("Tr0ub4", "dor&3")),
         plain("password = \"%\"", concat!("hun", "ter2")),
+        plain("password: %", concat!("a1b2", "c3d9")),
+        plain("password: %", concat!("char", "lie42x")),
+        plain("password = '%'", concat!("admin", "8842")),
+        plain("POSTGRES_PASSWORD=%", concat!("sword", "fish")),
     ]
 }
 
@@ -334,6 +338,7 @@ const FILES_WITHOUT_SECRETS: &[&str] = &[
     "krb5_password: \"{{ lookup('env', 'KRB5_PASSWORD') }}\"",
     "emptyPassword=\\u7528\\u6237\\u540d",
     "for (Saml2X509Credential credential : verificationX509Credentials) {",
+    "MYSQL_PASSWORD=changeme\nDB_PASSWORD_FILE=secrets/db.txt\nDB_PASSWORD=test1234",
     "interface Login { password: string; token?: string | null }",
     "<label for=\"password\">Password: <input type=\"password\"></label>",
 ];
