@@ -239,7 +239,7 @@ impl Dir {
         }
         let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
         // It may grow while it is read.
-        file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(|e| named(&self.full(path), e))?;
+        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| named(&self.full(path), e))?;
         if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
     }
 
