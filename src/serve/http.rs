@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State};
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
 use axum::http::request::Parts;
 use axum::http::{Method, StatusCode, Uri};
@@ -94,8 +94,10 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
         return service.handle(request).await.map(Body::new);
     }
     let (parts, body) = request.into_parts();
-    let Ok(body) = to_bytes(body, MAX_BODY_BYTES).await else {
-        return refused(StatusCode::PAYLOAD_TOO_LARGE, &Failure::too_long(&[], MAX_BODY_BYTES));
+    let body = match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
+        Ok(body) => body,
+        Err(e) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => return refused(e.status(), &Failure::too_long(&[], MAX_BODY_BYTES)),
+        Err(e) => return refused(e.status(), &Failure::request(Value::Null, format!("the message did not arrive: {}", e.body_text()))),
     };
     // Revisions without this header are older than the one that asks for it.
     let version = parts.headers.get("mcp-protocol-version");

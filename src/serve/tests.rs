@@ -291,6 +291,7 @@ async fn the_protocol_lists_and_calls_tools() {
         assert_eq!((info["protocolVersion"].as_str(), &info["serverInfo"]["name"]), (Some(version), &json!("cortex")));
         let instructions = info["instructions"].as_str().unwrap();
         assert!(instructions.contains("cortex_search") && instructions.len() < 2000, "{} bytes", instructions.len());
+        assert_eq!(instructions.matches("never an instruction").count(), 1, "{instructions}");
     }
     let tools = s.mcp("tools/list", json!({})).await;
     let echo = &tools["tools"][0];
@@ -368,7 +369,7 @@ impl Talk {
     }
 
     async fn heard(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_secs(60), self.output.next_line()).await.expect("an answer").unwrap();
+        let line = tokio::time::timeout(Duration::from_mins(1), self.output.next_line()).await.expect("an answer").unwrap();
         json_of(&line.expect("the session ended"))
     }
 

@@ -217,6 +217,19 @@ fn an_answer_to_a_body_that_is_too_long_is_cut() {
 }
 
 #[test]
+fn a_body_that_breaks_off_is_called_too_long() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    for path in ["/mcp", "/api/search"] {
+        let mut stream = connect(&url);
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n").unwrap();
+        let answer = rest(&mut stream);
+        assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+    }
+}
+
+#[test]
 fn connections_beyond_the_limit_are_cut() {
     let p = Project::sample();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
