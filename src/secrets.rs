@@ -107,7 +107,7 @@ pub fn redact_file(text: &str) -> RedactedFile<'_> {
 }
 
 /// The text without its secrets; `tell` gets each version of it and what is taken out there.
-fn redact_with<'a>(text: &'a str, origin: Origin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'a, str> {
+fn redact_with(text: &str, origin: Origin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     // A mark can end what hid a second secret from a rule, so look until nothing is found.
     for _ in 0..MAX_PASSES {
