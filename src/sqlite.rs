@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Result, Transaction, TransactionBehavior};
 
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
@@ -13,7 +13,20 @@ const POLL: Duration = Duration::from_millis(2);
 /// # Errors
 /// When it cannot be opened or is none.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
-    let connection = Connection::open(path)?;
+    set_up(Connection::open(path)?, busy)
+}
+
+/// The same, for a database that must not be a link: what its directory is called may lead over links.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_unlinked(path: &Path, busy: Duration) -> Result<Connection> {
+    let canonical = path.parent().and_then(|directory| std::fs::canonicalize(directory).ok());
+    let path = canonical.zip(path.file_name()).map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
+    set_up(Connection::open_with_flags(path, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
+}
+
+fn set_up(connection: Connection, busy: Duration) -> Result<Connection> {
     connection.busy_timeout(busy)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)

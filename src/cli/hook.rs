@@ -5,11 +5,10 @@
 
 mod install;
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +21,7 @@ use uuid::Uuid;
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
+use crate::dir::How;
 use crate::live::ChunkManager;
 use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
 
@@ -69,6 +69,7 @@ const BUSY: Duration = Duration::from_millis(60);
 const MAX_INPUT: u64 = 64 << 20;
 /// How much of the end of a transcript is looked at.
 const TRANSCRIPT_END: u64 = 1 << 18;
+const LOG: &str = "memory.log";
 /// The log is begun anew when it is larger.
 const MAX_LOG: u64 = 1 << 20;
 /// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
@@ -161,9 +162,10 @@ impl Hook {
         let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
         if let Err(e) = &result {
             if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
-                memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
+                let home = self.project.memory_home();
+                home.check_spool().and_then(|()| memory::keep_for_later(&home.spool, memory)).context("it is lost")?;
             }
-            log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
+            log(Some(&self.project), self.event, &format!("{e:#}"));
         }
         Ok(())
     }
@@ -270,12 +272,12 @@ fn end_of(transcript: &Path) -> Option<String> {
 }
 
 /// Notes what went wrong, where that can be noted.
-fn log(file: Option<&Path>, event: Event, what: &str) {
-    let fallback = || Project::open(None).ok().map(|p| p.layout.memory_log());
-    let Some(path) = file.map(PathBuf::from).or_else(fallback) else { return };
-    if fs::metadata(&path).is_ok_and(|m| m.len() > MAX_LOG) {
-        let _ = fs::remove_file(&path);
+fn log(project: Option<&Project>, event: Event, what: &str) {
+    let fallback = if project.is_none() { Project::open(None).ok() } else { None };
+    let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok()) else { return };
+    if dir.stat(LOG).is_ok_and(|stat| stat.is_some_and(|stat| stat.bytes > MAX_LOG)) {
+        let _ = dir.remove_file(LOG);
     }
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
-    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).and_then(|mut f| f.write_all(line.as_bytes()));
+    let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }

@@ -46,6 +46,7 @@ mod redact;
 mod session;
 mod spool;
 mod sql;
+mod trust;
 mod watcher;
 
 use chrono::{DateTime, Utc};

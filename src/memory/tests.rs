@@ -1,7 +1,6 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -23,11 +22,18 @@ struct Fixture {
 
 fn fixture() -> Fixture {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::at(dir.path()).unwrap();
+    fs::create_dir(dir.path().join("project")).unwrap();
+    let layout = Layout::at(&dir.path().join("project")).unwrap();
     layout.create().unwrap();
-    let store = Arc::new(MemoryStore::open(&layout.memory()).unwrap());
+    let store = Arc::new(home(&layout).store(Duration::from_secs(5)).unwrap());
     let capture = MemoryCaptureService::new(store.clone(), StaticModel::bundled());
     Fixture { _dir: dir, layout, store, capture }
+}
+
+fn home(layout: &Layout) -> MemoryHome {
+    let state = layout.root().parent().unwrap().join("state");
+    let keep_out = layout.is_in_cache();
+    MemoryHome::of(layout.tree(), layout.own_place(), keep_out, Some(&state), layout.code_graph(), StaticModel::bundled())
 }
 
 fn said(text: &str) -> Memory {
@@ -50,7 +56,7 @@ impl Fixture {
     fn manager(&self) -> (ChunkManager, Facts) {
         let model = StaticModel::bundled();
         let cache = IndexCache::of_memories(&self.layout, model.id());
-        let feed = MemoryFeed::new(self.layout.memory(), model.id(), Box::new(cache));
+        let feed = MemoryFeed::new(self.home(), model.id(), Box::new(cache));
         let facts = feed.facts();
         (ChunkManager::new(vec![Box::new(feed)], model).unwrap(), facts)
     }
@@ -273,7 +279,7 @@ fn another_database_in_its_place_is_noticed() {
     for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
         let _ = fs::remove_file(f.layout.dot_cortex().join(name));
     }
-    let store = Arc::new(MemoryStore::open(&f.layout.memory()).unwrap());
+    let store = Arc::new(f.home().store(Duration::from_secs(5)).unwrap());
     MemoryCaptureService::new(store.clone(), StaticModel::bundled()).capture(said("a windmill on the hill")).unwrap();
     let f = Fixture { store, ..f };
     for manager in [manager, f.manager()] {
@@ -448,7 +454,8 @@ impl Cache for NoCache {
 
 #[test]
 fn without_a_database_there_are_no_memories_and_no_error() {
-    let mut feed = MemoryFeed::new(Path::new("/nowhere/memory.db").into(), "e", Box::new(NoCache));
+    let dir = tempfile::tempdir().unwrap();
+    let mut feed = MemoryFeed::new(home(&Layout::at(dir.path()).unwrap()), "e", Box::new(NoCache));
     assert_eq!(feed.load(&Cancel::new(false)).unwrap().set.len(), 0);
 }
 
@@ -460,14 +467,7 @@ fn change(path: &str, before: Option<&str>, after: Option<&str>, symbols: &[&str
 
 impl Fixture {
     fn home(&self) -> MemoryHome {
-        MemoryHome {
-            root: self.layout.root().to_path_buf(),
-            database: self.layout.memory(),
-            current_session: self.layout.current_session(),
-            spool: self.layout.memory_spool(),
-            graph: self.layout.code_graph(),
-            embedder: StaticModel::bundled(),
-        }
+        home(&self.layout)
     }
 
     fn recorder(&self, most: usize, days: u32) -> Recorder {

@@ -125,6 +125,18 @@ impl Layout {
         Ok(Self { place, ..self })
     }
 
+    /// `.cortex` of the project, wherever the index is.
+    #[must_use]
+    pub fn own_place(&self) -> Place {
+        Place::new(self.tree.clone(), DOT_CORTEX)
+    }
+
+    /// Whether the index is in the user's cache, because the project may not be written to or the user wants it so.
+    #[must_use]
+    pub fn is_in_cache(&self) -> bool {
+        self.place.path() != self.tree.full(DOT_CORTEX)
+    }
+
     /// Whether this user may write the index into the project.
     #[must_use]
     pub fn is_writable(&self) -> bool {

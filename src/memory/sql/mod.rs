@@ -23,8 +23,10 @@ use crate::sqlite;
 use crate::worker::locked;
 
 mod events;
+mod id;
 
 pub(super) use events::{EventLimits, Noted, Recorded};
+pub(super) use id::claimed;
 
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
@@ -92,6 +94,10 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE TABLE git_positions(tree TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
 ",
+    "
+    CREATE TABLE project(id TEXT NOT NULL);
+    INSERT INTO project VALUES(lower(hex(randomblob(16))));
+",
 ];
 
 /// The memories of a project.
@@ -104,6 +110,14 @@ pub struct MemoryStore {
 /// Why the database did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
+    #[error(
+        "the memories in .cortex/memory.db came with this clone and are not told: `cortex memory import .cortex/memory.db` adopts them, removing the file ends this message"
+    )]
+    Foreign,
+    #[error("nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME")]
+    NoState,
+    #[error(transparent)]
+    Place(#[from] std::io::Error),
     #[error("{}: cannot be opened: {source}", path.display())]
     OpenFailed { path: PathBuf, source: rusqlite::Error },
     #[error("{}: {source}", path.display())]
@@ -194,7 +208,7 @@ impl MemoryStore {
             // Nobody else reads what was said here. SQLite gives its other files the same permissions.
             OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(unreadable)?;
         }
-        let connection = sqlite::open(path, busy).map_err(|source| error(path, source))?;
+        let connection = sqlite::open_unlinked(path, busy).map_err(|source| error(path, source))?;
         let this = Self { connection: Mutex::new(connection), path: path.to_path_buf() };
         this.set_up()?;
         if fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
