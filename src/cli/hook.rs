@@ -197,6 +197,8 @@ impl Hook {
                 }
                 let (text, ids) = memory::briefing(store, &store.given(session)?, memory::BRIEFING_TOKENS)?;
                 store.give(session, &ids)?;
+                let notice = self.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
+                let text = notice.unwrap_or_default() + &text;
                 let _ = told.send(Some(text).filter(|t| !t.is_empty()));
             }
             Event::PromptSubmit | Event::PostTool => {}

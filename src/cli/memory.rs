@@ -164,6 +164,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let path = args.path.as_deref();
     // What is remembered can be saved whatever is wrong.
     let project = if matches!(args.command, Sub::Export) { Project::open_anyway(path)? } else { Project::open(path)? };
+    if let Some(notice) = project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. })) {
+        eprintln!("{notice}");
+    }
     if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
         // Whoever only looks makes no database.
         if args.json && matches!(args.command, Sub::Search(_) | Sub::List(_) | Sub::Timeline { .. }) {
@@ -194,7 +197,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 /// The memories that answer best; none where nothing is remembered.
 pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Found>> {
-    if !project.memory_home().is_in_use() {
+    let home = project.memory_home();
+    if !home.is_in_use() {
         return Ok(Vec::new());
     }
     let memories = project.memories()?;

@@ -61,6 +61,7 @@ pub use chunker::{
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub(crate) use recall::quoted;
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
 pub use redact::{Redacted, redact};
