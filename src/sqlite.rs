@@ -129,6 +129,14 @@ fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
     Ok(connection)
 }
 
+/// Opens a database for reading as it stands in its own file, whatever is beside that. Nothing is written anywhere.
+///
+/// # Errors
+/// When it cannot be opened or is none.
+pub fn open_unchanging(path: &Path) -> Result<Connection> {
+    open_as(path, Duration::ZERO, "mode=ro&immutable=1")
+}
+
 /// Opens a database for reading that is not in use, such as a backup, without making files beside it.
 ///
 /// # Errors

@@ -20,10 +20,9 @@ use uuid::Uuid;
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::dir::Dir;
+use crate::dir::{Dir, How};
 use crate::live::ChunkManager;
 use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
-use crate::store::Layout;
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -69,6 +68,7 @@ const BUSY: Duration = Duration::from_millis(60);
 const MAX_INPUT: u64 = 64 << 20;
 /// How much of the end of a transcript is looked at.
 const TRANSCRIPT_END: u64 = 1 << 18;
+const LOG: &str = "memory.log";
 /// The log is begun anew when it is larger.
 const MAX_LOG: u64 = 1 << 20;
 /// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex memory`.
@@ -163,13 +163,13 @@ impl Hook {
         let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
         if let Err(e) = &result {
             if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
-                memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
+                self.project.memory_home().keep_for_later(memory).context("it is lost")?;
             }
             if self.event == Event::SessionStart && is_lost(e) {
                 // Nobody else would notice for long.
                 let _ = told.send(Some(format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n")));
             }
-            log(Some(&self.project.layout), self.event, &format!("{e:#}"));
+            log(Some(&self.project), self.event, &format!("{e:#}"));
         }
         Ok(())
     }
@@ -209,7 +209,8 @@ impl Hook {
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
                 let briefing = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
                 let cleared = if has_forgotten { store.take_back(session) } else { Ok(()) };
-                tell(briefing)?;
+                let notice = self.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
+                tell((notice.unwrap_or_default() + &briefing.0, briefing.1))?;
                 cleared?;
             }
             Event::PromptSubmit | Event::PostTool => {}
@@ -293,12 +294,13 @@ fn end_of(transcript: &Path) -> Option<String> {
 }
 
 /// Notes what went wrong, where that can be noted.
-fn log(layout: Option<&Layout>, event: Event, what: &str) {
+fn log(project: Option<&Project>, event: Event, what: &str) {
+    let fallback = if project.is_none() { Project::open_anyway(None).ok() } else { None };
+    let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok()) else { return };
+    if dir.stat(LOG).is_ok_and(|stat| stat.is_some_and(|stat| stat.bytes > MAX_LOG || !stat.is_sole_file())) {
+        let _ = dir.remove_file(LOG);
+    }
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
-    let note = |layout: &Layout| layout.note_in_memory_log(&line, MAX_LOG);
     // There is nobody to be told that this failed.
-    let _ = match layout {
-        Some(layout) => note(layout),
-        None => Project::open_anyway(None).map_or(Ok(()), |project| note(&project.layout)),
-    };
+    let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }

@@ -177,6 +177,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     // What is remembered can be saved whatever is wrong.
     let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
     let project = if is_rescue { Project::open_anyway(path)? } else { Project::open(path)? };
+    if let Some(notice) = project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. })) {
+        eprintln!("{notice}");
+    }
     if let Sub::Restore { from } = &args.command {
         return transfer::restore(&project, from.as_deref(), args.json);
     }
@@ -198,7 +201,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
 /// The memories that answer best; none where nothing is remembered.
 pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Found>> {
-    if !project.memory_home().is_in_use() {
+    let home = project.memory_home();
+    if !home.is_in_use() {
         return Ok(Vec::new());
     }
     let memories = project.memories()?;

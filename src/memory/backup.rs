@@ -35,11 +35,6 @@ pub(super) fn trace(folder: &Dir) -> Option<String> {
     names.map(|(name, _)| name.to_string_lossy().into_owned()).find(|name| name.starts_with(DAMAGED))
 }
 
-/// The same of the folder of a database.
-pub(super) fn trace_of(database: &Path) -> Option<String> {
-    folder_of(database).ok().and_then(|(folder, _)| trace(&folder))
-}
-
 /// Makes a backup, if the last one is a day old. True when one was made. A database that is damaged, or empty, takes no backup's place.
 ///
 /// # Errors

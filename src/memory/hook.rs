@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::recall::{context, cut, folded, source_of};
+use super::recall::{DATA, context, cut, folded, source_of};
+use crate::source::printable;
+
 use super::{Found, HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError};
 
 /// What a session may be told when it begins, and with each prompt, in tokens.
@@ -136,7 +138,7 @@ pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<U
     found.retain(|f| is_worth_telling(f) && !given.contains(&f.memory.id) && f.memory.content.trim() != first(prompt.trim(), KEPT));
     found.truncate(MOST);
     let (text, n) = context(&found, PROMPT_TOKENS);
-    let text = if n > 0 { format!("Memories of this project that may help:\n\n{text}") } else { text };
+    let text = if n > 0 { format!("{DATA}\n\n{text}") } else { text };
     Ok((text, found[..n].iter().map(|f| f.memory.id).collect()))
 }
 
@@ -156,7 +158,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
     };
     let (mut text, mut told) = (String::new(), Vec::new());
     for memory in store.select(&Select { limit: 10, ..about })?.into_iter().filter(|m| !given.contains(&m.id)) {
-        let line = format!("- {} ({})\n", cut(&folded(&memory.content), 300), source_of(&memory.source));
+        let line = format!("> {} ({})\n", printable(&cut(&folded(&memory.content), 300)), printable(&source_of(&memory.source)));
         if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
             break;
         }
@@ -164,7 +166,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
         told.push(memory.id);
     }
     if !told.is_empty() {
-        text.insert_str(0, &format!("Remembered of `{path}`:\n"));
+        text.insert_str(0, &format!("{DATA} Of `{}`:\n", printable(path)));
     }
     Ok((text, told))
 }

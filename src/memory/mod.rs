@@ -47,6 +47,7 @@ mod recorder;
 mod session;
 mod spool;
 mod sql;
+mod trust;
 mod watcher;
 
 use chrono::{DateTime, Utc};
@@ -62,12 +63,12 @@ pub use chunker::{
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub(crate) use recall::quoted;
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 
-pub use spool::append as keep_for_later;
 pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 
 /// Longest content of a memory, in characters.

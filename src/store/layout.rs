@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -54,12 +54,10 @@ pub(super) const SERVER: &str = "server.json";
 pub(super) const WRITE_LOCK: &str = "write.lock";
 pub(super) const LEADER_LOCK: &str = "leader.lock";
 pub(super) const EMBED_LOCK: &str = "embed.lock";
-const MEMORY_LOG: &str = "memory.log";
 
 /// Permissions of directories and files that others may read, as far as the user's umask allows.
 const SHARED_DIR: u32 = 0o777;
 const PRIVATE_DIR: u32 = 0o700;
-const PRIVATE_FILE: u32 = 0o600;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
 /// The paths of one project, and the only way to what is there: below directories that are held open.
@@ -142,6 +140,18 @@ impl Layout {
         let place = Place::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
         place.make(PRIVATE_DIR)?;
         Ok(Self { place, ..self })
+    }
+
+    /// `.cortex` of the project, wherever the index is.
+    #[must_use]
+    pub fn own_place(&self) -> Place {
+        Place::new(self.tree.clone(), DOT_CORTEX)
+    }
+
+    /// Whether the index is in the user's cache, because the project may not be written to or the user wants it so.
+    #[must_use]
+    pub fn is_in_cache(&self) -> bool {
+        self.place.path() != self.tree.full(DOT_CORTEX)
     }
 
     /// Whether this user may write the index into the project.
@@ -337,37 +347,6 @@ impl Layout {
     #[must_use]
     pub fn server(&self) -> PathBuf {
         self.full(SERVER)
-    }
-
-    /// What is remembered; the user's, and no clean-up touches it.
-    #[must_use]
-    pub fn memory(&self) -> PathBuf {
-        self.own("memory.db")
-    }
-
-    /// The id of the session that is under way.
-    #[must_use]
-    pub fn current_session(&self) -> PathBuf {
-        self.own("memory.session")
-    }
-
-    /// What is to be remembered and could not be stored in time.
-    #[must_use]
-    pub fn memory_spool(&self) -> PathBuf {
-        self.own("memory.spool")
-    }
-
-    /// Adds a line to `.cortex/memory.log`: what went wrong in hooks, which must not tell anybody else. A log that has grown over
-    /// `max_bytes` is begun anew.
-    ///
-    /// # Errors
-    /// When it cannot be written, for example because there is no `.cortex`.
-    pub fn note_in_memory_log(&self, line: &str, max_bytes: u64) -> io::Result<()> {
-        let dir = Place::new(self.tree.clone(), DOT_CORTEX).open()?;
-        if dir.stat(MEMORY_LOG)?.is_some_and(|stat| stat.bytes > max_bytes || !stat.is_sole_file()) {
-            dir.remove_file(MEMORY_LOG)?;
-        }
-        dir.file(MEMORY_LOG, How::Append, PRIVATE_FILE)?.write_all(line.as_bytes())
     }
 
     /// Makes `.cortex` and what must be in it before anything is written there.

@@ -1,7 +1,9 @@
 //! Memories out and in: JSON, one a line, or a whole database from a backup.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -12,7 +14,7 @@ use serde::Serialize;
 use super::super::Outcome;
 use super::super::render::{json, printable};
 use super::super::wire::Project;
-use crate::memory::{Memories, Memory, Plan, Select};
+use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
 
 /// Memories that are read at once.
 const PAGE: usize = 500;
@@ -35,6 +37,9 @@ pub(super) fn export(memories: &Memories) -> Result<Outcome> {
 /// All of a file or nothing of it, as far as a reading goes: what cannot be read is found before anything is stored.
 pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
+    if is_database(file) {
+        return import_database(memories, file);
+    }
     let reader: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
@@ -69,7 +74,8 @@ struct Restored<'a> {
 
 /// Puts a backup in place of the database, and stores what was kept for later meanwhile.
 pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> Result<Outcome> {
-    let plan = Plan::new(&project.memory_home().database, from)?;
+    let home = project.memory_home();
+    let plan = Plan::new(&home.database, from)?;
     let on = |at: DateTime<Utc>| at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
     let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
     eprintln!(
@@ -79,6 +85,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
         on(plan.made)
     );
     let kept = plan.carry_out()?;
+    home.adopt()?;
     let memories = project.memories()?;
     if as_json {
         json(&Restored { from: &plan.file, made: plan.made, memories: plan.memories, newest: plan.newest, kept })?;
@@ -90,4 +97,59 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
         super::line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
     }
     Ok(Outcome::Done)
+}
+
+/// How a file of SQLite begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+fn is_database(file: &Path) -> bool {
+    let mut start = [0; DATABASE.len()];
+    // Opening a pipe would wait for its writer.
+    file.is_file() && File::open(file).and_then(|mut f| f.read_exact(&mut start)).is_ok() && start == DATABASE
+}
+
+/// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are known already are left out.
+fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
+    let name = file.display();
+    let copied = Copied::new(file).with_context(|| format!("{name} cannot be copied"))?;
+    let all = MemoryStore::open(&copied.0.join(COPY))?.select(&Select::default())?;
+    let known = memories.store.select(&Select::default())?;
+    let mut known: BTreeSet<String> = known.into_iter().map(|m| m.content).collect();
+    let mut n = 0;
+    // Oldest first, as they were remembered.
+    for memory in all.into_iter().rev().filter(|m| known.insert(m.content.clone())) {
+        memories.capture.capture(memory).with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
+        n += 1;
+    }
+    super::line(&format!("imported {}", super::memories_in_words(n)))?;
+    Ok(Outcome::Done)
+}
+
+const COPY: &str = "memory.db";
+
+/// A private directory with a copy of a database, removed in the end.
+struct Copied(PathBuf);
+
+impl Copied {
+    fn new(file: &Path) -> std::io::Result<Self> {
+        let directory = std::env::temp_dir().join(format!("cortex-import-{}", uuid::Uuid::new_v4()));
+        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
+        let this = Self(directory);
+        for end in ["", "-wal"] {
+            let mut from = file.as_os_str().to_owned();
+            from.push(end);
+            if end.is_empty() || Path::new(&from).is_file() {
+                let mut to = std::fs::OpenOptions::new();
+                let mut to = to.write(true).create_new(true).mode(0o600).open(this.0.join(format!("{COPY}{end}")))?;
+                std::io::copy(&mut File::open(from)?, &mut to)?;
+            }
+        }
+        Ok(this)
+    }
+}
+
+impl Drop for Copied {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
 }

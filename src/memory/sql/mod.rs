@@ -28,8 +28,10 @@ use crate::sqlite::{self, Existing};
 use crate::worker::locked;
 
 mod events;
+mod id;
 
 pub(super) use events::{EventLimits, Noted, Recorded};
+pub(super) use id::claimed;
 
 /// Nobody else reads what was said here. SQLite gives its other files the same permissions.
 const PRIVATE: u32 = 0o600;
@@ -104,6 +106,10 @@ const MIGRATIONS: &[&str] = &[
     "
     ALTER TABLE memories ADD COLUMN derived_from TEXT NOT NULL DEFAULT '[]';
 ",
+    "
+    CREATE TABLE project(id TEXT NOT NULL);
+    INSERT INTO project VALUES(lower(hex(randomblob(16))));
+",
 ];
 
 /// The memories of a project. Another file in place of the one that was opened (a backup that was restored) is noticed and opened.
@@ -130,6 +136,14 @@ struct Open {
 /// Why the database did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
+    #[error(
+        "the memories in .cortex/memory.db came with this clone and are not told: `cortex memory import .cortex/memory.db` adopts them, removing the file ends this message"
+    )]
+    Foreign,
+    #[error("nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME")]
+    NoState,
+    #[error(transparent)]
+    Place(#[from] std::io::Error),
     #[error("{}: cannot be opened: {source}", path.display())]
     OpenFailed { path: PathBuf, source: rusqlite::Error },
     #[error("{}: {source}", path.display())]
