@@ -279,7 +279,7 @@ impl Project {
             return None;
         }
         let watch = || -> Result<MDFileWatcher> {
-            let mut watcher = MDFileWatcher::new(notes, home.open(SHORT_WAIT)?.capture)?;
+            let mut watcher = MDFileWatcher::new(notes, self.layout.tree(), home.open(SHORT_WAIT)?.capture)?;
             watcher.start()?;
             Ok(watcher)
         };

@@ -71,7 +71,7 @@ pub fn briefing(store: &MemoryStore, given: &[Uuid], max_tokens: usize) -> Resul
         let mut heading = format!("{}:\n", section.heading);
         for memory in own {
             let line = line(memory);
-            if tokens(&text) + tokens(&heading) + tokens(&line) + tokens(CLOSING) > max_tokens {
+            if tokens(&text) + tokens(&heading) + tokens(&line) + tokens(CLOSING) + tokens(DATA) + 1 > max_tokens {
                 break;
             }
             text.push_str(&std::mem::take(&mut heading));

@@ -70,12 +70,11 @@ impl MemoryHome {
         let has_database = |place: &Place| place.open().is_ok_and(|dir| dir.has_file(DATABASE));
         let apart = match found {
             Found::Ours if keep_out => apart().filter(|_| !own.open().is_ok_and(|dir| dir.is_writable())),
-            Found::Ours => None,
             Found::Foreign | Found::Traces => apart(),
             Found::Nothing | Found::Unusable if keep_out => apart(),
             // What was remembered beside a database that is gone now.
             Found::Nothing => state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database),
-            Found::Unusable => None,
+            Found::Ours | Found::Unusable => None,
         };
         let is_in_project = apart.is_none();
         let place = apart.unwrap_or(own);

@@ -402,9 +402,9 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     fs::write(&a, "The magpie steals spoons.").unwrap();
     fs::write(&b, "The stork is late.").unwrap();
     fs::write(notes.path().join("c.txt"), "no note").unwrap();
-    let missing = MDFileWatcher::new(vec![notes.path().join("nowhere")], f.capture.clone());
+    let missing = MDFileWatcher::new(vec![notes.path().join("nowhere")], f.layout.tree(), f.capture.clone());
     assert!(matches!(missing, Err(WatcherError::PathNotFound { path }) if path.ends_with("nowhere")));
-    let watcher = || MDFileWatcher::new(vec![notes.path().to_path_buf()], f.capture.clone()).unwrap();
+    let watcher = || MDFileWatcher::new(vec![notes.path().to_path_buf()], f.layout.tree(), f.capture.clone()).unwrap();
     let pieces = || {
         let select = Select { sources: vec!["md_file_chunk".into()], ..Select::default() };
         let mut all: Vec<String> = f.store.select(&select).unwrap().into_iter().map(|m| m.content).collect();
@@ -438,6 +438,23 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     second.scan();
     assert_eq!(pieces(), ["The magpie steals knives.", "The wren is small."]);
     assert_eq!(second.stop(), Statistics { processed: 2, deleted: 0, failed: 2 }, "each once, but for the broken one");
+}
+
+#[test]
+fn notes_of_the_project_that_are_links_are_followed() {
+    let f = fixture();
+    let (outside, root) = (tempfile::tempdir().unwrap(), f.layout.root());
+    fs::write(outside.path().join("private.md"), "The heron keeps a secret.").unwrap();
+    fs::create_dir(root.join("notes")).unwrap();
+    fs::write(root.join("notes/own.md"), "The newt tells.").unwrap();
+    std::os::unix::fs::symlink(outside.path(), root.join("linked")).unwrap();
+    std::os::unix::fs::symlink(outside.path(), root.join("notes/folder")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("private.md"), root.join("notes/private.md")).unwrap();
+    let watcher = |name: &str| MDFileWatcher::new(vec![root.join(name)], f.layout.tree(), f.capture.clone());
+    assert!(watcher("linked").is_err_and(|e| e.to_string().contains("symbolic link")));
+    assert!(watcher("linked/private.md").is_err());
+    watcher("notes").unwrap().scan();
+    assert_eq!(f.store.select(&Select::default()).unwrap().into_iter().map(|m| m.content).collect::<Vec<_>>(), ["The newt tells."]);
 }
 
 /// A cache that has nothing and keeps nothing: a feed without one.
