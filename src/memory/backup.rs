@@ -26,13 +26,13 @@ const DAY: Duration = Duration::from_hours(24);
 /// Nobody else reads what was said here.
 const PRIVATE: u32 = 0o600;
 
-/// The name of a file which shows that there was a database here.
+/// The names of files which show that there was a database here.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
-    if let Some(backup) = BACKUPS.iter().find(|name| folder.has_file(name)) {
-        return Some((*backup).to_string());
-    }
+    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || name.starts_with(DAMAGED);
     let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == Kind::File);
-    names.map(|(name, _)| name.to_string_lossy().into_owned()).find(|name| name.starts_with(DAMAGED))
+    let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
+    names.sort();
+    (!names.is_empty()).then(|| names.join(", "))
 }
 
 /// Makes a backup, if the last one is a day old. True when one was made. A database that is damaged, or empty, takes no backup's place.
@@ -40,7 +40,7 @@ pub(super) fn trace(folder: &Dir) -> Option<String> {
 /// # Errors
 /// When the database is damaged, or the backup cannot be written.
 pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
-    let unwritable = |source| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), source };
+    let unwritable = |cause| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), cause };
     let (folder, _) = folder_of(store.path()).map_err(unwritable)?;
     if !is_due(&folder) || store.read_only().is_some() || store.count(&Select::default())? == 0 {
         return Ok(false);
@@ -71,7 +71,7 @@ fn copied(store: &MemoryStore, to: &Path, file: &File) -> Result<(), StorageErro
         StorageError::Damaged { why, .. } => StorageError::Damaged { path: store.path().to_path_buf(), why },
         e => e,
     })?;
-    file.sync_all().map_err(|source| StorageError::Unreadable { path: to.to_path_buf(), source })
+    file.sync_all().map_err(|cause| StorageError::Unreadable { path: to.to_path_buf(), cause })
 }
 
 fn is_due(folder: &Dir) -> bool {
@@ -84,7 +84,7 @@ fn is_due(folder: &Dir) -> bool {
 /// When a backup holds one of them, and cannot be written anew. It is as it was then.
 pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result<(), CaptureError> {
     let path = capture.store().path();
-    let unwritable = |source| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), source };
+    let unwritable = |cause| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), cause };
     let (folder, _) = folder_of(path).map_err(unwritable)?;
     for name in BACKUPS {
         let Some(stat @ Stat { kind: Kind::File, .. }) = folder.stat(name).map_err(unwritable)? else { continue };
@@ -140,8 +140,8 @@ pub enum RestoreError {
     NotDamaged { path: PathBuf, memories: usize, backup: PathBuf },
     #[error("whether the database is damaged cannot be told: {0}")]
     Unknown(StorageError),
-    #[error("{}: {source}", path.display())]
-    Failed { path: PathBuf, source: io::Error },
+    #[error("{}: {cause}", path.display())]
+    Failed { path: PathBuf, cause: io::Error },
 }
 
 impl Plan {
@@ -151,7 +151,7 @@ impl Plan {
     /// # Errors
     /// When nothing can be restored, or nothing has to be.
     pub fn new(database: &Path, from: Option<&Path>) -> Result<Self, RestoreError> {
-        let failed = |source| RestoreError::Failed { path: database.to_path_buf(), source };
+        let failed = |cause| RestoreError::Failed { path: database.to_path_buf(), cause };
         if let Some(from) = from {
             return Self::of(database, from);
         }
@@ -166,7 +166,7 @@ impl Plan {
         let plan = last?;
         match MemoryStore::open(database).and_then(|store| store.examine()) {
             Err(StorageError::Damaged { .. } | StorageError::Lost { .. }) => Ok(plan),
-            Err(source) => Err(RestoreError::Unknown(source)),
+            Err(e) => Err(RestoreError::Unknown(e)),
             Ok(found) => Err(RestoreError::NotDamaged { path: database.to_path_buf(), memories: found.memories, backup: plan.file }),
         }
     }
@@ -192,7 +192,7 @@ impl Plan {
     /// # Errors
     /// When the files cannot be written.
     pub fn carry_out(&self) -> Result<Option<PathBuf>, RestoreError> {
-        let failed = |source| RestoreError::Failed { path: self.database.clone(), source };
+        let failed = |cause| RestoreError::Failed { path: self.database.clone(), cause };
         let unusable = |e: StorageError| RestoreError::Unusable { path: self.file.clone(), why: e.to_string() };
         let (folder, name) = folder_of(&self.database).map_err(failed)?;
         let (new, file) = folder.unfinished(PRIVATE).map_err(failed)?;

@@ -69,11 +69,11 @@ impl MemoryHome {
         let apart = || records.as_ref().and_then(|records| records.apart().ok());
         let has_database = |place: &Place| place.open().is_ok_and(|dir| dir.has_file(DATABASE));
         let apart = match found {
-            Found::Ours if keep_out => apart().filter(|_| !own.open().is_ok_and(|dir| dir.is_writable())),
             Found::Foreign | Found::Traces => apart(),
             Found::Nothing | Found::Unusable if keep_out => apart(),
             // What was remembered beside a database that is gone now.
             Found::Nothing => state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database),
+            // What is there is told, also where nothing can be added to it.
             Found::Ours | Found::Unusable => None,
         };
         let is_in_project = apart.is_none();

@@ -79,7 +79,7 @@ fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
 /// # Errors
 /// When the database refuses.
 pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
-    let unreadable = |source| StorageError::Unreadable { path: spool.to_path_buf(), source };
+    let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
     let (folder, name) = match folder_of(spool) {
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
         opened => opened.map_err(unreadable)?,
@@ -92,7 +92,7 @@ pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, Capt
 }
 
 fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
-    let unreadable = |source| StorageError::Unreadable { path: folder.full(name), source };
+    let unreadable = |cause| StorageError::Unreadable { path: folder.full(name), cause };
     let file = match folder.open_file(name) {
         // Another process was quicker.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),

@@ -1,8 +1,9 @@
 //! What is remembered is kept: whatever happens to the database, its disk, its settings, nothing is lost without a word.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::io::Write;
-use std::os::unix::fs::{FileExt, symlink};
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
@@ -17,6 +18,14 @@ fn remembering() -> Project {
     p.run(&["memory", "add", "--pin", "Something to know of kettles."]).expect(0);
     assert!(p.path(".cortex/memory.backup.db").is_file());
     p
+}
+
+/// Where hooks keep what they cannot store.
+fn spool_of(p: &Project) -> PathBuf {
+    let records = fs::read_dir(p.home().join(".local/state/cortex/memories")).unwrap();
+    assert!(records.count() >= 1, "the project is recorded");
+    let name = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(p.root().as_os_str().as_encoded_bytes()));
+    p.home().join(".local/state/cortex/projects").join(name).join("memory.spool")
 }
 
 fn prompt(p: &Project, text: &str) {
@@ -162,17 +171,24 @@ fn a_spool_of_any_kind_stops_no_command() {
     };
     let mut bytes = format!("{}\n{}\n", memory(&"x".repeat(10_001)), memory("A late one.")).into_bytes();
     bytes.extend_from_slice(b"\xff\n");
-    p.write(".cortex/memory.spool", bytes);
+    // It is in the user's state directory: one in the project could have come with it.
+    p.write(".cortex/memory.spool", memory("A spool that came with a clone.") + "\n");
+    let spool = spool_of(&p);
+    fs::create_dir_all(spool.parent().unwrap()).unwrap();
+    fs::write(&spool, bytes).unwrap();
     let out = p.run(&["memory", "list"]).expect(0);
-    assert!(out.stdout.contains("A late one.") && out.stderr.contains("memory.spool.bad"), "{out:?}");
+    assert!(
+        out.stdout.contains("A late one.") && !out.stdout.contains("with a clone") && out.stderr.contains("memory.spool.bad"),
+        "{out:?}"
+    );
     assert_eq!(p.run(&["memory", "list"]).expect(0).stderr, "", "it is told once");
-    assert_eq!(fs::read(p.path(".cortex/memory.spool.bad")).unwrap().split(|b| *b == b'\n').count(), 3);
+    assert_eq!(fs::read(spool.with_file_name("memory.spool.bad")).unwrap().split(|b| *b == b'\n').count(), 3);
 
-    symlink("/dev/zero", p.path(".cortex/memory.spool")).unwrap();
+    symlink("/dev/zero", &spool).unwrap();
     let out = p.run(&["memory", "list"]).expect(0);
     assert!(out.stdout.contains("A late one.") && out.stderr.contains("symbolic link"), "{out:?}");
-    p.remove(".cortex/memory.spool");
-    assert!(p.command("mkfifo").arg(p.path(".cortex/memory.spool")).status().unwrap().success());
+    fs::remove_file(&spool).unwrap();
+    assert!(p.command("mkfifo").arg(&spool).status().unwrap().success());
     let out = p.run(&["memory", "list"]).expect(0);
     assert!(out.stdout.contains("A late one.") && out.stderr.contains("named pipe"), "{out:?}");
     for event in EVENTS {
@@ -209,13 +225,15 @@ fn is_readable(p: &Project, command: &dyn Fn(&[&str]) -> Command) {
 
 #[test]
 fn memories_on_a_disk_that_may_only_be_read_are_read() {
-    let p = remembering();
+    let p = Project::sample();
     p.open_to_all();
-    p.chmod(".cortex", 0o555);
-    if p.unprivileged(&["--version"]).is_none() {
+    fs::set_permissions(p.home(), Permissions::from_mode(0o777)).unwrap();
+    let Some(mut add) = p.unprivileged(&["memory", "add", "--pin", "Something to know of kettles."]) else {
         eprintln!("SKIPPED: there is no other user to be");
         return;
-    }
+    };
+    run(&mut add).expect(0);
+    p.chmod(".cortex", 0o555);
     is_readable(&p, &|args| p.unprivileged(args).unwrap());
     p.chmod(".cortex/memory.db", 0o444);
     p.chmod(".cortex", 0o755);

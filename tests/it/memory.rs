@@ -145,7 +145,7 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     // What was said of a file is told before it is changed, and is marked once it was.
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
-    assert!(text.contains("Of `src/retry.rs`") && text.contains("waiting triples"), "{text}");
+    assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
     let stale = || p.json(&["memory", "search", "where is the retry counter", "--source", "claude_response"])[0]["stale"].clone();
     assert_eq!(stale(), json!([]));
     p.write("src/retry.rs", "fn retry() {}\n");

@@ -449,7 +449,7 @@ fn a_file_that_came_with_the_code_sends_it_nowhere() {
     let p = Project::sample();
     p.write(".cortex/config.toml", model.settings("words", "token = 'secret'"));
     let out = p.run(&["search", "potatoes"]).expect(0);
-    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("CORTEX_EMBED_URL"), "{}", out.stderr);
+    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("embed.url"), "{}", out.stderr);
     assert!(model.requests().is_empty());
     // It does not say either what is sent to a server that the user named.
     let mut asked = p.cortex(&["index"]);

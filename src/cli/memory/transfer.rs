@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -14,6 +13,8 @@ use serde::Serialize;
 use super::super::Outcome;
 use super::super::render::{json, printable};
 use super::super::wire::Project;
+use super::PrivateFolder;
+use crate::dir::How;
 use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
 
 /// Memories that are read at once.
@@ -111,8 +112,8 @@ fn is_database(file: &Path) -> bool {
 /// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are known already are left out.
 fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
-    let copied = Copied::new(file).with_context(|| format!("{name} cannot be copied"))?;
-    let all = MemoryStore::open(&copied.0.join(COPY))?.select(&Select::default())?;
+    let copied = copied(file).with_context(|| format!("{name} cannot be copied"))?;
+    let all = MemoryStore::open(&copied.dir.full(COPY))?.select(&Select::default())?;
     let known = memories.store.select(&Select::default())?;
     let mut known: BTreeSet<String> = known.into_iter().map(|m| m.content).collect();
     let mut n = 0;
@@ -127,29 +128,15 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
 
 const COPY: &str = "memory.db";
 
-/// A private directory with a copy of a database, removed in the end.
-struct Copied(PathBuf);
-
-impl Copied {
-    fn new(file: &Path) -> std::io::Result<Self> {
-        let directory = std::env::temp_dir().join(format!("cortex-import-{}", uuid::Uuid::new_v4()));
-        std::fs::DirBuilder::new().mode(0o700).create(&directory)?;
-        let this = Self(directory);
-        for end in ["", "-wal"] {
-            let mut from = file.as_os_str().to_owned();
-            from.push(end);
-            if end.is_empty() || Path::new(&from).is_file() {
-                let mut to = std::fs::OpenOptions::new();
-                let mut to = to.write(true).create_new(true).mode(0o600).open(this.0.join(format!("{COPY}{end}")))?;
-                std::io::copy(&mut File::open(from)?, &mut to)?;
-            }
+/// A private copy of a database that nobody uses.
+fn copied(file: &Path) -> Result<PrivateFolder> {
+    let folder = PrivateFolder::new()?;
+    for end in ["", "-wal"] {
+        let mut from = file.as_os_str().to_owned();
+        from.push(end);
+        if end.is_empty() || Path::new(&from).is_file() {
+            std::io::copy(&mut File::open(from)?, &mut folder.dir.file(format!("{COPY}{end}"), How::New, 0o600)?)?;
         }
-        Ok(this)
     }
-}
-
-impl Drop for Copied {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    Ok(folder)
 }

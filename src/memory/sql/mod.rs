@@ -144,25 +144,25 @@ pub enum StorageError {
     NoState,
     #[error(transparent)]
     Place(#[from] std::io::Error),
-    #[error("{}: cannot be opened: {source}", path.display())]
-    OpenFailed { path: PathBuf, source: rusqlite::Error },
-    #[error("{}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: io::Error },
+    #[error("{}: cannot be opened: {cause}", path.display())]
+    OpenFailed { path: PathBuf, cause: rusqlite::Error },
+    #[error("{}: {cause}", path.display())]
+    Unreadable { path: PathBuf, cause: io::Error },
     #[error("{}: it was written by a newer cortex (version {version} of the database, {known} is known here): install that one", path.display())]
     TooNew { path: PathBuf, version: usize, known: usize },
     #[error("{}: the database of memories is damaged: {why}; `cortex memory restore` puts the last backup in its place, and keeps the damaged file", path.display())]
     Damaged { path: PathBuf, why: String },
     #[error(
-        "{}: the database of memories is gone, but {trace} shows that there was one; `cortex memory restore` brings the last backup back (to begin anew, move {trace} away)",
+        "{}: the database of memories is gone, and there was one (beside it: {trace}); `cortex memory restore` brings the last backup back; to begin anew, move those files away",
         path.display()
     )]
     Lost { path: PathBuf, trace: String },
     #[error("{}: another process kept it busy", path.display())]
     Busy { path: PathBuf },
-    #[error("{}: cannot be read: {source}", path.display())]
-    ReadFailed { path: PathBuf, source: rusqlite::Error },
-    #[error("{}: cannot be written: {source}", path.display())]
-    WriteFailed { path: PathBuf, source: rusqlite::Error },
+    #[error("{}: cannot be read: {cause}", path.display())]
+    ReadFailed { path: PathBuf, cause: rusqlite::Error },
+    #[error("{}: cannot be written: {cause}", path.display())]
+    WriteFailed { path: PathBuf, cause: rusqlite::Error },
     #[error("{}: it can be read, but not written: {why}; make room on the disk, or let your user write to its folder", path.display())]
     ReadOnly { path: PathBuf, why: String },
     #[error("a memory holds at most {MAX_CONTENT_CHARS} characters, and this one has {n_chars}")]
@@ -239,7 +239,7 @@ impl MemoryStore {
     /// # Errors
     /// As [`MemoryStore::open`].
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
-        let unreadable = |source| StorageError::Unreadable { path: path.to_path_buf(), source };
+        let unreadable = |cause| StorageError::Unreadable { path: path.to_path_buf(), cause };
         let (directory, name) = folder_of(path).map_err(unreadable)?;
         if directory.stat(&name).map_err(unreadable)?.is_none() {
             if let Some(trace) = backup::trace(&directory) {
@@ -743,12 +743,13 @@ impl Open {
         let (stat, path) = (there(directory, name)?, directory.full(name));
         let Existing { mut connection, read_only, is_immutable } =
             sqlite::open_existing(&path, busy).map_err(|source| match read_error(&path, source) {
-                StorageError::ReadFailed { path, source } => StorageError::OpenFailed { path, source },
+                StorageError::ReadFailed { path, cause } => StorageError::OpenFailed { path, cause },
                 e => e,
             })?;
         let known = MIGRATIONS.len();
         match sqlite::version(&connection).map_err(|e| read_error(&path, e))? {
             there if there == known => {}
+            version if version > known => return Err(StorageError::TooNew { path, version, known }),
             0 => return Err(StorageError::Damaged { path, why: NOT_OURS.into() }),
             there if there < known && read_only.is_some() => {
                 let why =
@@ -775,7 +776,7 @@ impl Open {
 /// What the file system says of the database. SQLite would take an empty file for a database without anything in it.
 fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     let path = directory.full(name);
-    let unreadable = |source| StorageError::Unreadable { path: path.clone(), source };
+    let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
     match directory.stat(name).map_err(unreadable)? {
         Some(Stat { kind: Kind::File, bytes: 0, .. }) => Err(StorageError::Damaged { path, why: "the file is empty".into() }),
         Some(stat @ Stat { kind: Kind::File, .. }) => Ok(stat),
@@ -789,7 +790,7 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
 
 /// Makes the database beside its place, so that nobody takes one that is not complete for one that was emptied.
 fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageError> {
-    let unreadable = |source| StorageError::Unreadable { path: directory.full(name), source };
+    let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
     let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;
     let path = directory.full(&aside);
     let made = sqlite::open(&path, busy).map_err(|e| write_error(&path, e)).and_then(|mut new| bring_up_to_date(&path, &mut new));
@@ -814,21 +815,21 @@ pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Resu
     }
 }
 
-fn read_error(path: &Path, source: rusqlite::Error) -> StorageError {
+fn read_error(path: &Path, cause: rusqlite::Error) -> StorageError {
     let path = path.to_path_buf();
-    match &source {
+    match &cause {
         e if sqlite::is_busy(e) => StorageError::Busy { path },
-        e if sqlite::is_damaged(e) => StorageError::Damaged { path, why: source.to_string() },
-        _ => StorageError::ReadFailed { path, source },
+        e if sqlite::is_damaged(e) => StorageError::Damaged { path, why: cause.to_string() },
+        _ => StorageError::ReadFailed { path, cause },
     }
 }
 
-fn write_error(path: &Path, source: rusqlite::Error) -> StorageError {
-    match read_error(path, source) {
-        StorageError::ReadFailed { path, source } if sqlite::is_refused_by_disk(&source) => {
-            StorageError::ReadOnly { path, why: source.to_string() }
+fn write_error(path: &Path, cause: rusqlite::Error) -> StorageError {
+    match read_error(path, cause) {
+        StorageError::ReadFailed { path, cause } if sqlite::is_refused_by_disk(&cause) => {
+            StorageError::ReadOnly { path, why: cause.to_string() }
         }
-        StorageError::ReadFailed { path, source } => StorageError::WriteFailed { path, source },
+        StorageError::ReadFailed { path, cause } => StorageError::WriteFailed { path, cause },
         e => e,
     }
 }
