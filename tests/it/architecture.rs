@@ -183,7 +183,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
     ("cli/hook/install.rs", &["fs::canonicalize(", ".is_file()"], "the program itself"),
     ("cli/memory.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
-    ("cli/memory", &["File::open("], "a file that the user names"),
+    ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),
     ("cli/wire.rs", &[".exists()"], "asks whether there is a .git above"),
     ("config.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
     ("edit/root.rs", &["fs::canonicalize(", "fs::symlink_metadata("], "finds where a path leads, which is then opened name by name"),
