@@ -28,7 +28,7 @@ const PRIVATE: u32 = 0o600;
 
 /// The names of files which show that there was a database here.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
-    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && name.ends_with(".db"));
+    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"));
     let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == Kind::File);
     let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
     names.sort();

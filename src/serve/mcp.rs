@@ -273,15 +273,7 @@ impl ServerHandler for Mcp {
 
     async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         let tool = self.calls.tool(&request.name).map_err(|e| ErrorData::invalid_params(e, None))?;
-        let arguments = request.arguments.unwrap_or_default();
-        let schema = (tool.input_schema)();
-        let known: Vec<&String> = schema.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys).collect();
-        if let Some(unknown) = arguments.keys().find(|name| !known.contains(name)) {
-            let known: Vec<&str> = known.into_iter().map(String::as_str).collect();
-            let message = format!("{} has no argument `{unknown}`: it takes {}", tool.name, known.join(", "));
-            return Err(ErrorData::invalid_params(message, None));
-        }
-        let arguments = Value::Object(arguments);
+        let arguments = request.arguments.map_or(Value::Null, Value::Object);
         self.call(tool, arguments, &context).await.map(Into::into)
     }
 
