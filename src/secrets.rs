@@ -6,7 +6,7 @@
 //!
 //! - the rules of betterleaks (the maintained successor of gitleaks, MIT), kept as data in
 //!   `secrets/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
-//! - [`own::OWN`], a few rules that are looser than those of a scanner. A scanner must not cry wolf; in a memory
+//! - `own::OWN`, a few rules that are looser than those of a scanner. A scanner must not cry wolf; in a memory
 //!   a word too many taken out costs little and a secret left in stays in the database. In a file of a project, where
 //!   `password = "test"` is code that somebody searches for, these rules take out only what nobody would write as an example.
 //!

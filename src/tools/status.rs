@@ -33,7 +33,7 @@ pub(super) struct StatusReply {
     languages: BTreeMap<String, usize>,
     /// What makes the vectors.
     embedder: String,
-    /// Secrets that were taken out of the files: replies have [REDACTED:rule] in their place.
+    /// Secrets that were taken out of the files: replies have `[REDACTED:rule]` in their place.
     secrets: Secrets,
     /// How loading of new generations goes.
     reload: Reloads,

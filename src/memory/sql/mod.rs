@@ -137,7 +137,7 @@ struct Open {
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     #[error(
-        "the memories in .cortex/memory.db came with this clone and are not told: `cortex memory import .cortex/memory.db` adopts them, removing the file ends this message"
+        "the memories in .cortex/memory.db came with this clone and are not told; a user who trusts their author adopts them with `cortex memory import .cortex/memory.db`, and removing the file ends this message"
     )]
     Foreign,
     #[error("nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME")]
