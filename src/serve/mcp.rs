@@ -21,7 +21,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use super::calls::{CallError, Calls};
+use super::calls::Calls;
 use super::lines::Lines;
 use super::rpc::{self, Failure};
 use crate::store::Activity;
@@ -182,7 +182,6 @@ impl Mcp {
                 result.structured_content = Some(answer.structured);
                 result
             }
-            Err(CallError::Tool(ToolError::Arguments(e))) => return Err(ErrorData::invalid_params(e, None)),
             Err(e) => CallToolResult::error(vec![ContentBlock::text(e.to_string())]),
         })
     }
