@@ -77,6 +77,8 @@ pub struct Stat {
     pub mode: u32,
     /// User id.
     pub owner: u32,
+    /// How many names it has.
+    pub links: u64,
 }
 
 /// Something that is never opened, whoever asks for it. Found inside an [`io::Error`] by [`is_refused`].
@@ -205,7 +207,11 @@ impl Dir {
         };
         let mode = if how == How::Read { Mode::empty() } else { permissions(mode) };
         let fd = self.open_at(path, flags | FILE, mode)?;
-        match Stat::of_fd(fd.as_fd()).map_err(|e| named(&self.full(path), e))?.kind {
+        let stat = Stat::of_fd(fd.as_fd()).map_err(|e| named(&self.full(path), e))?;
+        match stat.kind {
+            Kind::File if matches!(how, How::Append | How::Update) && stat.links > 1 => {
+                Err(self.refused(path, "it has another name (a hard link), whose content would change as well; remove it".into()))
+            }
             Kind::File => Ok(fd.into()),
             kind => Err(self.refused(path, format!("it is {}: only regular files are used; remove it", kind.describe()))),
         }
@@ -298,6 +304,15 @@ impl Dir {
         self.file(path, How::New, mode)
     }
 
+    /// Makes an empty file under a name that nobody can know beforehand, to be renamed when it is complete. One that is left by a crash
+    /// is removed by [`Dir::remove_abandoned`].
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn unfinished(&self, mode: u32) -> io::Result<(String, File)> {
+        unfinished(self.fd.as_fd(), mode).map_err(|e| named(&self.path, e))
+    }
+
     /// Gives a file another name; a file of that name is replaced.
     ///
     /// # Errors
@@ -338,17 +353,36 @@ impl Dir {
         unlinkat(&above, name, AtFlags::REMOVEDIR).map_err(|e| self.explained(path, e))
     }
 
-    /// Removes a directory with all that is in it. Links in it are removed, not what they lead to.
+    /// Removes a directory with all that is in it. Links in it are removed, not what they lead to. Directories may be nested deeper
+    /// than there are open files, or than a path can say: each is moved up before it is looked into.
     ///
     /// # Errors
     /// When there is none, or something cannot be removed.
     pub fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
-        let inside = self.dir(path)?;
-        for (name, kind) in inside.list()? {
-            if kind == Kind::Directory { inside.remove_dir(&name)? } else { inside.remove_file(&name)? }
+        let top = self.dir(path)?;
+        loop {
+            let names = top.list()?;
+            if names.is_empty() {
+                return self.remove_empty_dir(path);
+            }
+            for (name, kind) in names {
+                if kind != Kind::Directory {
+                    top.remove_file(&name)?;
+                    continue;
+                }
+                let inside = top.dir(&name)?;
+                for (name, kind) in inside.list()? {
+                    if kind == Kind::Directory {
+                        let moved = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
+                        renameat(&inside.fd, &name, &top.fd, &*moved).map_err(|e| named(&inside.full(&name), e))?;
+                    } else {
+                        inside.remove_file(&name)?;
+                    }
+                }
+                top.remove_empty_dir(&name)?;
+            }
         }
-        self.remove_empty_dir(path)
     }
 
     /// The names in the directory, in no order.
@@ -563,6 +597,7 @@ impl Stat {
             id: (u64::try_from(stat.st_dev).unwrap_or_default(), u64::from(stat.st_ino)),
             mode: u32::from(stat.st_mode) & 0o7777,
             owner: stat.st_uid,
+            links: u64::from(stat.st_nlink),
         }
     }
 
@@ -571,7 +606,13 @@ impl Stat {
         let kind = if m.is_dir() { Kind::Directory } else { Kind::File };
         let modified = m.modified().unwrap_or(UNIX_EPOCH);
         let changed = u64::try_from(m.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s));
-        Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid() }
+        Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid(), links: m.nlink() }
+    }
+
+    /// Whether it is a regular file that has no other name.
+    #[must_use]
+    pub fn is_sole_file(&self) -> bool {
+        self.kind == Kind::File && self.links <= 1
     }
 
     /// Whether it was last written longer ago than this.
@@ -750,6 +791,33 @@ mod tests {
         assert!(is_refused(&dir.read("a/b/file", 3).unwrap_err()) && dir.read("a/b/file", 4).is_ok());
         dir.replace("pipe", b"x", 0o600, false).unwrap();
         assert_eq!(dir.read("pipe", MANY).unwrap(), b"x");
+    }
+
+    #[test]
+    fn files_with_another_name_are_not_written_into() {
+        let (temp, dir) = place();
+        fs::hard_link(temp.path().join("out/private"), temp.path().join("in/second")).unwrap();
+        for how in [How::Append, How::Update] {
+            let e = dir.file("second", how, 0o600).unwrap_err();
+            assert!(is_refused(&e) && e.to_string().contains("hard link"), "{e}");
+        }
+        dir.replace("second", b"new", 0o600, false).unwrap();
+        assert_eq!(fs::read_to_string(temp.path().join("out/private")).unwrap(), "private");
+        assert!(dir.file("second", How::Append, 0o600).is_ok());
+    }
+
+    #[test]
+    fn directories_in_directories_without_end_are_removed() {
+        let (temp, dir) = place();
+        let mut below = dir.make_dir("deep", 0o700).unwrap();
+        for _ in 0..3000 {
+            below.make_dir("d/e", 0o700).unwrap();
+            below.replace("f", b"x", 0o600, false).unwrap();
+            below = Dir { path: PathBuf::new(), ..below.dir("d").unwrap() };
+        }
+        symlink(temp.path().join("out"), temp.path().join("in/deep/link")).unwrap();
+        dir.remove_dir("deep").unwrap();
+        assert!(dir.stat("deep").unwrap().is_none() && temp.path().join("out/private").is_file());
     }
 
     #[test]

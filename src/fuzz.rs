@@ -11,8 +11,9 @@ use crate::config::Config;
 use crate::dir::{Dir, Place};
 use crate::edit::{Edit, Root};
 use crate::index;
-use crate::memory::{self, HookInput};
+use crate::memory::HookInput;
 use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Read, VectorSource};
+use crate::secrets;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, Layout, parse_chunk_file};
 
@@ -85,7 +86,7 @@ pub fn hook_input(bytes: &[u8]) {
     let transcript = String::from_utf8_lossy(bytes);
     let memories = [input.prompt_memory(), input.tool_memory(), input.answer_memory(None), input.answer_memory(Some(&transcript))];
     for memory in memories.into_iter().flatten() {
-        let _ = memory::redact(&memory.content);
+        let _ = secrets::redact(&memory.content);
     }
     let _ = input.file(Path::new("/project"));
 }

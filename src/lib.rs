@@ -23,6 +23,7 @@ pub mod index;
 pub mod live;
 pub mod memory;
 pub mod search;
+pub mod secrets;
 pub mod serve;
 pub mod source;
 pub mod sqlite;

@@ -1,22 +1,185 @@
 //! How every SQLite database of ours is opened, made and changed. What is in it, its module knows (`*/sql.rs`).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, Result, Transaction, TransactionBehavior};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use rusqlite::backup::{Backup, StepResult};
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, TransactionBehavior};
+
+use crate::dir::{Dir, Kind};
 
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
+/// A text or row of a database that is larger is not read: none of ours is by far.
+const MAX_VALUE_BYTES: i32 = 32 << 20;
+/// What of a path is written as it is in a URI.
+const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
+
+/// A database that is there, opened as well as the disk allows.
+#[derive(Debug)]
+pub struct Existing {
+    pub connection: Connection,
+    /// Why it can only be read, if so.
+    pub read_only: Option<String>,
+    /// SQLite was told that the file never changes: what others write into it is not noticed.
+    pub is_immutable: bool,
+}
 
 /// Opens a database that several processes use; an operation waits so long at most for another process's.
 ///
 /// # Errors
 /// When it cannot be opened or is none.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
-    let connection = Connection::open(path)?;
+    prepared(Connection::open_with_flags(real(path)?, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
+}
+
+fn prepared(connection: Connection, busy: Duration) -> Result<Connection> {
     connection.busy_timeout(busy)?;
+    distrust(&connection)?;
     connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;")?;
     Ok(connection)
+}
+
+/// The file, without links above it: the caller has opened those directories. Neither a link in its own place is opened, nor in those of
+/// the files that SQLite keeps beside it.
+fn real(path: &Path) -> Result<PathBuf> {
+    let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
+    let real = real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
+    check_files(&real)?;
+    Ok(real)
+}
+
+/// Checks that a database and what is beside it are files with one name, as far as they are there: SQLite would write into the file
+/// that a hard link shares with another directory.
+///
+/// # Errors
+/// When one of them is something else; the message names it.
+fn check_files(path: &Path) -> Result<()> {
+    let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
+    let Ok(dir) = Dir::open(above) else { return Ok(()) };
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut name = name.to_owned();
+        name.push(end);
+        if let Ok(Some(stat)) = dir.stat(&name)
+            && !stat.is_sole_file()
+        {
+            let what = if stat.kind == Kind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
+            let message = format!("{} is {what}, and is not used as a database: remove it", dir.full(&name).display());
+            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
+        }
+    }
+    Ok(())
+}
+
+/// A database may have come with a repository: its schema runs nothing, and no value of it takes all memory.
+fn distrust(connection: &Connection) -> Result<()> {
+    for (setting, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        connection.set_db_config(setting, on)?;
+    }
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+    connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
+}
+
+/// The statements that make the schema of a database, in the order of its names; none of those that SQLite adds by itself.
+///
+/// # Errors
+/// When it cannot be read.
+pub fn schema(connection: &Connection) -> Result<Vec<String>> {
+    let mut statements = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name, sql")?;
+    statements.query_map([], |r| r.get(0))?.collect()
+}
+
+/// Opens a database that is there: for writing, else for reading, else as a file that never changes. The last needs no room on the
+/// disk, and no right to write into the directory.
+///
+/// # Errors
+/// When it cannot be opened or is none.
+pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
+    let why = match open_as(path, busy, "mode=rw") {
+        Ok(connection) if connection.is_readonly(MAIN_DB)? => {
+            return Ok(Existing { connection, read_only: Some("this user may only read it".into()), is_immutable: false });
+        }
+        Ok(connection) => return Ok(Existing { connection, read_only: None, is_immutable: false }),
+        Err(e) if is_refused_by_disk(&e) => e,
+        Err(e) => return Err(e),
+    };
+    for (mode, is_immutable) in [("mode=ro", false), ("mode=ro&immutable=1", true)] {
+        if let Ok(connection) = open_as(path, busy, mode) {
+            return Ok(Existing { connection, read_only: Some(why.to_string()), is_immutable });
+        }
+    }
+    Err(why)
+}
+
+/// Opens a database, and reads so much of it that what SQLite keeps beside it is there as well.
+fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
+    let uri = format!("file:{}?{mode}", percent_encode(real(path)?.as_os_str().as_encoded_bytes(), IN_PATHS));
+    let access = if mode == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
+    let flags = access | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = prepared(Connection::open_with_flags(uri, flags)?, busy)?;
+    connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get::<_, i64>(0))?;
+    Ok(connection)
+}
+
+/// Opens a database for reading as it stands in its own file, whatever is beside that. Nothing is written anywhere.
+///
+/// # Errors
+/// When it cannot be opened or is none.
+pub fn open_unchanging(path: &Path) -> Result<Connection> {
+    open_as(path, Duration::ZERO, "mode=ro&immutable=1")
+}
+
+/// Opens a database for reading that is not in use, such as a backup, without making files beside it.
+///
+/// # Errors
+/// When it cannot be opened or is none.
+pub fn open_source(path: &Path) -> Result<Connection> {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let has_log = std::fs::metadata(log).is_ok_and(|m| m.len() > 0);
+    open_as(path, Duration::from_secs(1), if has_log { "mode=ro" } else { "mode=ro&immutable=1" })
+}
+
+/// Copies a database as it is at this moment into a new file, while others go on to use it. The copy is not on the disk before the
+/// file is synced, and is not checked.
+///
+/// # Errors
+/// When one cannot be read or the other not be written.
+pub fn copy(from: &Connection, to: &Path) -> Result<()> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut copy = Connection::open_with_flags(real(to)?, flags)?;
+    // A copy that was not completed is removed, so it needs no journal.
+    copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
+    let busy = from.query_row("PRAGMA busy_timeout", [], |r| r.get::<_, u64>(0))?;
+    let deadline = Instant::now() + Duration::from_millis(busy);
+    let backup = Backup::new(from, &mut copy)?;
+    loop {
+        match backup.step(-1)? {
+            StepResult::Done => return Ok(()),
+            _ if Instant::now() < deadline => std::thread::sleep(POLL),
+            _ => {
+                let busy = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_BUSY);
+                return Err(rusqlite::Error::SqliteFailure(busy, None));
+            }
+        }
+    }
+}
+
+/// What SQLite finds wrong with the structure of a database; `None`: nothing.
+///
+/// # Errors
+/// When it cannot be read at all.
+pub fn damage(connection: &Connection) -> Result<Option<String>> {
+    let found: String = connection.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
+    Ok(Some(found).filter(|found| found != "ok"))
 }
 
 /// Which version of its schema a database has; 0: none yet.
@@ -24,21 +187,28 @@ pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
 /// # Errors
 /// When it cannot be read.
 pub fn version(connection: &Connection) -> Result<usize> {
-    connection.query_row("PRAGMA user_version", [], |r| r.get(0))
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |r| r.get(0))?;
+    // Ours are not negative: it counts as one that is not known yet.
+    Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-/// Brings a database to a version of its schema, by the statements that lead from the one that is there.
+/// Brings a database to a version of its schema, by the statements that lead from the one that is there. Returns the version that it
+/// has then: a later one, when another process has made it so meanwhile.
 ///
 /// # Errors
 /// When it cannot be written: then it stays as it was.
-pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<()> {
+pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<usize> {
     switch_to_wal(connection)?;
     write(connection, |t| {
-        // Another process may have done it meanwhile.
-        for step in steps(version(t)?) {
+        let there = version(t)?;
+        if there >= to {
+            return Ok(there);
+        }
+        for step in steps(there) {
             t.execute_batch(step)?;
         }
-        t.execute_batch(&format!("PRAGMA user_version = {to}"))
+        t.execute_batch(&format!("PRAGMA user_version = {to}"))?;
+        Ok(to)
     })
 }
 
@@ -75,4 +245,14 @@ pub fn is_busy(error: &rusqlite::Error) -> bool {
 #[must_use]
 pub fn is_damaged(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
+}
+
+/// The disk, or the right to write to it, is lacking: reading may still be possible.
+#[must_use]
+pub fn is_refused_by_disk(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(
+        code,
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::PermissionDenied)
+    )
 }

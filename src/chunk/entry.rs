@@ -122,12 +122,21 @@ impl Entry {
         }
     }
 
-    /// Its line and its vector, as they are kept; `None` for a chunk that is in memory.
+    /// Its line as it is kept; `None` for a chunk that is in memory.
     #[must_use]
-    pub fn kept(&self) -> Option<(Vec<u8>, Option<Box<[f32]>>)> {
+    pub fn kept_line(&self) -> Option<Vec<u8>> {
         match &self.content {
             Content::Here(_) => None,
-            Content::Stored { lines, at, .. } => Some((lines.read(at.clone())?, lines.vector(at))),
+            Content::Stored { lines, at, .. } => lines.read(at.clone()),
+        }
+    }
+
+    /// Its inline vector as it is kept; `None` for a chunk that is in memory.
+    #[must_use]
+    pub fn kept_vector(&self) -> Option<Box<[f32]>> {
+        match &self.content {
+            Content::Here(_) => None,
+            Content::Stored { lines, at, .. } => lines.vector(at),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let layout = &project.layout;
-    if !layout.chunks_dir().exists() && !layout.cache_dir().exists() {
+    if !layout.has_derived() {
         line(&format!("nothing to remove in {}", layout.dot_cortex().display()))?;
         return Ok(Outcome::Done);
     }

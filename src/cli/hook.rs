@@ -5,11 +5,9 @@
 
 mod install;
 
-use std::fs::{self, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::panic::{self, AssertUnwindSafe};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -22,6 +20,7 @@ use uuid::Uuid;
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
+use crate::dir::{Dir, How};
 use crate::live::ChunkManager;
 use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
 
@@ -69,8 +68,11 @@ const BUSY: Duration = Duration::from_millis(60);
 const MAX_INPUT: u64 = 64 << 20;
 /// How much of the end of a transcript is looked at.
 const TRANSCRIPT_END: u64 = 1 << 18;
+const LOG: &str = "memory.log";
 /// The log is begun anew when it is larger.
 const MAX_LOG: u64 = 1 << 20;
+/// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex memory`.
+const QUICKLY_COPIED: u64 = 32 << 20;
 /// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
 const WORTH_SAVING: f64 = 0.002;
 
@@ -161,48 +163,60 @@ impl Hook {
         let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
         if let Err(e) = &result {
             if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
-                memory::keep_for_later(&self.project.layout.memory_spool(), memory).context("it is lost")?;
+                self.project.memory_home().keep_for_later(memory).context("it is lost")?;
             }
-            log(Some(&self.project.layout.memory_log()), self.event, &format!("{e:#}"));
+            if self.event == Event::SessionStart && is_lost(e) {
+                // Nobody else would notice for long.
+                let _ = told.send(Some(format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n")));
+            }
+            log(Some(&self.project), self.event, &format!("{e:#}"));
         }
         Ok(())
     }
 
     fn with(&self, memories: &Memories, told: &Sender<Told>) -> Result<()> {
-        let Memories { store, capture, sessions } = memories;
-        let session = &self.input.session_id;
-        let remember = || -> Result<()> {
-            if !session.is_empty() {
-                sessions.resume(session)?;
-            }
-            if let Some(memory) = &self.own {
-                capture.capture(memory.clone())?;
-            }
-            Ok(())
-        };
         if self.event == Event::PromptSubmit {
             // What must not be lost is stored while the index is loaded.
-            let (loaded, remembered) = rayon::join(|| self.load(), remember);
-            remembered?;
-            return self.tell(loaded?, memories, told);
+            let (loaded, remembered) = rayon::join(|| self.load(), || self.remember(memories));
+            let answered = loaded.and_then(|loaded| self.tell(loaded, memories, told));
+            return remembered.and(answered);
         }
-        remember()?;
+        // What cannot be written can be read all the same.
+        self.remember(memories).and(self.answer(memories, told))
+    }
+
+    fn remember(&self, Memories { capture, sessions, .. }: &Memories) -> Result<()> {
+        if !self.input.session_id.is_empty() {
+            sessions.resume(&self.input.session_id)?;
+        }
+        if let Some(memory) = &self.own {
+            capture.capture(memory.clone())?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, Memories { store, capture, sessions }: &Memories, told: &Sender<Told>) -> Result<()> {
+        let session = &self.input.session_id;
+        let tell = |(text, ids): (String, Vec<Uuid>)| -> Result<()> {
+            let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+            store.give(session, &ids)?;
+            Ok(())
+        };
         match self.event {
             Event::SessionStart => {
                 // What it was told it has forgotten.
-                if matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup")) {
-                    store.take_back(session)?;
-                }
-                let (text, ids) = memory::briefing(store, &store.given(session)?, memory::BRIEFING_TOKENS)?;
-                store.give(session, &ids)?;
-                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+                let has_forgotten = matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
+                let given = if has_forgotten { Vec::new() } else { store.given(session)? };
+                let briefing = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
+                let cleared = if has_forgotten { store.take_back(session) } else { Ok(()) };
+                let notice = self.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
+                tell((notice.unwrap_or_default() + &briefing.0, briefing.1))?;
+                cleared?;
             }
             Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
                 let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
-                let (text, ids) = memory::for_file(store, &path, &store.given(session)?)?;
-                store.give(session, &ids)?;
-                let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+                tell(memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
                 // The user reads: now is the time to make the next question quick.
@@ -216,6 +230,9 @@ impl Hook {
                 }
                 if self.event == Event::SessionEnd {
                     sessions.end_session(session)?;
+                    if store.bytes()? <= QUICKLY_COPIED {
+                        memory::back_up_if_due(store).context("there is no new backup")?;
+                    }
                 }
             }
         }
@@ -245,10 +262,11 @@ impl Hook {
         };
         let given: Vec<Uuid> = store.given(session)?.into_iter().chain(self.own.as_ref().map(|m| m.id)).collect();
         let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
-        store.give(session, &ids)?;
         let _ = told.send(Some(text).filter(|t| !t.is_empty()));
+        let given = store.give(session, &ids);
         // The process ends: the system frees all of it at once.
         std::mem::forget((snapshot, manager));
+        given?;
         Ok(())
     }
 }
@@ -258,10 +276,16 @@ fn is_bad_content(e: &anyhow::Error) -> bool {
     matches!(e.downcast_ref(), Some(CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. })))
 }
 
+/// Only a person can help.
+fn is_lost(e: &anyhow::Error) -> bool {
+    matches!(e.downcast_ref(), Some(CaptureError::StorageFailed(StorageError::Damaged { .. } | StorageError::Lost { .. })))
+        || matches!(e.downcast_ref(), Some(StorageError::Damaged { .. } | StorageError::Lost { .. }))
+}
+
 /// The end of a transcript.
 fn end_of(transcript: &Path) -> Option<String> {
     use std::io::{Seek, SeekFrom};
-    let mut file = fs::File::open(transcript).ok()?;
+    let mut file = Dir::open(transcript.parent()?).ok()?.open_file(transcript.file_name()?).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TRANSCRIPT_END))).ok()?;
     let mut bytes = Vec::new();
@@ -270,12 +294,13 @@ fn end_of(transcript: &Path) -> Option<String> {
 }
 
 /// Notes what went wrong, where that can be noted.
-fn log(file: Option<&Path>, event: Event, what: &str) {
-    let fallback = || Project::open(None).ok().map(|p| p.layout.memory_log());
-    let Some(path) = file.map(PathBuf::from).or_else(fallback) else { return };
-    if fs::metadata(&path).is_ok_and(|m| m.len() > MAX_LOG) {
-        let _ = fs::remove_file(&path);
+fn log(project: Option<&Project>, event: Event, what: &str) {
+    let fallback = if project.is_none() { Project::open_anyway(None).ok() } else { None };
+    let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok()) else { return };
+    if dir.stat(LOG).is_ok_and(|stat| stat.is_some_and(|stat| stat.bytes > MAX_LOG || !stat.is_sole_file())) {
+        let _ = dir.remove_file(LOG);
     }
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
-    let _ = OpenOptions::new().create(true).append(true).mode(0o600).open(&path).and_then(|mut f| f.write_all(line.as_bytes()));
+    // There is nobody to be told that this failed.
+    let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }

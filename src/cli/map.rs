@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let graph = project.graph()?;
     let focus = match &args.focus {
-        Some(file) if project.layout.root().join(file).is_file() => vec![file.clone()],
+        Some(file) if project.layout.tree().has_file(file) => vec![file.clone()],
         Some(question) => answering(&project, question)?,
         None => Vec::new(),
     };

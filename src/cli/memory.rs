@@ -4,6 +4,7 @@ mod timeline;
 mod transfer;
 
 use std::io::{IsTerminal, Read, Write};
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -16,7 +17,8 @@ use super::Outcome;
 use super::render::{count, json, line, printable, width};
 use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::memory::{Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Recall, Select, now};
+use crate::dir::{Dir, How};
+use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Recall, Select, now};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]
@@ -49,7 +51,7 @@ enum Sub {
     /// Change the text of a memory, in your editor if none is given
     #[command(after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\"")]
     Edit { id: String, text: Vec<String> },
-    /// Delete memories
+    /// Delete memories, and what was derived from them: the summary of the session is made anew
     #[command(after_help = "Example: cortex memory forget 0199f1c2")]
     Forget {
         #[arg(required = true)]
@@ -71,6 +73,16 @@ enum Sub {
     Import {
         /// `-` for standard input
         file: PathBuf,
+    },
+    /// Put a backup in place of a database that is damaged or gone; the damaged one is kept
+    #[command(after_help = "Examples: cortex memory restore
+          cortex memory restore --from .cortex/memory.backup.1.db
+
+A backup is made once a day, when a session ends or a server runs: .cortex/memory.backup.db, and the one before it memory.backup.1.db.")]
+    Restore {
+        /// Restore this file, even if the database is not damaged [default: the newest backup that is whole]
+        #[arg(long, value_name = "FILE")]
+        from: Option<PathBuf>,
     },
     /// What there is
     #[command(after_help = "Example: cortex memory stats")]
@@ -163,7 +175,14 @@ impl Of {
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let path = args.path.as_deref();
     // What is remembered can be saved whatever is wrong.
-    let project = if matches!(args.command, Sub::Export) { Project::open_anyway(path)? } else { Project::open(path)? };
+    let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
+    let project = if is_rescue { Project::open_anyway(path)? } else { Project::open(path)? };
+    if let Some(notice) = project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. })) {
+        eprintln!("{notice}");
+    }
+    if let Sub::Restore { from } = &args.command {
+        return transfer::restore(&project, from.as_deref(), args.json);
+    }
     if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
         // Whoever only looks makes no database.
         if args.json && matches!(args.command, Sub::Search(_) | Sub::List(_) | Sub::Timeline { .. }) {
@@ -173,28 +192,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         return Ok(Outcome::NothingFound);
     }
     let memories = project.memories()?;
-    match &args.command {
-        Sub::Add(add) => args.add(&memories, add),
-        Sub::Search(search) => args.search(&project, &memories, search),
-        Sub::List(list) => args.list(&memories, list),
-        Sub::Show { id } => args.show(&find(&memories, id)?),
-        Sub::Edit { id, text } => args.edit(&memories, id, text),
-        Sub::Forget { ids } => args.forget(&memories, ids),
-        Sub::Pin { id, off } => {
-            let memory = Memory { pinned: !off, ..find(&memories, id)? };
-            memories.capture.capture(memory.clone())?;
-            args.told(&memory, if *off { "unpinned" } else { "pinned" })
-        }
-        Sub::Export => transfer::export(&memories),
-        Sub::Import { file } => transfer::import(&memories, file),
-        Sub::Stats => args.stats(&memories),
-        Sub::Timeline { limit } => timeline::print(&memories, *limit, args.json),
+    let outcome = args.carry_out(&project, &memories)?;
+    if let Err(e) = memory::back_up_if_due(&memories.store) {
+        tracing::warn!("there is no new backup: {e}");
     }
+    Ok(outcome)
 }
 
 /// The memories that answer best; none where nothing is remembered.
 pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Found>> {
-    if !project.memory_home().is_in_use() {
+    let home = project.memory_home();
+    if !home.is_in_use() {
         return Ok(Vec::new());
     }
     let memories = project.memories()?;
@@ -220,6 +228,27 @@ fn find(memories: &Memories, id: &str) -> Result<Memory> {
 }
 
 impl Args {
+    fn carry_out(&self, project: &Project, memories: &Memories) -> Result<Outcome> {
+        match &self.command {
+            Sub::Add(add) => self.add(memories, add),
+            Sub::Search(search) => self.search(project, memories, search),
+            Sub::List(list) => self.list(memories, list),
+            Sub::Show { id } => self.show(&find(memories, id)?),
+            Sub::Edit { id, text } => self.edit(memories, id, text),
+            Sub::Forget { ids } => self.forget(memories, ids),
+            Sub::Pin { id, off } => {
+                let memory = Memory { pinned: !off, ..find(memories, id)? };
+                memories.capture.capture(memory.clone())?;
+                self.told(&memory, if *off { "unpinned" } else { "pinned" })
+            }
+            Sub::Export => transfer::export(memories),
+            Sub::Import { file } => transfer::import(memories, file),
+            Sub::Restore { .. } => Ok(Outcome::Done),
+            Sub::Stats => self.stats(memories),
+            Sub::Timeline { limit } => timeline::print(memories, *limit, self.json),
+        }
+    }
+
     fn add(&self, memories: &Memories, add: &Add) -> Result<Outcome> {
         let given = add.text.join(" ");
         let text = if given.is_empty() || given == "-" {
@@ -318,7 +347,7 @@ impl Args {
         }
         let new = Memory::new(content, memory.source.clone(), &memory.session_id);
         let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, code: Vec::new(), ..memory };
-        memories.capture.capture(memory.clone())?;
+        memories.capture.change(memory.clone())?;
         self.told(&memory, "changed")
     }
 
@@ -326,10 +355,14 @@ impl Args {
         // All of them, or none because one is unknown.
         let all = ids.iter().map(|id| find(memories, id)).collect::<Result<Vec<_>>>()?;
         for memory in &all {
-            memories.store.delete(memory.id)?;
+            memories.capture.forget(memory.id)?;
+        }
+        let forgotten: Vec<Uuid> = all.iter().map(|m| m.id).collect();
+        if let Err(e) = memory::forget_in_backups(&memories.capture, &forgotten) {
+            tracing::warn!("it is still in a backup: {e}");
         }
         if self.json {
-            json(&all.iter().map(|m| m.id).collect::<Vec<_>>())?;
+            json(&forgotten)?;
         } else {
             all.iter().try_for_each(|m| line(&format!("forgot {}", short(m.id))))?;
         }
@@ -401,18 +434,39 @@ pub(super) fn print_found(found: &Found) -> Result<()> {
     line(&style(format!("   may be out of date: {} changed since", printable(&found.stale.join(", ")))).yellow().to_string())
 }
 
-/// What the user makes of a text in the editor.
+/// What the user makes of a text in the editor. Only this user can look into the folder that it lies in meanwhile.
 fn in_editor(text: &str) -> Result<String> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok()).filter(|e| !e.trim().is_empty());
     let editor = editor.context("give the new text, or set EDITOR")?;
-    let path = std::env::temp_dir().join(format!("cortex-memory-{}.md", Uuid::new_v4()));
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&path)?;
-    file.write_all(text.as_bytes())?;
-    drop(file);
+    let folder = PrivateFolder::new()?;
+    folder.dir.file(EDITED, How::New, 0o600)?.write_all(text.as_bytes())?;
     // With its arguments, as git takes it.
-    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(&path).status();
-    let changed = std::fs::read_to_string(&path);
-    let _ = std::fs::remove_file(&path);
+    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(folder.dir.full(EDITED)).status();
     ensure!(status.with_context(|| format!("{editor} cannot be started"))?.success(), "{editor} failed: nothing was changed");
-    Ok(changed?)
+    Ok(folder.dir.read_text(EDITED, MAX_EDITED)?)
+}
+
+/// The file that an editor is given, and most that is read of it then.
+const EDITED: &str = "memory.md";
+const MAX_EDITED: u64 = 1 << 20;
+
+/// A folder for one use, which is removed with all that is in it.
+struct PrivateFolder {
+    dir: Dir,
+}
+
+impl PrivateFolder {
+    fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("cortex-{}", Uuid::new_v4()));
+        std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(|| path.display().to_string())?;
+        Ok(Self { dir: Dir::open(&path)? })
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        if let Err(e) = std::fs::remove_dir_all(self.dir.path()) {
+            tracing::warn!("{}: cannot be removed: {e}", self.dir.path().display());
+        }
+    }
 }

@@ -114,6 +114,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         bail!("{} has no index yet: run `cortex index`, or search without --no-index", project.layout.root().display());
     }
     let context = args.context.unwrap_or(project.config.context);
+    if let Some(notice) = project.memory_home().notice().filter(|_| args.memories > 0) {
+        eprintln!("{notice}");
+    }
     let memories =
         if args.memories > 0 { super::memory::recall(&project, &text, &MemoryFilter::default(), args.memories)? } else { Vec::new() };
     if args.json {

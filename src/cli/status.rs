@@ -22,7 +22,7 @@ pub(super) struct Args {
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// List every skipped file with the reason
+    /// List every skipped file with the reason, and every secret that was hidden
     #[arg(long, short)]
     verbose: bool,
 }
@@ -52,14 +52,30 @@ struct Status {
     languages: BTreeMap<String, usize>,
     skipped: BTreeMap<String, usize>,
     skipped_files: BTreeMap<String, String>,
+    /// Secrets that were taken out while indexing.
+    n_secrets: usize,
+    /// Where they are, and which rule found each.
+    secrets: Vec<Secret>,
     /// Settings of files that do not count, and why.
     ignored_settings: Vec<String>,
     warnings: Vec<String>,
 }
 
+/// A place where a secret was taken out of what is indexed. Nothing says what it was.
+#[derive(Serialize)]
+struct Secret {
+    path: String,
+    line: u32,
+    rule: String,
+}
+
+/// Secrets that are named without `--verbose`.
+const SECRETS_SHOWN: usize = 5;
+
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
-    let Loaded { set: chunks, generation, warnings, .. } = project.read_chunks()?;
+    let Loaded { set: chunks, generation, mut warnings, .. } = project.read_chunks()?;
+    warnings.extend(project.layout.tracked_private_files());
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
     for path in chunks.files() {
@@ -67,6 +83,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         *languages.entry(language.unwrap_or("unknown").to_string()).or_default() += 1;
     }
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
+    let secrets: Vec<Secret> =
+        table.all_secrets().map(|(path, line, rule)| Secret { path: path.to_string(), line, rule: rule.to_string() }).collect();
     let status = Status {
         root: project.layout.root().to_path_buf(),
         root_reason: project.layout.reason(),
@@ -84,6 +102,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         languages,
         skipped: table.n_skipped(),
         skipped_files,
+        n_secrets: secrets.len(),
+        secrets,
         ignored_settings: project.config.ignored.clone(),
         warnings,
     };
@@ -104,6 +124,9 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     }
     if let Some(Activity { done, total, queued }) = s.indexing {
         line(&format!("indexing    {done} of {}, {queued} more changed", count(total, "file")))?;
+    }
+    for warning in &s.warnings {
+        eprintln!("warning: {}", printable(warning));
     }
     if s.n_chunks == 0 {
         line("index       none yet: run `cortex index`")?;
@@ -131,8 +154,15 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
             line(&format!("  {path}: {reason}"))?;
         }
     }
-    for warning in &s.warnings {
-        eprintln!("warning: {}", printable(warning));
+    if s.n_secrets > 0 {
+        line(&format!("secrets     {} hidden in the index and in every reply", count(s.n_secrets, "secret")))?;
+        let shown = if verbose { s.n_secrets } else { SECRETS_SHOWN };
+        for Secret { path, line: at, rule } in s.secrets.iter().take(shown) {
+            line(&format!("  {path}:{at}: {rule}"))?;
+        }
+        if s.n_secrets > shown {
+            line(&format!("  and {} more: --verbose lists them", s.n_secrets - shown))?;
+        }
     }
     Ok(())
 }

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 
 use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
-use crate::dir::{Dir, Place};
+use crate::dir::Place;
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::Graph;
 use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
@@ -60,8 +60,7 @@ impl Project {
         let layout = Layout::discover(&start, config::home().as_deref())?;
         // Variables that are not UTF-8 are none of ours.
         let env = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let place = Place::new(Arc::new(Dir::open(layout.root())?), ".cortex");
-        let config = load(&place, config::user_file().as_deref(), env.collect())?;
+        let config = load(&layout.own_place(), config::user_file().as_deref(), env.collect())?;
         for ignored in &config.ignored {
             tracing::warn!("{}", tools::printable(ignored));
         }
@@ -260,8 +259,12 @@ impl Project {
 
     /// The same for one who waits so long at most while others write.
     pub(super) fn memories_within(&self, busy: Duration) -> Result<Memories> {
-        self.layout.create()?;
-        Ok(self.memory_home().open(busy)?)
+        let home = self.memory_home();
+        match self.layout.create() {
+            // What is there is read from a disk that takes nothing more.
+            Err(e) if !home.is_in_use() => Err(e.into()),
+            _ => Ok(home.open(busy)?),
+        }
     }
 
     /// Watches notes that are to be remembered, where anything is. Failing costs no more than the notes.
@@ -276,7 +279,7 @@ impl Project {
             return None;
         }
         let watch = || -> Result<MDFileWatcher> {
-            let mut watcher = MDFileWatcher::new(notes, home.open(SHORT_WAIT)?.capture)?;
+            let mut watcher = MDFileWatcher::new(notes, self.layout.tree(), home.open(SHORT_WAIT)?.capture)?;
             watcher.start()?;
             Ok(watcher)
         };
@@ -285,19 +288,14 @@ impl Project {
 
     /// Where what is remembered is.
     pub(super) fn memory_home(&self) -> MemoryHome {
-        MemoryHome {
-            root: self.layout.root().to_path_buf(),
-            database: self.layout.memory(),
-            current_session: self.layout.current_session(),
-            spool: self.layout.memory_spool(),
-            graph: self.layout.code_graph(),
-            embedder: self.embedder.clone(),
-        }
+        let state = config::state_home();
+        let (own, keep_out) = (self.layout.own_place(), self.layout.is_in_cache());
+        MemoryHome::of(self.layout.tree(), own, keep_out, state.as_deref(), self.layout.code_graph(), self.embedder.clone())
     }
 
     fn memory_feed(&self) -> MemoryFeed {
         let cache = IndexCache::of_memories(&self.layout, self.embedder.id());
-        MemoryFeed::new(self.layout.memory(), self.embedder.id(), Box::new(cache))
+        MemoryFeed::new(self.memory_home(), self.embedder.id(), Box::new(cache))
     }
 
     /// What serves memories alone; nothing is loaded yet.

@@ -62,14 +62,11 @@ pub struct Updated {
 }
 
 impl Graph {
-    /// Opens the database, or makes it. One that is damaged or of another version is made anew.
+    /// Opens the database, or makes it in a directory that is there. One that is damaged or of another version is made anew.
     ///
     /// # Errors
     /// When it cannot be written.
     pub fn open(path: &Path) -> Result<Self, GraphError> {
-        if let Some(directory) = path.parent() {
-            std::fs::create_dir_all(directory).map_err(|source| GraphError::Unwritable { path: path.to_path_buf(), source })?;
-        }
         Ok(Self { tables: Tables::open(path)? })
     }
 

@@ -20,7 +20,7 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 const BUSY: Duration = Duration::from_secs(30);
 
 /// Raised when the same text would give other rows.
-const VERSION: usize = 2;
+const VERSION: usize = 3;
 
 /// `symbol`, `parent` and `scope` count the symbols of their file; -1 is the file itself.
 const SCHEMA: &str = "
@@ -258,11 +258,18 @@ impl Tables {
     }
 }
 
-/// `None` when it is of another version.
+/// `None` when it is of another version, or has another schema: a repository may have brought it.
 fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let mut connection = sqlite::open(path, BUSY)?;
     match sqlite::version(&connection)? {
-        VERSION => Ok(Some(connection)),
+        VERSION => {
+            let ours = Connection::open_in_memory()?;
+            ours.execute_batch(SCHEMA)?;
+            match sqlite::schema(&connection) {
+                Err(e) if sqlite::is_busy(&e) => Err(e),
+                there => Ok((there.ok() == Some(sqlite::schema(&ours)?)).then_some(connection)),
+            }
+        }
         0 => {
             sqlite::migrate(&mut connection, VERSION, |there| if there == 0 { &[SCHEMA] } else { &[] })?;
             Ok(Some(connection))

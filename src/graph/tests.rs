@@ -17,7 +17,7 @@ struct Project {
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let graph = Graph::open(&directory.path().join("graph/code-graph.db")).unwrap();
+        let graph = Graph::open(&directory.path().join("code-graph.db")).unwrap();
         let files = files.iter().map(|(p, t)| ((*p).to_string(), (*t).to_string())).collect();
         let project = Self { directory, files, graph };
         project.update();
@@ -25,7 +25,7 @@ impl Project {
     }
 
     fn database(&self) -> PathBuf {
-        self.directory.path().join("graph/code-graph.db")
+        self.directory.path().join("code-graph.db")
     }
 
     fn update(&self) -> Updated {
@@ -384,4 +384,54 @@ proptest! {
         update(&fresh, &p.files);
         prop_assert_eq!(p.graph.tables.dump(), fresh.tables.dump());
     }
+}
+
+#[test]
+fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("graph.db");
+    let files = BTreeMap::from([("a.rs".to_string(), "fn a() { b() }\nfn b() {}\n".to_string())]);
+    let built = || {
+        let graph = Graph::open(&path).unwrap();
+        update(&graph, &files);
+        graph.tables.dump()
+    };
+    let ours = built();
+    for spoil in [
+        "CREATE TRIGGER t AFTER INSERT ON files BEGIN DELETE FROM files; END",
+        "ALTER TABLE symbols RENAME TO away;
+         CREATE VIEW symbols AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i AS name FROM n",
+        "DROP TABLE refs",
+        "ALTER TABLE files ADD COLUMN more DEFAULT 1",
+        "PRAGMA user_version = -5",
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = x'00' WHERE name = 'files'",
+    ] {
+        rusqlite::Connection::open(&path).unwrap().execute_batch(spoil).unwrap();
+        assert_eq!(built(), ours, "{spoil}");
+    }
+}
+
+/// The schema of a database of another origin runs nothing, and no link leads to a database elsewhere.
+#[test]
+fn triggers_views_and_links_of_a_database_do_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let (path, link) = (directory.path().join("a.db"), directory.path().join("link.db"));
+    let theirs = "CREATE TABLE a(n); CREATE TABLE log(n); CREATE VIEW v AS SELECT n FROM a; INSERT INTO a VALUES(zeroblob(100000000));
+        CREATE TRIGGER t AFTER DELETE ON a BEGIN INSERT INTO log VALUES(1); END";
+    rusqlite::Connection::open(&path).unwrap().execute_batch(theirs).unwrap();
+    let open = |path| crate::sqlite::open(path, std::time::Duration::from_secs(1));
+    let connection = open(&path).unwrap();
+    let count = |sql: &str| connection.query_row(sql, [], |r| r.get::<_, usize>(0));
+    assert!(connection.query_row("SELECT n FROM a", [], |r| r.get::<_, Vec<u8>>(0)).is_err(), "too large a value");
+    assert!(count("SELECT count(*) FROM v").is_err());
+    connection.execute_batch("DELETE FROM a").unwrap();
+    assert_eq!(count("SELECT count(*) FROM log").unwrap(), 0);
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    assert!(open(&link).is_err());
+    drop(connection);
+    std::fs::hard_link(&path, directory.path().join("second.db")).unwrap();
+    assert!(open(&path).unwrap_err().to_string().contains("hard link"));
+    std::fs::remove_file(&path).unwrap();
+    std::fs::hard_link(directory.path().join("second.db"), directory.path().join("new.db-shm")).unwrap();
+    assert!(open(&directory.path().join("new.db")).is_err());
 }

@@ -16,6 +16,7 @@ use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::secrets::redact_file;
 use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
@@ -29,7 +30,7 @@ const BATCH_FILES: usize = 512;
 /// Texts whose vectors are made before they are written, by an embedder that takes its time.
 const EMBED_BATCH: usize = 16;
 /// Raised when the same source would give other chunks.
-const CHUNKER_VERSION: u32 = 1;
+const CHUNKER_VERSION: u32 = 2;
 
 /// How much is taken from the last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -358,6 +359,10 @@ impl Indexer {
             entry.skipped = Some(skip.describe(None));
             return Some(Parsed { entry, chunks: Vec::new() });
         }
+        // Before anything is made of the text, so that no chunk, vector or index holds a secret.
+        let redacted = redact_file(text);
+        entry.secrets = redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
+        let text = &*redacted.text;
         // A parser that panics on a file is no reason to lose it, or the others.
         let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {

@@ -6,8 +6,9 @@ use std::fmt::Write;
 use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
-use super::recall::{cut, folded, source_of, tokens};
+use super::recall::{DATA, cut, folded, source_of, tokens};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
+use crate::source::printable;
 
 /// Most memories of a briefing (D5).
 const MOST: usize = 20;
@@ -70,7 +71,7 @@ pub fn briefing(store: &MemoryStore, given: &[Uuid], max_tokens: usize) -> Resul
         let mut heading = format!("{}:\n", section.heading);
         for memory in own {
             let line = line(memory);
-            if tokens(&text) + tokens(&heading) + tokens(&line) + tokens(CLOSING) > max_tokens {
+            if tokens(&text) + tokens(&heading) + tokens(&line) + tokens(CLOSING) + tokens(DATA) + 1 > max_tokens {
                 break;
             }
             text.push_str(&std::mem::take(&mut heading));
@@ -79,16 +80,15 @@ pub fn briefing(store: &MemoryStore, given: &[Uuid], max_tokens: usize) -> Resul
         }
     }
     if !told.is_empty() {
-        text.insert_str(0, OPENING);
+        text.insert_str(0, &format!("{DATA}\n"));
         text.push_str(CLOSING);
     }
     Ok((text, told))
 }
 
-const OPENING: &str = "What cortex remembers of this project:\n";
 const CLOSING: &str = "More: search_memory_nodes, or `cortex memory search`.\n";
 
-/// `- We keep the cache in one file (text, 2026-01-31)`
+/// `> We keep the cache in one file (text, 2026-01-31)`
 fn line(memory: &Memory) -> String {
     let content = folded(&memory.content);
     let is_event = memory.source.operation().is_some() && !memory.name.is_empty();
@@ -99,8 +99,8 @@ fn line(memory: &Memory) -> String {
     } else {
         format!("{}: {content}", memory.name)
     };
-    let mut line = format!("- {}", cut(&what, LINE));
-    let _ = writeln!(line, " ({}, {})", source_in_short(&memory.source), when(memory.created_at));
+    let mut line = format!("> {}", printable(&cut(&what, LINE)));
+    let _ = writeln!(line, " ({}, {})", printable(&source_in_short(&memory.source)), when(memory.created_at));
     line
 }
 

@@ -6,12 +6,17 @@ use std::sync::Arc;
 use uuid::Uuid;
 
 use super::code;
+use super::events::quoted;
 use super::feed::chunk_of;
-use super::redact::redact;
+use super::hook::{is_summary, summary_of};
 use super::sql::Stored;
-use super::{ChunkerError, HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk, TextChunker, Vector};
+use super::{
+    ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk,
+    TextChunker, Vector,
+};
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::secrets::redact;
 use crate::source::sha256;
 
 /// Stores memories.
@@ -49,6 +54,11 @@ impl MemoryCaptureService {
     #[must_use]
     pub fn tied_to(self, root: &Path, graph: &Path) -> Self {
         Self { code: Some((root.to_path_buf(), graph.to_path_buf())), ..self }
+    }
+
+    /// The same for another database.
+    pub(super) fn of(&self, store: Arc<MemoryStore>) -> Self {
+        Self { store, ..self.clone() }
     }
 
     /// Where it stores.
@@ -99,6 +109,14 @@ impl MemoryCaptureService {
     /// # Errors
     /// When it is empty or too long, or cannot be embedded or stored.
     pub fn capture(&self, memory: Memory) -> Result<Uuid, CaptureError> {
+        let ((memory, vectors), n_secrets) = self.complete(memory)?;
+        self.store.store(&memory, &vectors)?;
+        self.store.count_redacted(n_secrets)?;
+        Ok(memory.id)
+    }
+
+    /// As it is stored, and how many secrets were taken out.
+    fn complete(&self, memory: Memory) -> Result<(Stored, usize), CaptureError> {
         if memory.content.trim().is_empty() {
             return Err(CaptureError::EmptyContent);
         }
@@ -107,9 +125,69 @@ impl MemoryCaptureService {
             memory.code = code::references(&memory.content, root, graph);
         }
         let vectors = self.vectors(std::slice::from_ref(&memory))?.pop().unwrap_or_default();
-        self.store.store(&memory, &vectors)?;
-        self.store.count_redacted(n_secrets)?;
-        Ok(memory.id)
+        Ok(((memory, vectors), n_secrets))
+    }
+
+    /// Forgets a memory and what was derived from it: the summary of its session is made anew, what git was told to because of it goes.
+    /// False when there is no such memory.
+    ///
+    /// # Errors
+    /// When the database cannot be read or written: then nothing is forgotten.
+    pub fn forget(&self, id: Uuid) -> Result<bool, CaptureError> {
+        let Some(memory) = self.store.get(id)? else { return Ok(false) };
+        let (mut gone, new) = self.derived(&memory, None)?;
+        gone.push(id);
+        self.store.exchange(&gone, &new)?;
+        Ok(true)
+    }
+
+    /// Gives a memory another content; what was derived from the former one is made anew or goes.
+    ///
+    /// # Errors
+    /// As [`MemoryCaptureService::capture`].
+    pub fn change(&self, memory: Memory) -> Result<(), CaptureError> {
+        let before = self.store.get(memory.id)?;
+        let (stored, n_secrets) = self.complete(memory)?;
+        let (gone, mut new) = match &before {
+            Some(before) => self.derived(before, Some(&stored.0))?,
+            None => (Vec::new(), Vec::new()),
+        };
+        new.push(stored);
+        self.store.exchange(&gone, &new)?;
+        Ok(self.store.count_redacted(n_secrets)?)
+    }
+
+    /// What of the derived memories goes, and what is put in their place, when a memory goes or becomes another.
+    fn derived(&self, memory: &Memory, becomes: Option<&Memory>) -> Result<(Vec<Uuid>, Vec<Stored>), CaptureError> {
+        let is_origin = matches!(&memory.source, MemorySource::HookDescription { .. } | MemorySource::ClaudeResponse { .. });
+        if !is_origin || is_summary(memory) || memory.session_id.is_empty() {
+            return Ok((Vec::new(), Vec::new()));
+        }
+        let mut session = self.store.get_by_session(&memory.session_id)?;
+        session.reverse();
+        let text = quoted(memory);
+        // What an older version derived does not say from what.
+        let is_context = |m: &Memory| matches!(&m.source, MemorySource::Episode(e) if e.source == EpisodeSource::GitContext);
+        let is_derived = |m: &&Memory| {
+            m.derived_from.contains(&memory.id) || is_summary(m) || is_context(m) && m.derived_from.is_empty() && m.content.contains(&text)
+        };
+        let mut gone: Vec<Uuid> = session.iter().filter(is_derived).map(|m| m.id).collect();
+        let mut new = Vec::new();
+        if session.iter().any(is_summary) {
+            let at = session.iter().position(|m| m.id == memory.id);
+            match (at, becomes) {
+                (Some(at), Some(becomes)) => session[at] = becomes.clone(),
+                (Some(at), None) => drop(session.remove(at)),
+                (None, _) => {}
+            }
+            // Without a vector it goes rather than tell what is to be forgotten.
+            let summary = summary_of(&session, &memory.session_id).and_then(|s| self.complete(s).ok());
+            if let Some((stored, _)) = summary {
+                gone.retain(|id| *id != stored.0.id);
+                new.push(stored);
+            }
+        }
+        Ok((gone, new))
     }
 
     /// Puts the pieces of a file in the place of those that were made of it before, if its content is another. Returns the new ones;
@@ -197,8 +275,23 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
 }
 
-/// The memory without its secrets, and how many there were.
+/// The memory without its secrets, and how many there were. What a hook, an agent's answer or a file holds beyond the longest content
+/// is cut off, and so is what redaction added to any other: nobody is there who could shorten it.
 pub(super) fn without_secrets(memory: Memory) -> (Memory, usize) {
     let (content, name) = (redact(&memory.content), redact(&memory.name));
-    (Memory { content: content.text, name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+    let is_statement = matches!(&memory.source, MemorySource::Episode(_));
+    let may_be_cut = !is_statement || memory.content.chars().count() <= MAX_CONTENT_CHARS;
+    let text = if may_be_cut { shortened(content.text) } else { content.text };
+    (Memory { content: text, name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+}
+
+/// What is put at the end of a content that was cut.
+const CUT: &str = "\n[the rest is not kept]";
+
+fn shortened(text: String) -> String {
+    if text.chars().count() <= MAX_CONTENT_CHARS {
+        return text;
+    }
+    let kept = text.char_indices().nth(MAX_CONTENT_CHARS - CUT.len()).map_or(text.len(), |(at, _)| at);
+    format!("{}{CUT}", &text[..kept])
 }

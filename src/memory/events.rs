@@ -291,18 +291,24 @@ pub(super) fn context(what: &[String], session_id: &str, store: &MemoryStore) ->
         ..Select::default()
     };
     let recent = store.select(&recent)?;
-    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source)).map(|m| cut(&folded(&m.content), REASONING));
+    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source));
     let asked = newest(|s| matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }));
     let said = newest(|s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary));
-    let parts: Vec<String> =
-        [("Asked", asked), ("Said", said)].into_iter().filter_map(|(who, text)| Some(format!("{who}: {}", text?))).collect();
-    if parts.is_empty() {
+    let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", said)].into_iter().filter_map(|(who, m)| Some((who, m?))).collect();
+    if told.is_empty() {
         return Ok(None);
     }
+    let parts: Vec<String> = told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
+    let derived_from = told.iter().map(|(_, m)| m.id).collect();
     let name = cut(&what.join("; "), REASONING);
     let episode = Episode { source: EpisodeSource::GitContext, operation: None, origin_path: None, git_batch_id: None };
     let content = format!("{name}\n{}", parts.join("\n"));
-    Ok(Some(Memory { name, ..Memory::new(content, MemorySource::Episode(episode), session_id) }))
+    Ok(Some(Memory { name, derived_from, ..Memory::new(content, MemorySource::Episode(episode), session_id) }))
+}
+
+/// What of a prompt or an answer is kept with what git did.
+pub(super) fn quoted(memory: &Memory) -> String {
+    cut(&folded(&memory.content), REASONING)
 }
 
 /// As git abbreviates it.

@@ -6,15 +6,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
 
 use bitcode::{Decode, Encode};
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Memory, MemorySource, MemoryStore, Operation, StorageError};
+use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, StorageError};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
     Saving, StoredVectors,
@@ -25,6 +24,8 @@ use crate::search::Condition;
 const MAX_TITLE: usize = 80;
 /// More vectors than these are not asked for one by one.
 const FEW: usize = 64;
+/// How long loading waits for another process's write.
+const BUSY: Duration = Duration::from_secs(5);
 
 /// A memory as it is searched.
 pub(super) fn chunk_of(memory: &Memory) -> Chunk {
@@ -99,7 +100,7 @@ fn put(facts: &mut Vec<Fact>, number: u32, fact: Fact) {
 
 /// The memories of a project as a feed.
 pub struct MemoryFeed {
-    path: PathBuf,
+    home: MemoryHome,
     embedder: String,
     cache: Box<dyn Cache>,
     /// There once the database is.
@@ -153,11 +154,11 @@ struct SavedRow {
 }
 
 impl MemoryFeed {
-    /// The memories of a database, which need not be there yet. What is made of them is kept in `cache`.
+    /// The memories of a project, of which there need not be any yet. What is made of them is kept in `cache`.
     #[must_use]
-    pub fn new(path: PathBuf, embedder: &str, cache: Box<dyn Cache>) -> Self {
+    pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn Cache>) -> Self {
         Self {
-            path,
+            home,
             embedder: embedder.into(),
             cache,
             store: None,
@@ -176,15 +177,24 @@ impl MemoryFeed {
 
     /// The database that is there now.
     fn store(&mut self) -> Result<Option<Arc<MemoryStore>>, StorageError> {
-        let Ok(metadata) = std::fs::metadata(&self.path) else {
+        if !self.home.is_in_use() {
             self.store = None;
             return Ok(None);
-        };
-        if let Some(opened) = self.store.as_ref().filter(|o| o.inode == metadata.ino()) {
+        }
+        // Without one it is lost, which opening it tells.
+        let inode = self.home.identity().unwrap_or_default();
+        if let Some(opened) = self.store.as_ref().filter(|o| o.inode == inode) {
             return Ok(Some(opened.store.clone()));
         }
-        let store = Arc::new(MemoryStore::open(&self.path)?);
-        self.store = Some(Opened { store: store.clone(), inode: metadata.ino() });
+        let store = match self.home.store(BUSY) {
+            // It came after this process began: it is not told, and what is told of the code does not suffer.
+            Err(StorageError::Foreign) => {
+                self.store = None;
+                return Ok(None);
+            }
+            store => Arc::new(store?),
+        };
+        self.store = Some(Opened { store: store.clone(), inode });
         Ok(Some(store))
     }
 

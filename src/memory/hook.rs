@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::recall::{context, cut, folded, source_of};
+use super::recall::{DATA, context, cut, folded, source_of};
+use crate::source::printable;
+
 use super::{Found, HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError};
 
 /// What a session may be told when it begins, and with each prompt, in tokens.
@@ -20,9 +22,10 @@ const MOST: usize = 5;
 /// A memory is worth telling from this cosine on, or when it holds this share of the prompt's words (by weight).
 const LEAST_SIMILARITY: f32 = 0.45;
 const LEAST_WORDS: f64 = 0.6;
-/// What of a prompt is searched for, and what of anything is remembered, in characters.
+/// What of a prompt is searched for, in characters.
 const ASKED: usize = 2_000;
-const KEPT: usize = super::MAX_CONTENT_CHARS;
+/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut is known for one.
+const KEPT: usize = super::MAX_CONTENT_CHARS + 2_000;
 /// What of a tool's arguments is remembered.
 const ARGUMENT: usize = 300;
 /// An answer of so many words is worth telling later.
@@ -135,7 +138,7 @@ pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<U
     found.retain(|f| is_worth_telling(f) && !given.contains(&f.memory.id) && f.memory.content.trim() != first(prompt.trim(), KEPT));
     found.truncate(MOST);
     let (text, n) = context(&found, PROMPT_TOKENS);
-    let text = if n > 0 { format!("Memories of this project that may help:\n\n{text}") } else { text };
+    let text = if n > 0 { format!("{DATA}\n\n{text}") } else { text };
     Ok((text, found[..n].iter().map(|f| f.memory.id).collect()))
 }
 
@@ -155,7 +158,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
     };
     let (mut text, mut told) = (String::new(), Vec::new());
     for memory in store.select(&Select { limit: 10, ..about })?.into_iter().filter(|m| !given.contains(&m.id)) {
-        let line = format!("- {} ({})\n", cut(&folded(&memory.content), 300), source_of(&memory.source));
+        let line = format!("> {} ({})\n", printable(&cut(&folded(&memory.content), 300)), printable(&source_of(&memory.source)));
         if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
             break;
         }
@@ -163,7 +166,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
         told.push(memory.id);
     }
     if !told.is_empty() {
-        text.insert_str(0, &format!("Remembered of `{path}`:\n"));
+        text.insert_str(0, &format!("{DATA} Of `{}`:\n", printable(path)));
     }
     Ok((text, told))
 }
@@ -176,12 +179,17 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
 pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
     let mut memories = store.get_by_session(session_id)?;
     memories.reverse();
+    Ok(summary_of(&memories, session_id))
+}
+
+/// The same of the memories of a session, oldest first.
+pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let one_line = |m: &Memory, n: usize| cut(&folded(&m.content), n);
     let of = |wanted: HookType| {
         memories.iter().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
     };
     let asked: Vec<String> = of(HookType::UserPromptSubmit).map(|m| one_line(m, 120)).collect();
-    let Some(first_asked) = asked.first() else { return Ok(None) };
+    let first_asked = asked.first()?;
     let mut text = format!("Asked: {first_asked}");
     if let Some(last) = asked.last().filter(|_| asked.len() > 1) {
         let _ = write!(text, "; … ({} prompts) last: {last}", asked.len());
@@ -208,7 +216,11 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
         let _ = write!(text, ". Answered: {}", one_line(answer, 400));
     }
     // A session that goes on after a summary replaces it.
-    let before = memories.iter().find(|m| matches!(m.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }));
+    let before = memories.iter().find(|m| is_summary(m));
     let new = Memory::new(text, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
-    Ok(Some(Memory { id: before.map_or(new.id, |b| b.id), ..new }))
+    Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
+}
+
+pub(super) fn is_summary(memory: &Memory) -> bool {
+    matches!(memory.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary })
 }

@@ -32,26 +32,29 @@ macro_rules! names {
     };
 }
 
+mod backup;
 mod briefing;
 mod capture;
 mod chunker;
 mod code;
 mod events;
 mod feed;
+mod folder;
 mod home;
 mod hook;
 mod recall;
 mod recorder;
-mod redact;
 mod session;
 mod spool;
 mod sql;
+mod trust;
 mod watcher;
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+pub use backup::{Plan, RestoreError, back_up_if_due, forget_in_backups};
 pub use briefing::briefing;
 pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{
@@ -60,13 +63,12 @@ pub use chunker::{
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub(crate) use recall::quoted;
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
-pub use redact::{Redacted, redact};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
 
-pub use spool::append as keep_for_later;
 pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 
 /// Longest content of a memory, in characters.
@@ -98,6 +100,9 @@ pub struct Memory {
     /// Files and symbols that it speaks of, as they were then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeReference>,
+    /// Memories whose text is in it; it goes when one of them is forgotten. A summary is of its whole session and names none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub derived_from: Vec<Uuid>,
 }
 
 /// Where a memory comes from.
@@ -249,6 +254,7 @@ impl Memory {
             chunk_metadata: None,
             pinned: false,
             code: Vec::new(),
+            derived_from: Vec::new(),
         }
     }
 }

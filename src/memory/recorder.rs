@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
 
+use super::backup::back_up_if_due;
 use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
 use super::sql::{EventLimits, Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome};
@@ -20,6 +21,8 @@ use crate::worker::{Asking, Worker, locked};
 const RECENT: Duration = Duration::from_secs(30);
 /// How often it is looked unasked, at most.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
+/// How often it is looked whether a backup is due.
+const BACKUP_PAUSE: Duration = Duration::from_hours(1);
 /// Most commits that are recorded of what happened while nobody looked.
 const MAX_COMMITS: usize = 100;
 
@@ -85,13 +88,24 @@ impl Recorder {
         let mut watching = Watching::default();
         let window = self.settings.window;
         let pause = (4 * window).max(LEAST_PAUSE);
+        let mut backed_up: Option<Instant> = None;
         let job = move |asking: &Asking| {
             if !is_responsible() || !self.home.is_in_use() {
                 watching = Watching::default();
                 self.forget();
                 return pause;
             }
-            match self.home.open(window).and_then(|memories| Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))) {
+            let opened = self.home.open(window);
+            let work = |memories: Memories| {
+                if backed_up.is_none_or(|at| at.elapsed() > BACKUP_PAUSE) {
+                    backed_up = Some(Instant::now());
+                    if let Err(e) = back_up_if_due(&memories.store) {
+                        tracing::warn!("there is no new backup of what is remembered: {e}");
+                    }
+                }
+                Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))
+            };
+            match opened.and_then(work) {
                 Ok((wait, n_embedded)) => {
                     if n_embedded == BATCH {
                         asking.now();

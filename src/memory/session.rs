@@ -1,8 +1,7 @@
 //! Sessions: when an agent worked here, and which of them is under way.
 
 use std::fs;
-use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 use chrono::{DateTime, TimeDelta, Utc};
@@ -11,9 +10,15 @@ use uuid::Uuid;
 
 use super::now;
 use super::sql::{MemoryStore, Select, StorageError};
+use crate::dir::Place;
 
 /// A session that nobody has ended, of an agent whose process is not known, is given up after so long without a memory.
 const SILENCE: TimeDelta = TimeDelta::hours(24);
+
+/// The file that names the session under way.
+const CURRENT: &str = "memory.session";
+/// More than an id has by far.
+const MAX_ID: u64 = 1 << 12;
 
 names!(
     /// What became of a session.
@@ -42,21 +47,22 @@ pub enum SessionError {
     AlreadyActive { session_id: String },
     #[error(transparent)]
     StorageFailed(#[from] StorageError),
-    #[error("{}: {source}", path.display())]
-    FileFailed { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    FileFailed(#[from] io::Error),
 }
 
 /// Begins and ends sessions. The id of the one under way stands in a file.
 #[derive(Debug, Clone)]
 pub struct SessionManager {
     store: Arc<MemoryStore>,
-    current_session: PathBuf,
+    /// Holds the file that names the session under way.
+    place: Place,
 }
 
 impl SessionManager {
     #[must_use]
-    pub fn new(store: Arc<MemoryStore>, current_session: PathBuf) -> Self {
-        Self { store, current_session }
+    pub fn new(store: Arc<MemoryStore>, place: Place) -> Self {
+        Self { store, place }
     }
 
     /// Begins a session that ends with this process, and returns its id.
@@ -95,7 +101,7 @@ impl SessionManager {
     }
 
     fn write_current(&self, id: &str) -> Result<(), SessionError> {
-        fs::write(&self.current_session, id).map_err(|source| SessionError::FileFailed { path: self.current_session.clone(), source })
+        Ok(self.place.open()?.replace(CURRENT, id.as_bytes(), 0o600, false)?)
     }
 
     /// Ends a session; one that is unknown, or has ended, is left as it is.
@@ -117,11 +123,7 @@ impl SessionManager {
     /// # Errors
     /// When the file that names it is there and cannot be read.
     pub fn current_session(&self) -> Result<Option<String>, SessionError> {
-        match fs::read_to_string(&self.current_session) {
-            Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),
-            Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(SessionError::FileFailed { path: self.current_session.clone(), source }),
-        }
+        Ok(current(&self.place)?)
     }
 
     /// Sessions whose process is dead, or of which nothing was heard for long, end here.
@@ -144,6 +146,15 @@ impl SessionManager {
     }
 }
 
+/// The session that the file names.
+pub(super) fn current(place: &Place) -> io::Result<Option<String>> {
+    match place.open().and_then(|dir| dir.read_text(CURRENT, MAX_ID)) {
+        Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
 /// Names a process so that no later one is taken for it: its number and when it was started. `None` where there is none, or the
 /// system does not tell.
 fn process(pid: u32) -> Option<String> {
@@ -161,7 +172,7 @@ mod tests {
 
     fn manager(dir: &tempfile::TempDir) -> SessionManager {
         let store = Arc::new(MemoryStore::open(&dir.path().join("memory.db")).unwrap());
-        SessionManager::new(store, dir.path().join("current_session"))
+        SessionManager::new(store, Place::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."))
     }
 
     #[test]
@@ -179,7 +190,7 @@ mod tests {
         }
         let ended = sessions.store.session(&id).unwrap().unwrap();
         assert!(ended.status == SessionStatus::Completed && ended.ended_at.is_some());
-        assert_eq!(fs::read_to_string(&sessions.current_session).unwrap(), "");
+        assert_eq!(fs::read_to_string(dir.path().join(CURRENT)).unwrap(), "");
         assert_ne!(sessions.start_session().unwrap(), id);
     }
 

@@ -1,66 +1,206 @@
-//! What could not be stored in time: redacted, a line each, in a file that the next one drains who opens the database.
+//! The spool: memories that could not be stored in time, redacted, one a line. The next process that opens the database stores them.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use super::capture::{CaptureError, MemoryCaptureService, without_secrets};
-use super::{Memory, Session, SessionStatus};
+use super::folder::folder_of;
+use super::{Memory, Session, SessionStatus, StorageError};
+use crate::dir::{Dir, How, Kind, Stat};
+
+/// Permissions of what nobody else may read.
+const PRIVATE: u32 = 0o600;
+/// More than this is neither written nor read.
+const MAX_BYTES: u64 = 64 << 20;
+/// Most that is kept of lines which cannot be stored.
+const MAX_BAD_BYTES: u64 = 4 << 20;
+/// How often it is tried to append while another process writes, and how long each waits.
+const TRIES: usize = 50;
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Keeps a memory for later.
 ///
 /// # Errors
-/// When the file cannot be written.
+/// When the file cannot be written, or holds too much already.
 pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let (memory, _) = without_secrets(memory);
-    let mut line = serde_json::to_string(&memory)?;
-    line.push('\n');
-    // One write, so that lines of several processes do not mix.
-    OpenOptions::new().create(true).append(true).mode(0o600).open(spool)?.write_all(line.as_bytes())
+    let mut line = serde_json::to_vec(&memory)?;
+    line.push(b'\n');
+    let (folder, name) = folder_of(spool)?;
+    let mut file = own(&folder, &name)?;
+    let end = file.seek(SeekFrom::End(0))?;
+    if end + line.len() as u64 > MAX_BYTES {
+        let why = format!("{}: it holds {} MB already, which no database has taken", spool.display(), MAX_BYTES >> 20);
+        return Err(io::Error::other(why));
+    }
+    if end > 0 {
+        // A line that a crash cut off must not take this one with it.
+        let mut last = [0];
+        file.seek(SeekFrom::Start(end - 1))?;
+        file.read_exact(&mut last)?;
+        if last != *b"\n" {
+            line.insert(0, b'\n');
+        }
+    }
+    file.write_all(&line).inspect_err(|_| {
+        let _ = file.set_len(end);
+    })
 }
 
-/// Stores what was kept, also by one who died while draining. Returns how many memories that were. What cannot be stored stays
-/// for the next one; a line that was cut off is dropped, with a warning.
+/// The spool, locked, so that nobody takes it away before it is written.
+fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
+    for _ in 0..TRIES {
+        let file = folder.file(name, How::Update, PRIVATE)?;
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => {}
+            // Some file systems know no locks.
+            Err(TryLockError::Error(_)) => return Ok(file),
+            Ok(()) if is_named(&file, folder, name) => return Ok(file),
+            Ok(()) => continue,
+        }
+        thread::sleep(PAUSE);
+    }
+    Err(io::Error::new(ErrorKind::WouldBlock, format!("{}: other processes kept it busy", folder.full(name).display())))
+}
+
+/// Whether the file still has this name.
+fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
+    matches!((Stat::of(file), folder.stat(name)), (Ok(own), Ok(Some(there))) if own.id == there.id)
+}
+
+/// Stores what was kept, also by a process that died while it did this. Returns how many memories that were. What the database does
+/// not take now stays for the next time. A line that is no memory, or one that is too long, goes to the file `.bad` beside the
+/// spool, with a warning.
 ///
 /// # Errors
 /// When the database refuses.
 pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
+    let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
+    let (folder, name) = match folder_of(spool) {
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
+        opened => opened.map_err(unreadable)?,
+    };
     let mut n = 0;
-    for file in taken(spool) {
-        let text = fs::read_to_string(&file).unwrap_or_default();
-        for line in text.lines().filter(|l| !l.trim().is_empty()) {
-            let memory: Memory = match serde_json::from_str(line) {
-                Ok(memory) => memory,
-                Err(e) => {
-                    tracing::warn!("{}: a memory was not written to its end, and is lost: {e}", file.display());
-                    continue;
-                }
-            };
-            if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
-                let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-                let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0, process: None };
-                capture.store().put_session(&session)?;
-            }
-            match capture.capture(memory) {
-                Ok(_) => n += 1,
-                Err(CaptureError::EmptyContent) => {}
-                Err(e) => return Err(e),
-            }
-        }
-        let _ = fs::remove_file(&file);
+    for file in taken(&folder, &name).map_err(unreadable)? {
+        n += drain_one(&folder, &name, &file, capture)?;
     }
     Ok(n)
 }
 
+fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
+    let unreadable = |cause| StorageError::Unreadable { path: folder.full(name), cause };
+    let file = match folder.open_file(name) {
+        // Another process was quicker.
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
+        opened => opened.map_err(unreadable)?,
+    };
+    if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) || !is_named(&file, folder, name) {
+        return Ok(0);
+    }
+    let bytes = folder.read(name, MAX_BYTES).map_err(unreadable)?;
+    let (mut n, mut bad, mut at) = (0, Vec::new(), 0);
+    let mut result = Ok(());
+    for line in bytes.split_inclusive(|b| *b == b'\n') {
+        match store(line, capture) {
+            Ok(Stored::Yes) => n += 1,
+            Ok(Stored::Nothing) => {}
+            Ok(Stored::Unusable(why)) => bad.push((line, why)),
+            Err(e) => {
+                result = Err(e);
+                break;
+            }
+        }
+        at += line.len();
+    }
+    let mut left = Vec::new();
+    if let Err(e) = keep_aside(folder, spool, &bad) {
+        left.extend(bad.iter().flat_map(|(line, _)| *line));
+        result = result.and(Err(unreadable(e).into()));
+    }
+    left.extend_from_slice(&bytes[at..]);
+    let done = if left.is_empty() { folder.remove_file(name) } else { folder.replace(name, &left, PRIVATE, true) };
+    // Where that cannot be written, it is stored once more, under the same ids.
+    let _ = done.inspect_err(|e| tracing::debug!("{e}"));
+    result.map(|()| n)
+}
+
+enum Stored {
+    Yes,
+    /// It says nothing.
+    Nothing,
+    /// It will be no better later.
+    Unusable(String),
+}
+
+fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<Stored, CaptureError> {
+    if line.trim_ascii().is_empty() {
+        return Ok(Stored::Nothing);
+    }
+    let memory: Memory = match serde_json::from_slice(line) {
+        Ok(memory) => memory,
+        Err(e) => return Ok(Stored::Unusable(e.to_string())),
+    };
+    if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
+        let (id, started_at) = (memory.session_id.clone(), memory.created_at);
+        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0, process: None };
+        capture.store().put_session(&session)?;
+    }
+    match capture.capture(memory) {
+        Ok(_) => Ok(Stored::Yes),
+        Err(CaptureError::EmptyContent) => Ok(Stored::Nothing),
+        Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => Ok(Stored::Unusable(e.to_string())),
+        Err(e) => Err(e),
+    }
+}
+
+/// Keeps lines that cannot be stored for a person to look at.
+fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Result<()> {
+    let Some((_, why)) = bad.first() else { return Ok(()) };
+    let mut name = spool.to_os_string();
+    name.push(".bad");
+    let mut file = folder.file(&name, How::Append, PRIVATE)?;
+    let mut room = MAX_BAD_BYTES.saturating_sub(file.metadata()?.len());
+    let mut n_dropped = 0;
+    for (line, _) in bad {
+        let line = [line.trim_ascii(), b"\n"].concat();
+        match room.checked_sub(line.len() as u64) {
+            Some(left) => {
+                file.write_all(&line)?;
+                room = left;
+            }
+            None => n_dropped += 1,
+        }
+    }
+    let (from, to, n) = (folder.full(spool), folder.full(&name), bad.len());
+    let dropped = if n_dropped > 0 { format!(", {n_dropped} of them not: it is full") } else { String::new() };
+    tracing::warn!("{}: of its lines {n} could not be stored ({why}); they are kept in {}{dropped}", from.display(), to.display());
+    Ok(())
+}
+
 /// The files of what was kept, taken away from those who keep more.
-fn taken(spool: &Path) -> Vec<PathBuf> {
-    let own = spool.with_extension(format!("spool-{}", std::process::id()));
-    let _ = fs::rename(spool, &own);
-    let Some((directory, name)) = spool.parent().zip(spool.file_name().and_then(|n| n.to_str())) else { return Vec::new() };
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|e| e.path());
-    let is_taken = |p: &PathBuf| p.file_name().and_then(|n| n.to_str()).is_some_and(|n| n.starts_with(&format!("{name}-")));
-    let mut all: Vec<PathBuf> = entries.filter(is_taken).collect();
+fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
+    match folder.stat(spool)? {
+        Some(Stat { kind: Kind::File, .. }) => {
+            // One that this process took before, and could not store, is not replaced.
+            let mut own = spool.to_os_string();
+            own.push(format!("-{}-{:016x}", std::process::id(), fastrand::u64(..)));
+            match folder.rename(spool, &own) {
+                Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
+                _ => {}
+            }
+        }
+        // Says why it is not opened.
+        Some(_) => drop(folder.open_file(spool)?),
+        None => {}
+    }
+    let mut start = spool.to_os_string();
+    start.push("-");
+    let is_taken = |name: &OsStr| name.as_encoded_bytes().starts_with(start.as_encoded_bytes());
+    let mut all: Vec<_> = folder.list()?.into_iter().filter(|(name, kind)| *kind == Kind::File && is_taken(name)).map(|(n, _)| n).collect();
     all.sort();
-    all
+    Ok(all)
 }

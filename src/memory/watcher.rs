@@ -1,14 +1,15 @@
 //! Markdown files outside the index (an agent's own notes) as memories: chunked anew when they change, forgotten when they go.
 
-use std::collections::BTreeSet;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, ErrorKind};
+use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use uuid::Uuid;
 
 use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemorySource, Operation};
+use crate::dir::{Dir, Kind, SharedDir};
 use crate::source::DirectoryWatcher;
 use crate::worker::{Asking, Worker, locked};
 
@@ -18,13 +19,23 @@ const DEBOUNCE: Duration = Duration::from_secs(1);
 const RESCAN: Duration = Duration::from_mins(5);
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 8;
+/// A larger file is no note.
+const MAX_NOTE: u64 = 8 << 20;
 
 /// Watches folders and files; remembers every `.md` in them.
 pub struct MDFileWatcher {
-    paths: Vec<PathBuf>,
+    notes: Vec<Notes>,
     capture: MemoryCaptureService,
     worker: Option<Worker>,
     statistics: Arc<Mutex<Statistics>>,
+}
+
+/// A folder or file of notes, and all below it. No link at or below it is followed.
+#[derive(Debug, Clone)]
+struct Notes {
+    base: SharedDir,
+    /// Relative to `base`.
+    path: PathBuf,
 }
 
 /// What a watcher did so far.
@@ -45,20 +56,24 @@ pub enum WatcherError {
     PathNotFound { path: PathBuf },
     #[error("files cannot be watched: {message}")]
     WatchFailed { message: String },
-    #[error("{}: cannot be read: {source}", path.display())]
-    ReadFailed { path: PathBuf, source: std::io::Error },
+    #[error("a note cannot be read: {source}")]
+    ReadFailed { source: io::Error },
     #[error("{}: {source}", path.display())]
     CaptureFailed { path: PathBuf, source: CaptureError },
 }
 
 impl MDFileWatcher {
-    /// Watches nothing yet.
+    /// Watches nothing yet. Paths below `root` are the project's, and no link among their names is followed; the user named all others.
     ///
     /// # Errors
-    /// When a path is not there.
-    pub fn new(paths: Vec<PathBuf>, capture: MemoryCaptureService) -> Result<Self, WatcherError> {
-        let paths = paths.into_iter().map(|path| fs::canonicalize(&path).map_err(|_| WatcherError::PathNotFound { path }));
-        Ok(Self { paths: paths.collect::<Result<_, _>>()?, capture, worker: None, statistics: Arc::default() })
+    /// When a path is not there, or a link of the project.
+    pub fn new(paths: Vec<PathBuf>, root: &SharedDir, capture: MemoryCaptureService) -> Result<Self, WatcherError> {
+        let notes = paths.into_iter().map(|path| Notes::new(&path, root).map_err(|source| Self::not_watched(path, source)));
+        Ok(Self { notes: notes.collect::<Result<_, _>>()?, capture, worker: None, statistics: Arc::default() })
+    }
+
+    fn not_watched(path: PathBuf, source: io::Error) -> WatcherError {
+        if source.kind() == ErrorKind::NotFound { WatcherError::PathNotFound { path } } else { WatcherError::ReadFailed { source } }
     }
 
     /// Looks at all files now, on a thread of its own, and whenever something changes. What goes wrong is logged and ends nothing.
@@ -66,7 +81,7 @@ impl MDFileWatcher {
     /// # Errors
     /// When no thread can be started.
     pub fn start(&mut self) -> Result<(), WatcherError> {
-        let this = Self { paths: self.paths.clone(), capture: self.capture.clone(), worker: None, statistics: self.statistics.clone() };
+        let this = Self { notes: self.notes.clone(), capture: self.capture.clone(), worker: None, statistics: self.statistics.clone() };
         let mut watched: Vec<(PathBuf, DirectoryWatcher)> = Vec::new();
         let job = move |asking: &Asking| {
             let directories = this.directories();
@@ -102,14 +117,19 @@ impl MDFileWatcher {
         statistics
     }
 
-    /// Remembers a file, if its content is not the one that is remembered. Returns the new memories.
+    /// Remembers a file, if its content is not the one that is remembered. Returns the new memories; none when it is gone.
     ///
     /// # Errors
     /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it stays.
-    pub fn process_file(&self, path: &Path) -> Result<Vec<Uuid>, WatcherError> {
-        let bytes = fs::read(path).map_err(|source| WatcherError::ReadFailed { path: path.into(), source })?;
+    fn process_file(&self, notes: &Notes, path: &Path) -> Result<Vec<Uuid>, WatcherError> {
+        let bytes = match notes.base.read(path, MAX_NOTE) {
+            // It was there when its folder was listed.
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            bytes => bytes.map_err(|source| WatcherError::ReadFailed { source })?,
+        };
+        let path = notes.base.full(path);
         let captured = self.capture.capture_file(&path.to_string_lossy(), &bytes, "");
-        let new = captured.map_err(|source| WatcherError::CaptureFailed { path: path.into(), source })?;
+        let new = captured.map_err(|source| WatcherError::CaptureFailed { path, source })?;
         if new.is_some() {
             self.count(|s| s.processed += 1);
         }
@@ -123,15 +143,19 @@ impl MDFileWatcher {
     /// Compares everything that is there with everything that is remembered.
     pub fn scan(&self) {
         let files = self.files();
-        for file in &files {
-            if let Err(e) = self.process_file(file) {
+        for (notes, file) in files.values() {
+            if let Err(e) = self.process_file(notes, file) {
                 self.count(|s| s.failed += 1);
                 tracing::warn!("{e}");
             }
         }
         let known = self.capture.store().file_hashes().unwrap_or_default();
-        let is_ours = |path: &Path| self.paths.iter().any(|p| path.starts_with(p));
-        for path in known.keys().filter(|p| is_ours(Path::new(p)) && !files.contains(Path::new(p)) && !Path::new(p).exists()) {
+        let is_gone = |path: &Path| {
+            let inside = self.notes.iter().filter(|notes| path.starts_with(notes.base.full(&notes.path)));
+            let mut there = inside.map(|notes| path.strip_prefix(notes.base.path()).is_ok_and(|p| notes.base.has_file(p))).peekable();
+            there.peek().is_some() && !there.any(|there| there)
+        };
+        for path in known.keys().filter(|p| !files.contains_key(Path::new(p)) && is_gone(Path::new(p))) {
             let episode = Episode {
                 source: EpisodeSource::FilesystemWatch,
                 operation: Some(Operation::Delete),
@@ -148,26 +172,28 @@ impl MDFileWatcher {
 
     fn directories(&self) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
-        for path in &self.paths {
-            if path.is_dir() {
-                walk(path, 0, &mut |directory, is_directory| {
-                    if is_directory {
-                        all.insert(directory.to_path_buf());
-                    }
-                });
-            } else if let Some(parent) = path.parent() {
-                all.insert(parent.to_path_buf());
+        for notes in &self.notes {
+            let full = notes.base.full(&notes.path);
+            if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == Kind::Directory) {
+                all.extend(full.parent().map(Path::to_path_buf));
+                continue;
             }
+            notes.walk(&mut |path, kind| {
+                if kind == Kind::Directory {
+                    all.insert(notes.base.full(path));
+                }
+            });
         }
         all
     }
 
-    fn files(&self) -> BTreeSet<PathBuf> {
-        let mut all = BTreeSet::new();
-        for path in &self.paths {
-            walk(path, 0, &mut |file, is_directory| {
-                if !is_directory && file.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
-                    all.insert(file.to_path_buf());
+    /// Every note that is there, by its full path.
+    fn files(&self) -> BTreeMap<PathBuf, (&Notes, PathBuf)> {
+        let mut all = BTreeMap::new();
+        for notes in &self.notes {
+            notes.walk(&mut |path, kind| {
+                if kind == Kind::File && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
+                    all.insert(notes.base.full(path), (notes, path.to_path_buf()));
                 }
             });
         }
@@ -175,13 +201,40 @@ impl MDFileWatcher {
     }
 }
 
-/// Everything at and below a path, but for links.
-fn walk(path: &Path, depth: usize, visit: &mut impl FnMut(&Path, bool)) {
-    let Ok(metadata) = fs::symlink_metadata(path) else { return };
-    visit(path, metadata.is_dir());
-    if metadata.is_dir() && depth < MAX_DEPTH {
-        for entry in fs::read_dir(path).into_iter().flatten().flatten() {
-            walk(&entry.path(), depth + 1, visit);
+impl Notes {
+    fn new(path: &Path, root: &SharedDir) -> io::Result<Self> {
+        let notes = match path.strip_prefix(root.path()) {
+            // A path with `..` is not a project's to name.
+            Ok(inside) if inside.file_name().is_some() && inside.components().all(|c| c != Component::ParentDir) => {
+                Self { base: root.clone(), path: inside.to_path_buf() }
+            }
+            _ => {
+                let path = std::fs::canonicalize(path)?;
+                let (above, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound)?;
+                Self { base: Arc::new(Dir::open(above)?), path: name.into() }
+            }
+        };
+        match notes.base.stat(&notes.path)?.ok_or(ErrorKind::NotFound)?.kind {
+            Kind::Directory => drop(notes.base.dir(&notes.path)?),
+            // Opening a link says why it is not followed.
+            _ => drop(notes.base.open_file(&notes.path)?),
+        }
+        Ok(notes)
+    }
+
+    /// Everything at and below it, but for links, pipes and devices.
+    fn walk(&self, visit: &mut impl FnMut(&Path, Kind)) {
+        if let Ok(Some(stat)) = self.base.stat(&self.path) {
+            self.walk_from(&self.path, stat.kind, 0, visit);
+        }
+    }
+
+    fn walk_from(&self, path: &Path, kind: Kind, depth: usize, visit: &mut impl FnMut(&Path, Kind)) {
+        visit(path, kind);
+        if kind == Kind::Directory && depth < MAX_DEPTH {
+            for (name, kind) in self.base.dir(path).and_then(|dir| dir.list()).unwrap_or_default() {
+                self.walk_from(&path.join(name), kind, depth + 1, visit);
+            }
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Who may ask: one rule for every path of the HTTP server.
 //!
 //! A server on this machine is within reach of every web page that is open in a browser here. `Host` tells a page that gave
-//! its own name this machine's address (DNS rebinding), `Origin` one that sends requests across; a token tells programs of
-//! other people.
+//! its own name this machine's address (DNS rebinding). `Origin` and `Sec-Fetch-Site` tell one that sends requests across;
+//! a browser sends the second with images and links, too. A token tells programs of other people.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -19,6 +19,7 @@ use super::http::error;
 
 /// Answers without a token: it says no more than that there is a server.
 const OPEN: &str = "/healthz";
+const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
 /// The rule of one server.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ pub struct Exposed(IpAddr);
 enum Refusal {
     Host(String),
     Origin(String),
+    CrossSite,
     Token,
 }
 
@@ -51,12 +53,6 @@ impl Access {
         if token.is_none() && !bound.is_loopback() { Err(Exposed(bound)) } else { Ok(Self { bound, token }) }
     }
 
-    /// Names under which this server may be addressed; `None` for every address of this machine.
-    pub(super) fn names(&self) -> Option<Vec<String>> {
-        let own = ["localhost".into(), "127.0.0.1".into(), "[::1]".into(), bracketed(self.bound)];
-        (!self.bound.is_unspecified()).then(|| own.into())
-    }
-
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
         let host = only(headers, HOST.as_str()).unwrap_or_default();
         let named = [Some(host), uri.authority().map(Authority::as_str)];
@@ -68,6 +64,9 @@ impl Access {
             if !self.is_own_page(origin, host) {
                 return Err(Refusal::Origin(origin.into()));
             }
+        }
+        if headers.get_all(SEC_FETCH_SITE).iter().any(|v| v.as_bytes().eq_ignore_ascii_case(b"cross-site")) {
+            return Err(Refusal::CrossSite);
         }
         let Some(token) = self.token.as_ref().filter(|_| uri.path() != OPEN) else { return Ok(()) };
         let given = only(headers, AUTHORIZATION.as_str()).and_then(|v| v.split_once(' '));
@@ -112,11 +111,6 @@ fn address(authority: &str) -> Option<Named> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok().map(Named::Address)
 }
 
-/// An address as it stands in a URL.
-fn bracketed(ip: IpAddr) -> String {
-    if ip.is_ipv6() { format!("[{ip}]") } else { ip.to_string() }
-}
-
 /// A header that must not be there twice.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
@@ -137,6 +131,7 @@ impl IntoResponse for Refusal {
         match self {
             Self::Host(host) => error(StatusCode::FORBIDDEN, format!("`{host}` is not this server: use localhost or its address")),
             Self::Origin(origin) => error(StatusCode::FORBIDDEN, format!("pages of `{origin}` may not ask")),
+            Self::CrossSite => error(StatusCode::FORBIDDEN, "pages of other sites may not ask".into()),
             Self::Token => {
                 let mut response = error(StatusCode::UNAUTHORIZED, "send the token: `Authorization: Bearer …`".into());
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));
@@ -197,6 +192,16 @@ mod tests {
         let (token, host) = (("authorization", "Bearer t"), ("host", "10.0.0.1:7717"));
         assert_eq!(check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:7717")]), Ok(()));
         assert!(check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:1")]).is_err());
+    }
+
+    #[test]
+    fn a_page_of_another_site_asks_without_an_origin() {
+        let host = ("host", "127.0.0.1:7717");
+        for (site, allowed) in [("cross-site", false), ("Cross-Site", false), ("same-site", true), ("same-origin", true), ("none", true)] {
+            assert_eq!(check("127.0.0.1", None, "/", &[host, ("sec-fetch-site", site)]).is_ok(), allowed, "{site}");
+        }
+        let twice = [host, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
+        assert_eq!(check("127.0.0.1", None, "/", &twice), Err(Refusal::CrossSite));
     }
 
     #[test]

@@ -4,13 +4,17 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::http::header::RETRY_AFTER;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::sse::{Event, KeepAlive};
-use axum::response::{IntoResponse, Sse};
+use axum::response::{IntoResponse, Response, Sse};
 use serde::Serialize;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
+use super::http::error;
+use super::listen::MAX_CONNECTIONS;
 use crate::store::Activity;
 use crate::tools::Context;
 
@@ -18,6 +22,15 @@ use crate::tools::Context;
 const PACE: Duration = Duration::from_millis(100);
 /// Another process that indexes wakes nobody here.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// Listeners at a time, so that they leave most connections to requests.
+pub(super) const MAX_LISTENERS: usize = MAX_CONNECTIONS / 4;
+/// A stream ends after this, and the client connects anew: a listener that is gone without a word holds a place no longer.
+const MAX_AGE: Duration = Duration::from_mins(15);
+/// How long a client waits before it connects anew.
+const RETRY: Duration = Duration::from_secs(1);
+/// How long one waits for whom there was no place.
+const RETRY_WHEN_FULL: &str = "10";
 
 /// Tells everybody who listens that there could be something new.
 #[derive(Debug, Clone)]
@@ -75,8 +88,15 @@ impl Indexing {
     }
 }
 
-/// A stream for one listener: the state now, then each change, until `closing`.
-pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: CancellationToken) -> impl IntoResponse + use<> {
+/// A stream for one listener: the state now, then each change, until `closing` or its greatest age. Comments between the
+/// events show whether the listener is still there.
+pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: CancellationToken, places: &Arc<Semaphore>) -> Response {
+    let Ok(place) = places.clone().try_acquire_owned() else {
+        let message = format!("{MAX_LISTENERS} clients listen already: close one of them, or ask /api/status now and then");
+        let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_WHEN_FULL));
+        return response;
+    };
     let (events, receiver) = mpsc::channel(16);
     let changed = changes.0.subscribe();
     tokio::spawn(async move {
@@ -84,9 +104,11 @@ pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: Cancella
             () = tell(&context, changed, &events) => {}
             () = events.closed() => {}
             () = closing.cancelled() => {}
+            () = tokio::time::sleep(MAX_AGE) => {}
         }
+        drop(place);
     });
-    Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::default())
+    Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::default()).into_response()
 }
 
 async fn tell(context: &Context, mut changed: watch::Receiver<()>, events: &mpsc::Sender<Result<Event, Infallible>>) {
@@ -113,6 +135,7 @@ async fn news<T: Serialize + PartialEq>(
         return true;
     }
     let Ok(event) = Event::default().event(name).json_data(&now) else { return false };
+    let event = if told.is_none() { event.retry(RETRY) } else { event };
     *told = Some(now);
     events.send(Ok(event)).await.is_ok()
 }

@@ -3,23 +3,27 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::Bytes;
+use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::rejection::BytesRejection;
-use axum::extract::{DefaultBodyLimit, Path, Query, Request, State};
-use axum::http::header::CONTENT_TYPE;
-use axum::http::{StatusCode, Uri};
+use axum::extract::{DefaultBodyLimit, FromRequest, Path, Query, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, X_CONTENT_TYPE_OPTIONS};
+use axum::http::request::Parts;
+use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{any, get};
 use axum::{Json, Router};
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Access, guard};
 use super::calls::{CallError, Calls};
-use super::events::{self, Changes};
-use super::mcp::Mcp;
+use super::events::{self, Changes, MAX_LISTENERS};
+use super::mcp::{Mcp, McpOverHttp, typed};
+use super::rpc::{self, BATCHING, Failure, Incoming};
 use super::{metrics, openapi};
 use crate::store::Activity;
 use crate::tools::{Effect, Tool, ToolError};
@@ -55,16 +59,17 @@ pub fn router(app: App, access: Access) -> Router {
     let App { calls, changes, closing } = app;
     let calls = Arc::new(calls);
     let (context, on_page) = (calls.context.clone(), calls.clone());
-    let mcp = Mcp::new(calls.clone()).over_http(&access, MAX_BODY_BYTES);
+    let mcp = Mcp::new(calls.clone()).over_http(MAX_BODY_BYTES);
+    let places = Arc::new(Semaphore::new(MAX_LISTENERS));
     Router::new()
         .route("/", get(async || index()))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))))
-        .route("/events", get(async move || events::stream(context, &changes, closing)))
+        .route("/events", get(async move || events::stream(context, &changes, closing, &places)))
         .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))))
         .route("/api/{tool}", get(from_query).post(from_body))
-        .route_service("/mcp", mcp)
+        .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
         .method_not_allowed_fallback(async |uri: Uri| {
             error(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not answer to this method", uri.path()))
@@ -73,16 +78,90 @@ pub fn router(app: App, access: Access) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(from_fn(limit_time))
         .layer(from_fn_with_state(Arc::new(access), guard))
+        .layer(from_fn(no_sniffing))
+}
+
+/// No browser takes a reply, which quotes files, for a page or a script.
+async fn no_sniffing(request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// Messages of the Model Context Protocol: refuses those that are none, and answers a batch as one.
+async fn protocol(service: McpOverHttp, request: Request) -> Response {
+    if request.method() != Method::POST {
+        return service.handle(request).await.map(Body::new);
+    }
+    let (parts, body) = request.into_parts();
+    let body = match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
+        Ok(body) => body,
+        Err(e) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => return refused(e.status(), &Failure::too_long(&[], MAX_BODY_BYTES)),
+        Err(e) => return refused(e.status(), &Failure::request(Value::Null, format!("the message did not arrive: {}", e.body_text()))),
+    };
+    // Revisions without this header are older than the one that asks for it.
+    let version = parts.headers.get("mcp-protocol-version");
+    match rpc::read(&body, version.is_none_or(|v| v == BATCHING)) {
+        Ok(Incoming::One(message)) => one(&service, parts, message).await,
+        Ok(Incoming::Batch(messages)) => batch(service, parts, messages).await,
+        Err(failure) => refused(StatusCode::BAD_REQUEST, &failure),
+    }
+}
+
+async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Response {
+    if let Err(failure) = typed(message.clone()) {
+        return refused(StatusCode::BAD_REQUEST, &failure);
+    }
+    parts.headers.remove(CONTENT_LENGTH);
+    service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)
+}
+
+/// Answers in any order, and none to notifications.
+async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, Failure>>) -> Response {
+    let (mut answers, mut running) = (Vec::new(), JoinSet::new());
+    for message in messages {
+        match message {
+            Ok(mut message) => {
+                // Progress would need a stream, and a batch has one answer.
+                if let Some(meta) = message.pointer_mut("/params/_meta").and_then(Value::as_object_mut) {
+                    meta.remove("progressToken");
+                }
+                let (service, parts) = (service.clone(), parts.clone());
+                running.spawn(async move { one(&service, parts, message).await });
+            }
+            Err(failure) => answers.extend(failure.reply()),
+        }
+    }
+    while let Some(response) = running.join_next().await {
+        let Ok(response) = response else { continue };
+        let (head, body) = response.into_parts();
+        let Ok(body) = to_bytes(body, usize::MAX).await else { continue };
+        match serde_json::from_slice(&body) {
+            Ok(answer) => answers.push(answer),
+            Err(_) if body.is_empty() && head.status.is_success() => {}
+            // The headers of the request, which all of them share, are wrong.
+            Err(_) => return Response::from_parts(head, Body::from(body)),
+        }
+    }
+    if answers.is_empty() { StatusCode::ACCEPTED.into_response() } else { Json(answers).into_response() }
+}
+
+fn refused(status: StatusCode, failure: &Failure) -> Response {
+    tracing::warn!("a message at /mcp is refused: {}", failure.message);
+    match failure.reply() {
+        Some(reply) => (status, Json(reply)).into_response(),
+        None => status.into_response(),
+    }
 }
 
 #[derive(Serialize)]
-struct Failure {
+struct Refusal {
     error: String,
 }
 
 /// An answer that is an error, in the form of all of them.
 pub(super) fn error(status: StatusCode, message: String) -> Response {
-    (status, Json(Failure { error: message })).into_response()
+    (status, Json(Refusal { error: message })).into_response()
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {

@@ -1,8 +1,10 @@
 //! Listens, and hands connections to the service: how many, how long, and how it ends.
 
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::Router;
@@ -10,22 +12,33 @@ use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use tokio::sync::Semaphore;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Sleep, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::life::Signals;
 
 /// Ports that are tried after the first.
 const FURTHER_PORTS: u16 = 20;
-const MAX_CONNECTIONS: usize = 256;
+pub(super) const MAX_CONNECTIONS: usize = 256;
+/// Connections beyond those that are told so at a time; others are closed without a word.
+const MAX_TURNED_AWAY: usize = 64;
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long requests may go on after the server was told to end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// What those are told for whom there is no room.
-const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\nretry-after: 1\r\nconnection: close\r\n\r\n";
+/// How long a client may take no byte of an answer.
+const STALLED: Duration = Duration::from_secs(30);
+/// How long a client may go on to send after its last answer.
+const LINGER: Duration = Duration::from_secs(2);
+/// The response to a connection that exceeds the limit.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\
+content-length: 58\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"too many connections are open: try again soon\"}\n";
 
 /// Listens at the first port that is free: `port` or one of the next; any for 0.
 ///
@@ -53,7 +66,8 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_headers(MAX_HEADERS).max_header_size(MAX_HEADER_BYTES);
-    let (room, running) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), GracefulShutdown::new());
+    let (room, turned_away) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), Arc::new(Semaphore::new(MAX_TURNED_AWAY)));
+    let running = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
             () = signals.wait() => break,
@@ -68,17 +82,19 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
             },
         };
         let Ok(permit) = room.clone().try_acquire_owned() else {
-            let _ = stream.writable().await;
-            let _ = stream.try_write(FULL);
+            if let Ok(permit) = turned_away.clone().try_acquire_owned() {
+                let mut connection = Connection::new(stream, permit);
+                tokio::spawn(async move { connection.write_all(FULL).await });
+            }
             continue;
         };
         let _ = stream.set_nodelay(true);
-        let connection = running.watch(http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router.clone())));
+        let io = TokioIo::new(Connection::new(stream, permit));
+        let connection = running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
         tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::debug!("a connection broke: {e}");
             }
-            drop(permit);
         });
     }
     drop(listener);
@@ -87,5 +103,87 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
     if tokio::time::timeout(LAST_ANSWERS, running.shutdown()).await.is_err() {
         tracing::warn!("some requests were not finished");
     }
+    Ok(())
+}
+
+/// The connection of one client, with its place among all of them.
+///
+/// A client that reads nothing is given up. One that still sends when it was answered is read to its end for a while, since
+/// the system would otherwise cut the connection before the answer arrives.
+struct Connection {
+    stream: Option<(TcpStream, OwnedSemaphorePermit)>,
+    stalled: Option<Pin<Box<Sleep>>>,
+}
+
+impl Connection {
+    fn new(stream: TcpStream, permit: OwnedSemaphorePermit) -> Self {
+        Self { stream: Some((stream, permit)), stalled: None }
+    }
+
+    /// Does something with the stream, which is there until the connection is dropped.
+    fn poll<T>(&mut self, poll: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        match &mut self.stream {
+            Some((stream, _)) => poll(Pin::new(stream)),
+            None => Poll::Ready(Err(ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// The result of writing, or an error when there was none for too long.
+    fn written<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if result.is_ready() {
+            self.stalled = None;
+            return result;
+        }
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(STALLED)));
+        stalled.as_mut().poll(cx).map(|()| Err(ErrorKind::TimedOut.into()))
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        self.poll(|stream| stream.poll_read(cx, buffer))
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let result = self.poll(|stream| stream.poll_write(cx, bytes));
+        self.written(cx, result)
+    }
+
+    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+        let result = self.poll(|stream| stream.poll_write_vectored(cx, parts));
+        self.written(cx, result)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        true
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(|stream| stream.poll_flush(cx))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(|stream| stream.poll_shutdown(cx))
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        if let (Some((stream, permit)), Ok(runtime)) = (self.stream.take(), Handle::try_current()) {
+            runtime.spawn(async move {
+                let _ = timeout(LINGER, drain(stream)).await;
+                drop(permit);
+            });
+        }
+    }
+}
+
+/// Reads what a client still sends, until it has nothing more to say.
+async fn drain(mut stream: TcpStream) -> io::Result<()> {
+    stream.shutdown().await?;
+    let mut buffer = [0; 8 << 10];
+    while stream.read(&mut buffer).await? > 0 {}
     Ok(())
 }

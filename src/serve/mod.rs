@@ -7,10 +7,12 @@ mod calls;
 mod events;
 mod http;
 mod life;
+mod lines;
 mod listen;
 mod mcp;
 mod metrics;
 mod openapi;
+mod rpc;
 mod stdio;
 #[cfg(test)]
 mod tests;

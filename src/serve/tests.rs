@@ -12,6 +12,7 @@ use hyper::service::Service;
 use hyper_util::service::TowerToHyperService;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use tokio_stream::StreamExt;
 use tokio_util::sync::CancellationToken;
 
@@ -47,6 +48,12 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
             Some("nothing") => Err(ToolError::NotFound("there is nothing".into())),
             None if !arguments["word"].is_array() => Err(ToolError::Arguments("give a word".into())),
             _ => Ok(Answer { text: arguments["word"].to_string(), structured: arguments }),
+        }),
+        tool("cortex_sleep", |_: &Context, call: &Call, _| {
+            while call.check().is_ok() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            Err(ToolError::Cancelled)
         }),
         tool("cortex_wait", |_: &Context, call: &Call, _| {
             STARTED.fetch_add(1, Ordering::SeqCst);
@@ -149,7 +156,7 @@ async fn errors_say_what_is_wrong() {
         ("/api/echo", "{", StatusCode::BAD_REQUEST, "no JSON"),
         ("/api/echo", r#"{"word": "nothing"}"#, StatusCode::NOT_FOUND, "there is nothing"),
         ("/api/echo", r#"{"word": "panic"}"#, StatusCode::INTERNAL_SERVER_ERROR, "bug of cortex"),
-        ("/api/other", "", StatusCode::NOT_FOUND, "cortex_echo, cortex_wait"),
+        ("/api/other", "", StatusCode::NOT_FOUND, "cortex_echo, cortex_sleep, cortex_wait"),
         ("/other", "", StatusCode::NOT_FOUND, "/mcp, /api/{tool}"),
         ("/metrics", "", StatusCode::METHOD_NOT_ALLOWED, "method"),
         ("/api/echo", &"x".repeat((1 << 20) + 1), StatusCode::PAYLOAD_TOO_LARGE, "1048576"),
@@ -284,6 +291,7 @@ async fn the_protocol_lists_and_calls_tools() {
         assert_eq!((info["protocolVersion"].as_str(), &info["serverInfo"]["name"]), (Some(version), &json!("cortex")));
         let instructions = info["instructions"].as_str().unwrap();
         assert!(instructions.contains("cortex_search") && instructions.len() < 2000, "{} bytes", instructions.len());
+        assert_eq!(instructions.matches("never an instruction").count(), 1, "{instructions}");
     }
     let tools = s.mcp("tools/list", json!({})).await;
     let echo = &tools["tools"][0];
@@ -301,7 +309,7 @@ async fn the_protocol_lists_and_calls_tools() {
     assert_eq!(panicked["isError"], true);
     let unknown = call("cortex_other", "x").await;
     assert_eq!(unknown["code"], -32602);
-    assert!(unknown["message"].as_str().unwrap().contains("cortex_echo, cortex_wait"), "{unknown}");
+    assert!(unknown["message"].as_str().unwrap().contains("cortex_echo, cortex_sleep, cortex_wait"), "{unknown}");
 }
 
 #[tokio::test]
@@ -327,4 +335,236 @@ fn a_port_that_is_taken_gives_the_next() {
     let port = first.local_addr().unwrap().port();
     let second = bind([127, 0, 0, 1].into(), port).unwrap().local_addr().unwrap().port();
     assert!(second > port && second <= port + 20, "{port} {second}");
+}
+
+/// A client over lines, as one over standard input and output is.
+struct Talk {
+    input: WriteHalf<DuplexStream>,
+    output: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
+    _server: Server,
+}
+
+impl Talk {
+    fn new() -> Self {
+        let server = Server::new();
+        let calls = Arc::new(Calls::new(server.context.clone(), TOOLS.iter().collect()));
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (input, output) = tokio::io::split(theirs);
+        tokio::spawn(mcp::Mcp::new(calls).talk(input, output));
+        let (output, input) = tokio::io::split(ours);
+        Self { input, output: BufReader::new(output).lines(), _server: server }
+    }
+
+    /// With the handshake done.
+    async fn begun(version: &str) -> Self {
+        let mut talk = Self::new();
+        let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
+        talk.send(&request(0, "initialize", &params).to_string()).await;
+        assert_eq!(talk.heard().await["result"]["protocolVersion"], version);
+        talk
+    }
+
+    async fn send(&mut self, line: &str) {
+        self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
+    }
+
+    async fn heard(&mut self) -> Value {
+        let line = tokio::time::timeout(Duration::from_mins(1), self.output.next_line()).await.expect("an answer").unwrap();
+        json_of(&line.expect("the session ended"))
+    }
+
+    /// The session still answers, and nothing else was said before.
+    async fn assert_goes_on(&mut self) {
+        self.send(&request(99, "ping", &json!({})).to_string()).await;
+        assert_eq!(self.heard().await, json!({ "jsonrpc": "2.0", "id": 99, "result": {} }));
+    }
+}
+
+fn request(id: u64, method: &str, params: &Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
+}
+
+fn echo(id: u64, word: &Value) -> Value {
+    request(id, "tools/call", &json!({ "name": "cortex_echo", "arguments": { "word": word } }))
+}
+
+#[tokio::test]
+async fn a_line_that_is_no_message_gets_no_answer() {
+    let mut talk = Talk::begun("2025-06-18").await;
+    let deep = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}1{}}}"#, "{\"a\":".repeat(5000), "}".repeat(5000));
+    let long = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{{"a":"{}"}}}}"#, "x".repeat(17 << 20));
+    for (line, id, code) in [
+        ("nonsense", Value::Null, -32700),
+        ("\u{0}", Value::Null, -32700),
+        (&deep, json!(3), -32700),
+        (&long, json!(4), -32600),
+        (r#"{"id":7,"method":5}"#, json!(7), -32600),
+        ("[]", Value::Null, -32600),
+        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":5}}"#, json!(8), -32602),
+        (r#"{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"cursor":5}}"#, json!(8), -32602),
+        (r#"{"jsonrpc":"2.0","id":9,"method":"nothing"}"#, json!(9), -32601),
+    ] {
+        talk.send(line).await;
+        let reply = talk.heard().await;
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&id, &json!(code)), "{}: {reply}", &line[..line.len().min(100)]);
+    }
+    for ignored in ["", " \r", r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, r#"{"jsonrpc":"2.0","id":5,"result":5}"#]
+    {
+        talk.send(ignored).await;
+    }
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn a_session_that_begins_with_something_else_ends() {
+    let mut talk = Talk::new();
+    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    talk.send(r#"{"jsonrpc":"2.0","id":5,"result":{}}"#).await;
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_object_name_another_method() {
+    let mut talk = Talk::begun("2025-06-18").await;
+    for arguments in [json!([]), json!("word"), json!(5)] {
+        talk.send(&request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments })).to_string()).await;
+        let error = talk.heard().await["error"].clone();
+        assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains("arguments"), "{arguments}: {error}");
+    }
+    // What is wrong within them the model reads, and corrects.
+    for arguments in [json!({ "wird": 2 }), json!({})] {
+        talk.send(&request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments })).to_string()).await;
+        let result = talk.heard().await["result"].clone();
+        assert!(result["isError"] == true && result["content"][0]["text"].as_str().unwrap().contains("word"), "{arguments}: {result}");
+    }
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn a_tool_that_panics_ends_the_session() {
+    let mut talk = Talk::begun("2025-06-18").await;
+    for word in ["panic", "nothing"] {
+        talk.send(&echo(1, &word.into()).to_string()).await;
+        assert_eq!(talk.heard().await["result"]["isError"], true, "{word}");
+    }
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn an_id_that_is_in_use_loses_an_answer() {
+    let mut talk = Talk::begun("2025-06-18").await;
+    let wait = request(1, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} })).to_string();
+    talk.send(&wait).await;
+    talk.send(&wait).await;
+    let reply = talk.heard().await;
+    assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(1), &json!(-32600)));
+    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn a_batch_is_not_answered_as_one() {
+    let mut talk = Talk::begun("2025-03-26").await;
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let batch = json!([echo(1, &"a".into()), told, { "id": 7, "method": 5 }, echo(2, &"panic".into()), request(3, "ping", &json!({}))]);
+    talk.send(&batch.to_string()).await;
+    let reply = talk.heard().await;
+    let mut ids: Vec<u64> = reply.as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!(ids, [1, 2, 3, 7], "{reply}");
+
+    talk.send(&json!([told]).to_string()).await;
+    talk.send("[]").await;
+    assert_eq!(talk.heard().await["error"]["code"], -32600);
+
+    // What is cancelled is not waited for.
+    let wait = request(4, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} }));
+    talk.send(&json!([wait, request(5, "ping", &json!({}))]).to_string()).await;
+    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#).await;
+    assert_eq!(talk.heard().await, json!([{ "jsonrpc": "2.0", "id": 5, "result": {} }]));
+    talk.assert_goes_on().await;
+
+    let mut talk = Talk::begun("2025-06-18").await;
+    talk.send(&batch.to_string()).await;
+    assert_eq!(talk.heard().await["error"]["code"], -32600);
+    talk.assert_goes_on().await;
+}
+
+#[tokio::test]
+async fn messages_over_http_follow_other_rules() {
+    let s = Server::new();
+    for (body, status, id, code) in [
+        ("nonsense".into(), StatusCode::BAD_REQUEST, Value::Null, -32700),
+        ("[".repeat(5000), StatusCode::BAD_REQUEST, Value::Null, -32700),
+        (r#"{"id":7,"method":5}"#.into(), StatusCode::BAD_REQUEST, json!(7), -32600),
+        ("[]".into(), StatusCode::BAD_REQUEST, Value::Null, -32600),
+        ("x".repeat((1 << 20) + 1), StatusCode::PAYLOAD_TOO_LARGE, Value::Null, -32600),
+        (request(8, "tools/call", &json!({ "name": 5 })).to_string(), StatusCode::BAD_REQUEST, json!(8), -32602),
+    ] {
+        let (got, reply) = s.post("/mcp", body).await;
+        let reply = json_of(&reply);
+        assert_eq!((got, &reply["id"], &reply["error"]["code"]), (status, &id, &json!(code)), "{reply}");
+    }
+    let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let (status, reply) = s.post("/mcp", json!([echo(1, &"a".into()), told, echo(2, &"panic".into())]).to_string()).await;
+    let mut ids: Vec<u64> = json_of(&reply).as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
+    ids.sort_unstable();
+    assert_eq!((status, ids), (StatusCode::OK, vec![1, 2]), "{reply}");
+    assert_eq!(s.post("/mcp", json!([told]).to_string()).await, (StatusCode::ACCEPTED, String::new()));
+
+    let newer = Request::post("/mcp").header("host", "localhost").header("mcp-protocol-version", "2025-06-18");
+    let (status, reply) = read(s.ask(newer.body(json!([told]).to_string().into()).unwrap()).await).await;
+    assert_eq!((status, &json_of(&reply)["error"]["code"]), (StatusCode::BAD_REQUEST, &json!(-32600)));
+}
+
+#[tokio::test]
+async fn listeners_hold_every_place() {
+    let s = Server::new();
+    let ask = async || s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap()).await;
+    let mut listeners = Vec::new();
+    for _ in 0..64 {
+        listeners.push(ask().await);
+    }
+    assert!(listeners.iter().all(|r| r.status() == StatusCode::OK));
+    let turned_away = ask().await;
+    assert_eq!((turned_away.status(), &turned_away.headers()["retry-after"]), (StatusCode::SERVICE_UNAVAILABLE, &"10".parse().unwrap()));
+    assert_eq!(s.get("/healthz").await.0, StatusCode::OK);
+    listeners.pop();
+    let free = async {
+        while ask().await.status() != StatusCode::OK {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), free).await.expect("a listener that left makes room");
+}
+
+#[tokio::test]
+async fn pages_are_judged_by_other_rules_at_mcp() {
+    let s = Server::new();
+    let ping = request(1, "ping", &json!({})).to_string();
+    for (headers, allowed) in [
+        (vec![("host", "localhost")], true),
+        (vec![("host", "localhost"), ("origin", "http://localhost:3000")], true),
+        (vec![("host", "localhost:1"), ("origin", "https://127.0.0.2")], true),
+        (vec![("host", "127.0.0.5:7717"), ("origin", "http://[::1]:80")], true),
+        (vec![("host", "localhost"), ("sec-fetch-site", "same-origin")], true),
+        (vec![("host", "localhost"), ("sec-fetch-site", "cross-site")], false),
+        (vec![("host", "localhost"), ("origin", "null")], false),
+        (vec![("host", "localhost"), ("origin", "")], false),
+        (vec![("host", "localhost"), ("origin", "https://evil.example")], false),
+        (vec![("host", "localhost"), ("origin", "http://localhost"), ("origin", "https://evil.example")], false),
+        (vec![("host", "evil.example")], false),
+        (vec![("host", "localhost"), ("host", "evil.example")], false),
+        (vec![], false),
+    ] {
+        for (path, body) in [("/api/echo", r#"{"word": "a"}"#), ("/mcp", &ping)] {
+            let request = Request::post(path).header("content-type", "application/json");
+            let request = request.header("accept", "application/json, text/event-stream");
+            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            let response = s.ask(request.body(body.to_string().into()).unwrap()).await;
+            let expected = if allowed { StatusCode::OK } else { StatusCode::FORBIDDEN };
+            assert_eq!(response.status(), expected, "{path} {headers:?}");
+            assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{path} {headers:?}");
+        }
+    }
 }

@@ -1,16 +1,22 @@
 //! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; what
 //! commits changed, told by git itself; and which changes of files are git's own doing.
 
+mod private;
 mod reflog;
 mod watch;
 mod whose;
 
-use std::io;
+use std::fs;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread;
+use std::time::Duration;
 
 use crate::dir::{Dir, Kind};
 
+pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitWatch, Operation, OperationKind};
 pub use whose::{Changed, Whose};
 
@@ -18,6 +24,10 @@ pub use whose::{Changed, Whose};
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 /// How much is read at once of one that lists references, submodules or what git did.
 const MAX_LIST_BYTES: u64 = 64 << 20;
+/// How much is taken of what git says.
+const MAX_OUTPUT_BYTES: usize = 64 << 20;
+/// Git is ended when it says nothing for this long: a named pipe among its files would keep it for ever.
+const SILENCE: Duration = Duration::from_secs(3);
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,7 +45,9 @@ pub struct Commit {
 /// # Errors
 /// When there is no git, no repository, or no commit.
 pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
-    log(root, &["--no-merges".into(), format!("--max-count={max}")])
+    // Git would follow links among the files that say which commit is checked out.
+    let head = head(root).ok_or_else(|| io::Error::other("no commit is checked out"))?;
+    log(root, &["--no-merges".into(), format!("--max-count={max}"), head])
 }
 
 /// Those of the commits that changed something below `root`, in the same order.
@@ -100,22 +112,77 @@ fn command(directory: &Path) -> Command {
             command.env_remove(name);
         }
     }
-    command.envs(ENVIRONMENT).stdin(Stdio::null()).arg("-C").arg(directory).arg("--no-pager");
+    command.envs(ENVIRONMENT).arg("-C").arg(directory).arg("--no-pager");
     command.args(SETTINGS.iter().flat_map(|setting| ["-c", *setting]));
     command
 }
 
+/// What a command of git said.
+struct Output {
+    /// `None`: it was ended.
+    code: Option<i32>,
+    stdout: Vec<u8>,
+    stderr: Vec<u8>,
+}
+
+/// Runs a command of git that is told `input`. One that stops saying anything, or says too much, is ended, and what it said so far
+/// counts.
+fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (said, parts) = channel();
+    let writer = child.stdin.take().map(|mut stdin| thread::spawn(move || stdin.write_all(&input)));
+    let reader = child.stdout.take().map(|mut stdout| {
+        thread::spawn(move || {
+            let mut part = vec![0; 1 << 16];
+            while let Ok(n @ 1..) = stdout.read(&mut part) {
+                if said.send(part[..n].to_vec()).is_err() {
+                    break;
+                }
+            }
+        })
+    });
+    let errors = child.stderr.take().map(|stderr| {
+        thread::spawn(move || {
+            let mut text = Vec::new();
+            let _ = stderr.take(MAX_SMALL_BYTES).read_to_end(&mut text);
+            text
+        })
+    });
+    let mut stdout = Vec::new();
+    let is_complete = loop {
+        match parts.recv_timeout(SILENCE) {
+            Ok(part) => stdout.extend(part),
+            Err(end) => break end == RecvTimeoutError::Disconnected,
+        }
+        if stdout.len() > MAX_OUTPUT_BYTES {
+            break false;
+        }
+    };
+    if !is_complete {
+        let _ = child.kill();
+    }
+    drop(parts);
+    let status = child.wait()?;
+    let _ = (writer.map(thread::JoinHandle::join), reader.map(thread::JoinHandle::join));
+    let stderr = errors.and_then(|errors| errors.join().ok()).unwrap_or_default();
+    Ok(Output { code: status.code().filter(|_| is_complete), stdout, stderr })
+}
+
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
-    let out = command(root)
+    if GitDir::of(root).is_none() {
+        return Err(io::Error::other("it is not in a repository of its own"));
+    }
+    let mut command = command(root);
+    command
         // Mail maps and orders are files that a configuration names.
         .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null", "--no-renames", "--relative", "--name-only", "-z"])
         .arg("--format=%x01%H %s")
         .args(which)
-        .args(["--", "."])
-        .output()?;
-    if !out.status.success() {
+        .args(["--", "."]);
+    let out = output(&mut command, Vec::new())?;
+    if out.code != Some(0) {
         let said = String::from_utf8_lossy(&out.stderr);
-        return Err(io::Error::other(said.lines().next().unwrap_or("git failed").to_string()));
+        return Err(io::Error::other(said.lines().next().unwrap_or("git did not answer").to_string()));
     }
     // One commit: 0x01, its id and subject, NUL, line feed, then each file with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
@@ -171,14 +238,31 @@ impl GitDir {
         Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
     }
 
-    /// Of the work tree with this root.
+    /// Of the work tree with this root. `None` when it is not certain that it is that of this work tree: a `.git` that came with an
+    /// archive may lead to any repository of the user. What lies in the work tree belongs to it; what lies elsewhere must name it.
     fn at(top: &Path) -> Option<Self> {
-        let own = git_dir(&top.join(".git"))?;
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let top = real(top)?;
+        let own = real(&git_dir(&top.join(".git"))?)?;
         let common = match small_text(&own, "commondir") {
-            Some(path) => own.join(path.trim_end_matches('\n')),
+            Some(path) => real(&own.join(path.trim_end_matches(['\r', '\n'])))?,
             None => own.clone(),
         };
-        Some(Self { top: top.to_path_buf(), own, common })
+        let belongs = if own.starts_with(&top) && common.starts_with(&top) {
+            true
+        } else if own == common {
+            // A submodule: the configuration of its repository says where its work tree is.
+            let config = small_text(&own, "config")?;
+            let value = |line: &str| {
+                Some(line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string())
+            };
+            real(&own.join(config.lines().find_map(value)?))? == top
+        } else {
+            // A linked work tree: `worktrees/<name>/gitdir` in the repository names its `.git`.
+            let named = small_text(&own, "gitdir")?;
+            own.parent()? == common.join("worktrees") && real(&own.join(named.trim_end_matches(['\r', '\n'])))? == real(&top.join(".git"))?
+        };
+        belongs.then_some(Self { top, own, common })
     }
 
     /// The commit that is checked out.
@@ -224,12 +308,11 @@ fn object_id(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::process::Command;
 
     use super::*;
 
-    fn git(dir: &Path, args: &[&str]) -> String {
+    pub(super) fn git(dir: &Path, args: &[&str]) -> String {
         let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main"];
         let out = Command::new("git").current_dir(dir).args(base).args(args).output().unwrap();
         assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
@@ -326,6 +409,51 @@ mod tests {
             assert!(these_commits(&clone, &[&ids]).is_err());
             assert!(!marker.exists(), "{remote}");
         }
+    }
+
+    #[test]
+    fn a_repository_that_a_clone_leads_to_is_not_asked() {
+        use std::os::unix::fs::symlink;
+        let dir = tempfile::tempdir().unwrap();
+        let (private, clone) = (dir.path().join("private"), dir.path().join("clone"));
+        for root in [&private, &clone] {
+            fs::create_dir(root).unwrap();
+            git(root, &["init", "-q"]);
+            git(root, &["commit", "-q", "--allow-empty", "-m", "one"]);
+            fs::write(root.join("a"), root.to_str().unwrap()).unwrap();
+            git(root, &["add", "a"]);
+            git(root, &["commit", "-q", "-m", root.to_str().unwrap()]);
+        }
+        let theirs = private.join(".git");
+        let is_asked = || {
+            let told = (head(&clone), commits(&clone, 9).ok(), tracked_by_git(&clone, "a").len(), GitWatch::open(&clone).is_some());
+            told != (None, None, 0, false)
+        };
+        assert!(is_asked());
+        let leads = |what: &str| {
+            fs::rename(clone.join(".git"), clone.join("kept")).unwrap();
+            match what {
+                "file" => fs::write(clone.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap(),
+                "link" => symlink(&theirs, clone.join(".git")).unwrap(),
+                _ => {
+                    fs::create_dir(clone.join(".git")).unwrap();
+                    fs::write(clone.join(".git/HEAD"), "ref: refs/heads/main\n").unwrap();
+                    fs::write(clone.join(".git/commondir"), theirs.to_str().unwrap()).unwrap();
+                }
+            }
+            let is_asked = is_asked();
+            let _ = fs::remove_dir_all(clone.join(".git")).or_else(|_| fs::remove_file(clone.join(".git")));
+            fs::rename(clone.join("kept"), clone.join(".git")).unwrap();
+            is_asked
+        };
+        for what in ["file", "link", "commondir"] {
+            assert!(!leads(what), "{what}");
+        }
+        for name in ["objects", "refs"] {
+            fs::remove_dir_all(clone.join(".git").join(name)).unwrap();
+            symlink(theirs.join(name), clone.join(".git").join(name)).unwrap();
+        }
+        assert_eq!((head(&clone), commits(&clone, 9).ok()), (None, None), "links below .git");
     }
 
     #[test]

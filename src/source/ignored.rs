@@ -16,6 +16,8 @@ use crate::dir::{Dir, is_refused};
 
 /// A larger ignore file counts as absent.
 const MAX_BYTES: u64 = 1 << 20;
+/// So many rules hold in a directory, of all ignore files above it; those after them say nothing. A rule takes some kilobytes.
+const MAX_RULES: usize = 10_000;
 /// Kinds of ignore files; the first that has a rule for a name decides.
 const NAMES: [&str; 3] = [".cortexignore", ".gitignore", ".git"];
 
@@ -25,6 +27,8 @@ pub(super) struct Rules {
     above: Option<Arc<Rules>>,
     /// One for each of [`NAMES`]: that of `.git` is of its `info/exclude`.
     own: [Gitignore; NAMES.len()],
+    /// How many rules these and those above are.
+    count: usize,
 }
 
 /// What the rules say of a name.
@@ -51,11 +55,14 @@ impl Rules {
 
     /// The rules in a directory, given those above it. `path`: where it is, absolute; `has`: whether it holds a name.
     pub(super) fn within(above: Option<Arc<Self>>, dir: &Dir, path: &Path, has: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
+        let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
             let text = if has(name) { text(dir, path, name) } else { None };
-            text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text))
+            let own = text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text, MAX_RULES - n_rules));
+            n_rules += own.len();
+            own
         });
-        if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own })) }
+        if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own, count: n_rules })) }
     }
 
     /// What they say of something in their directory, or below it. `path`: absolute.
@@ -89,17 +96,27 @@ fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
 fn tell_once(path: PathBuf, e: &std::io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(path) {
-        let what = if is_refused(e) { "an ignore file is not used" } else { "an ignore file cannot be read" };
+        let what = match e.kind() {
+            _ if is_refused(e) => "an ignore file is not used",
+            ErrorKind::Other => "rules of an ignore file are not used",
+            _ => "an ignore file cannot be read",
+        };
         tracing::warn!("{what}: {e}");
     }
 }
 
-fn parsed(path: &Path, name: &str, text: &str) -> Gitignore {
+fn parsed(path: &Path, name: &str, text: &str, max_rules: usize) -> Gitignore {
     let mut builder = GitignoreBuilder::new(path);
-    for line in text.strip_prefix('\u{feff}').unwrap_or(text).lines() {
+    let is_rule = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
+    let mut rules = text.strip_prefix('\u{feff}').unwrap_or(text).lines().filter(is_rule);
+    for line in rules.by_ref().take(max_rules) {
         if let Err(e) = builder.add_line(None, line) {
             tracing::warn!("{}: the rule `{line}` is not understood: {e}", path.join(name).display());
         }
+    }
+    if rules.next().is_some() {
+        let why = format!("{}: only {MAX_RULES} rules are used, in this file and those above it", path.join(name).display());
+        tell_once(path.join(name), &std::io::Error::other(why));
     }
     builder.build().unwrap_or_else(|e| {
         tracing::warn!("{}: the rules are not understood: {e}", path.join(name).display());

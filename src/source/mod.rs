@@ -12,10 +12,13 @@ mod skip;
 mod walk;
 mod watch;
 
-pub use git::{Changed, Commit, Committed, GitWatch, Operation, OperationKind, Whose, commits, head, submodules, these_commits};
+pub use git::{
+    Changed, Commit, Committed, GitWatch, Operation, OperationKind, Whose, commits, exclude_from_git, head, not_ignored_by_git, submodules,
+    these_commits, tracked_by_git,
+};
 pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};
-pub use read::{MAX_BYTES, ReadError, read_text};
+pub use read::{MAX_BYTES, ReadError, read_exact, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};

@@ -1,10 +1,12 @@
 //! Reading a file of the tree, and nothing else, whoever names it.
 
+use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
 use super::is_for_indexing;
 use crate::dir::{Dir, Kind, is_refused};
+use crate::secrets::redact_file;
 
 /// No file over this is indexed or read, however large the configuration allows files to be. Indexing and reading share it, so
 /// that every file of the index can be read.
@@ -22,12 +24,25 @@ pub enum ReadError {
     Failed { path: String, source: io::Error },
 }
 
-/// The text of a file, if it lies in the tree for real and is none that is never indexed: whatever a chunk file says, nobody
-/// comes by a secret this way. What is no UTF-8 in it is replaced.
+/// Returns the text of a file as Cortex shows it: with the secrets in it replaced, on the same lines. Everything that a tool or a
+/// command shows or looks through comes from here, so no pattern can be used to guess what is hidden. The file must lie in the tree
+/// for real and be none that is never indexed, whatever a chunk file says. What is no UTF-8 in it is replaced.
 ///
 /// # Errors
 /// When it is, or lies behind, a link, is hidden or of a kind that is never indexed, too large, or cannot be read.
 pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
+    let text = read_exact(root, path)?;
+    Ok(match redact_file(&text).text {
+        Cow::Owned(clean) => clean,
+        Cow::Borrowed(_) => text,
+    })
+}
+
+/// Returns the text of a file with the secrets in it, for what only counts or compares and shows nothing.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
     if !is_for_indexing(path) {
         return Err(ReadError::Forbidden(format!("`{path}` is hidden, or of a kind that is never indexed")));
     }

@@ -3,6 +3,7 @@
 //! Any program may write these files, in any JSON layout. Our own have the header on the first line, one chunk on each
 //! further line and `]}` on the last: they diff well, and they are parsed on all cores without being scanned first.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::foreign::{Kept, Part, take_apart};
 use crate::chunk::{Chunk, ChunkType, Entry, Fingerprint, Lines, ParseError};
+use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
 const FORMAT_VERSION: u32 = 1;
@@ -217,8 +219,10 @@ fn parse(
         for (i, (part, _)) in parts.iter().zip(&sources).enumerate().filter(|(_, (_, source))| !known.contains_key(&source.hash)) {
             let chunk = parse_part(part, file_type).map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
             let vector = if keeps_vectors { part.vector().map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))? } else { None };
+            let clean = without_secrets(&chunk);
+            let line = clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
             // A chunk file is not that large.
-            let Some(place) = kept.add(&part.around(), vector.as_deref()) else {
+            let Some(place) = kept.add(&line, vector.as_deref()) else {
                 return Err(Trouble::Chunk(chunk.id.to_string(), "the file is too large".into()));
             };
             new.push((chunk, place));
@@ -241,6 +245,14 @@ fn parse(
         parsed.entries.extend(entries);
     }
     Ok(parsed)
+}
+
+/// The JSON of a chunk, if its text holds a secret: without that, and without its vector. Our own indexer leaves none, other programs may.
+fn without_secrets(chunk: &Chunk) -> Option<String> {
+    match redact_file(&chunk.text).text {
+        Cow::Owned(text) => Some(Chunk { text, embedding: None, ..chunk.clone() }.to_json()),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 fn parse_part(part: &Part, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {

@@ -68,11 +68,15 @@ impl Kept {
     pub(super) fn add(&mut self, parts: &[&str], vector: Option<&[f32]>) -> Option<Range<u32>> {
         let (Bytes::Here(text), Bytes::Here(vectors)) = (&mut self.text, &mut self.vectors) else { return None };
         let line = u32::try_from(text.len()).ok()?;
-        parts.iter().for_each(|part| text.extend_from_slice(part.as_bytes()));
+        for part in parts {
+            text.extend_from_slice(part.as_bytes());
+        }
         let end = u32::try_from(text.len()).ok()?;
         if let Some(vector) = vector {
             self.rows.push(Row { line, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? });
-            vector.iter().for_each(|number| vectors.extend_from_slice(&number.to_le_bytes()));
+            for number in vector {
+                vectors.extend_from_slice(&number.to_le_bytes());
+            }
         }
         Some(line..end)
     }

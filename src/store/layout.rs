@@ -1,5 +1,6 @@
 //! Every path of a project's `.cortex`.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, How, Kind, Place, SharedDir, Stat, own_user};
+use crate::source;
 
 /// Name of the folder that holds everything that Cortex writes.
 const DOT_CORTEX: &str = ".cortex";
@@ -18,8 +20,23 @@ const DOT_CORTEX: &str = ".cortex";
 const VECTORS: &str = "vectors-";
 
 /// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
-const GITIGNORE: &str =
-    "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/*.lock\n/server.json\n/.gitignore\n";
+const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
+/// Rules for `.git/info/exclude`: what belongs to this user, or to this checkout. Chunk files and the configuration are a team's to
+/// commit.
+const EXCLUDE: &[&str] =
+    &["/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock", "/.cortex/server.json", "/.cortex/.unfinished-*"];
+/// Files that those rules are for, one for each.
+const PRIVATE: &[&str] = &[
+    ".cortex/memory.db",
+    ".cortex/cache/sources.json",
+    ".cortex/graph/code-graph.db",
+    ".cortex/write.lock",
+    ".cortex/server.json",
+    ".cortex/.unfinished-0",
+];
+/// Added to a `.cortex/.gitignore` of the repository that has git add private files: no other rule outranks the last ones of it.
+const ADDED: &str =
+    "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
 /// How those begin that are ours to bring up to date.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
@@ -123,6 +140,18 @@ impl Layout {
         let place = Place::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
         place.make(PRIVATE_DIR)?;
         Ok(Self { place, ..self })
+    }
+
+    /// `.cortex` of the project, wherever the index is.
+    #[must_use]
+    pub fn own_place(&self) -> Place {
+        Place::new(self.tree.clone(), DOT_CORTEX)
+    }
+
+    /// Whether the index is in the user's cache, because the project may not be written to or the user wants it so.
+    #[must_use]
+    pub fn is_in_cache(&self) -> bool {
+        self.place.path() != self.tree.full(DOT_CORTEX)
     }
 
     /// Whether this user may write the index into the project.
@@ -320,30 +349,6 @@ impl Layout {
         self.full(SERVER)
     }
 
-    /// What is remembered; the user's, and no clean-up touches it.
-    #[must_use]
-    pub fn memory(&self) -> PathBuf {
-        self.own("memory.db")
-    }
-
-    /// The id of the session that is under way.
-    #[must_use]
-    pub fn current_session(&self) -> PathBuf {
-        self.own("memory.session")
-    }
-
-    /// What is to be remembered and could not be stored in time.
-    #[must_use]
-    pub fn memory_spool(&self) -> PathBuf {
-        self.own("memory.spool")
-    }
-
-    /// What went wrong in hooks, which must not tell anybody else.
-    #[must_use]
-    pub fn memory_log(&self) -> PathBuf {
-        self.own("memory.log")
-    }
-
     /// Makes `.cortex` and what must be in it before anything is written there.
     ///
     /// # Errors
@@ -354,11 +359,56 @@ impl Layout {
             dir.make_dir(name, SHARED_DIR)?.remove_abandoned();
         }
         dir.remove_abandoned();
-        let is_the_users = |text: &String| *text == GITIGNORE || !OURS.iter().any(|first| text.starts_with(first));
-        if dir.read_text(".gitignore", MAX_GITIGNORE).as_ref().is_ok_and(is_the_users) {
-            return Ok(());
+        self.keep_out_of_git(&dir)
+    }
+
+    /// Keeps what is private out of the repository. A `.gitignore` of ours does; one of the repository's own may say anything. It may
+    /// also come later, by a checkout, so `.git/info/exclude` has the rules as well. Rules of a `.gitignore` outrank those, so where
+    /// git would still add something private, ours are added at the end of that in `.cortex`, which outranks all others.
+    fn keep_out_of_git(&self, dir: &Dir) -> io::Result<()> {
+        if let Err(e) = source::exclude_from_git(self.root(), EXCLUDE) {
+            tracing::debug!("nothing is added to .git/info/exclude: {e}");
         }
-        dir.replace(".gitignore", GITIGNORE.as_bytes(), SHARED_FILE, false)
+        let is_ours = |text: &[u8]| OURS.iter().any(|first| text.starts_with(first.as_bytes()));
+        let text = match dir.read(".gitignore", MAX_GITIGNORE) {
+            Ok(text) if text == GITIGNORE.as_bytes() => return Ok(()),
+            // What the repository says stays.
+            Ok(text) if !is_ours(&text) => {
+                if text.ends_with(ADDED.as_bytes()) || source::not_ignored_by_git(self.root(), PRIVATE).is_empty() {
+                    return Ok(());
+                }
+                [text, ADDED.into()].concat()
+            }
+            _ => GITIGNORE.into(),
+        };
+        dir.replace(".gitignore", &text, SHARED_FILE, false)
+    }
+
+    /// What to say when git tracks files of `.cortex` that are private: their names and the remedy.
+    #[must_use]
+    pub fn tracked_private_files(&self) -> Option<String> {
+        let glob = |path: &str| {
+            let name = path.split('/').nth(1).unwrap_or_default().to_lowercase();
+            let of_kind = |glob: &&&str| match glob.split_once('*') {
+                Some((before, after)) => name.starts_with(before) && name.ends_with(after),
+                None => name == **glob,
+            };
+            ["memory*", "*.lock", "cache", "graph", "server.json"].iter().find(of_kind).copied()
+        };
+        let mut files = source::tracked_by_git(self.root(), DOT_CORTEX);
+        files.retain(|path| glob(path).is_some());
+        let globs: BTreeSet<&str> = files.iter().filter_map(|path| glob(path)).collect();
+        let either_case = if files.iter().all(|path| path.starts_with(DOT_CORTEX)) { "" } else { ":(icase)" };
+        // Names of a repository are no part of a command that people copy.
+        let paths = globs.into_iter().map(|glob| format!(" '{either_case}{DOT_CORTEX}/{glob}'")).collect::<String>();
+        let more = if files.len() > MAX_SHOWN { format!(" and {} more", files.len() - MAX_SHOWN) } else { String::new() };
+        files.truncate(MAX_SHOWN);
+        (!files.is_empty()).then(|| {
+            format!(
+                "git tracks private files, which everybody with the repository can read: {}{more}; run git rm --cached -rf{paths}",
+                files.join(", ")
+            )
+        })
     }
 
     /// Makes the directory of the code graph when it is missing, and returns the path of the database, which need not be there.
@@ -369,9 +419,11 @@ impl Layout {
         let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
         for end in ["", "-wal", "-shm", "-journal"] {
             let name = format!("{CODE_GRAPH}{end}");
-            if dir.stat(&name)?.is_some_and(|stat| stat.kind != Kind::File) {
+            match dir.stat(&name)? {
                 // It is derived: what is in its place is not worth keeping, be it a link.
-                dir.remove_file(&name)?;
+                Some(stat) if stat.kind == Kind::Directory => dir.remove_dir(&name)?,
+                Some(stat) if !stat.is_sole_file() => dir.remove_file(&name)?,
+                _ => {}
             }
         }
         Ok(self.code_graph())
@@ -394,6 +446,12 @@ impl Layout {
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.data().is_ok()
+    }
+
+    /// Whether there is anything that [`Layout::clean`] would remove.
+    #[must_use]
+    pub fn has_derived(&self) -> bool {
+        [CHUNKS, CACHE, GRAPH].iter().any(|name| self.has(name))
     }
 
     /// Removes what Cortex derived (chunks, caches, the code graph), and nothing that is the user's or another program's.
@@ -434,6 +492,8 @@ impl Layout {
 
 /// More than our own `.gitignore` has by far.
 const MAX_GITIGNORE: u64 = 1 << 16;
+/// So many names of files are shown.
+const MAX_SHOWN: usize = 3;
 
 /// What makes a directory the root of a project: it holds `.git`, or a `.cortex` that this user made.
 fn mark_of(directory: &Path) -> Option<&'static str> {

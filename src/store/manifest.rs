@@ -16,6 +16,8 @@ use crate::chunk::ChunkType;
 
 /// Largest manifest that is read, in bytes: some four hundred million chunks.
 const MAX_BYTES: u64 = 128 << 20;
+/// Nobody has indexed so often; the next one must be a number, too.
+const MAX_GENERATION: u64 = 1 << 53;
 
 /// Renamed last, so that it makes the renames of four files one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -173,7 +175,7 @@ impl Manifest {
 
     fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
         match layout.read(name, MAX_BYTES) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok()),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().filter(|manifest: &Self| manifest.generation <= MAX_GENERATION)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }

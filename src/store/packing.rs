@@ -19,8 +19,9 @@ pub enum Packing {
 pub(super) const EXTENSION: &str = ".zst";
 /// zstd's own default: higher ones take long for little.
 const LEVEL: i32 = 3;
-/// Chunks take a fifth to a tenth of their space; a small file that claims to hold so many times as much is no chunk file.
-const MAX_RATIO: u64 = 200;
+/// Chunks take a fifth to a tenth of their space; a file that claims to hold so many times as much is no chunk file.
+const MAX_RATIO: u64 = 24;
+/// A small file may be an exception, such as one of generated tables.
 const ALWAYS_ALLOWED_BYTES: u64 = 16 << 20;
 /// A frame of the header is never larger.
 pub(super) const MAX_HEADER_BYTES: usize = 1 << 12;
@@ -44,11 +45,15 @@ pub(super) fn may_unpack_to(n_packed: u64, n_bytes: u64) -> bool {
 
 /// All frames of a file.
 pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    let (mut all, most) = (Vec::new(), ALWAYS_ALLOWED_BYTES + bytes.len() as u64 * MAX_RATIO);
-    zstd::Decoder::with_buffer(bytes)?.take(most + 1).read_to_end(&mut all)?;
-    if all.len() as u64 > most {
+    let most = ALWAYS_ALLOWED_BYTES + bytes.len() as u64 * MAX_RATIO;
+    let decoder = || zstd::Decoder::with_buffer(bytes).map(|decoder| decoder.take(most + 1));
+    // A trap is told before it takes any memory.
+    let n_bytes = io::copy(&mut decoder()?, &mut io::sink())?;
+    if n_bytes > most {
         return Err(io::Error::other(format!("{} bytes would become more than {most}", bytes.len())));
     }
+    let mut all = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
+    decoder()?.read_to_end(&mut all)?;
     Ok(all)
 }
 

@@ -417,12 +417,13 @@ impl ChunkFiles {
                 frame_length(&header)? as u64
             }
         };
-        let mut starts = Vec::with_capacity(blocks.len());
+        let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
         for block in blocks {
             starts.push((start, block));
             start += u64::from(block.bytes_in_file());
+            n_unpacked += u64::from(block.bytes);
             // A manifest that came with a clone may state anything.
-            if start > entry.bytes || !may_unpack_to(block.bytes_in_file().into(), block.bytes.into()) {
+            if start > entry.bytes || !may_unpack_to(entry.bytes, n_unpacked) {
                 return None;
             }
         }
@@ -565,7 +566,7 @@ struct SavedFile {
 #[derive(Encode, Decode)]
 enum SavedContent {
     Blocks(Vec<SavedBlock>),
-    Kept(SavedKept),
+    Kept(Box<SavedKept>),
 }
 
 #[derive(Encode, Decode)]
@@ -673,12 +674,12 @@ impl ChunkFiles {
                 Content::Parsed(parsed) => {
                     let first = kept.rows.len();
                     let line = |entry: &Arc<Entry>| {
-                        let (line, vector) = entry.kept()?;
-                        let at = kept.add(&[std::str::from_utf8(&line).ok()?], vector.as_deref());
+                        let line = entry.kept_line()?;
+                        let at = kept.add(&[std::str::from_utf8(&line).ok()?], entry.kept_vector().as_deref());
                         shared.save(entry, Some(at?))
                     };
                     let lines = parsed.entries.iter().map(line).collect::<Option<_>>()?;
-                    SavedContent::Kept(SavedKept {
+                    SavedContent::Kept(Box::new(SavedKept {
                         stamp: file.stamp,
                         warning: file.warning.clone(),
                         header: parsed.header.clone(),
@@ -688,7 +689,7 @@ impl ChunkFiles {
                         types: parsed.entries.iter().map(|e| e.chunk_type).collect(),
                         lines,
                         rows: kept.rows[first..].to_vec(),
-                    })
+                    }))
                 }
             };
             files.push(SavedFile { chunk_type, entry: file.entry.clone(), content });
@@ -717,12 +718,11 @@ impl ChunkFiles {
                 Some(LoadedFile { stamp: None, entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
             }
             SavedContent::Kept(file) => {
-                let SavedKept { stamp, warning, header, dimensions, keeps_vectors, sources, types, lines, rows } = file;
+                let SavedKept { stamp, warning, header, dimensions, keeps_vectors, sources, types, lines, rows } = *file;
                 let bytes = |name| saved.open(name).map(Bytes::Saved).ok();
-                let kept: Arc<dyn Lines> = Arc::new(match lines.is_empty() {
-                    true => Kept::default(),
-                    false => Kept { text: bytes(KEPT_LINES)?, vectors: bytes(KEPT_VECTORS)?, rows },
-                });
+                let kept =
+                    if lines.is_empty() { Kept::default() } else { Kept { text: bytes(KEPT_LINES)?, vectors: bytes(KEPT_VECTORS)?, rows } };
+                let kept: Arc<dyn Lines> = Arc::new(kept);
                 let entry_of = |(line, t)| shared.entry(line, t, &kept);
                 let entries = lines.into_iter().zip(types).map(entry_of).collect::<Option<Vec<_>>>()?;
                 let parsed = ParsedFile { header, entries, sources, dimensions, keeps_vectors };

@@ -50,6 +50,9 @@ pub struct SourceEntry {
     /// How many chunks of each type it gave, in the order of `ChunkType::ALL`.
     #[serde(default)]
     pub n_chunks: [u32; 4],
+    /// The secrets that were taken out of its text: line and rule, in order of the lines. Never what they were.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secrets: Vec<(u32, String)>,
     /// Why it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
@@ -60,6 +63,11 @@ impl SourceTable {
     pub fn all_skipped(&self) -> impl Iterator<Item = (&str, &str)> {
         let read = self.files.iter().filter_map(|(p, e)| Some((p.as_str(), e.skipped.as_deref()?)));
         self.skipped.iter().map(|(p, r)| (p.as_str(), r.as_str())).chain(read)
+    }
+
+    /// Every secret that was taken out of a file: path, line, rule.
+    pub fn all_secrets(&self) -> impl Iterator<Item = (&str, u32, &str)> {
+        self.files.iter().flat_map(|(path, entry)| entry.secrets.iter().map(|(line, rule)| (path.as_str(), *line, rule.as_str())))
     }
 
     /// How many files were skipped for each reason, details left out.

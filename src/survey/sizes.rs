@@ -47,7 +47,7 @@ pub enum Sort {
 #[must_use]
 pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
     let size = |(path, language): &(String, String)| {
-        let text = source::read_text(root, path).ok()?;
+        let text = source::read_exact(root, path).ok()?;
         Some(Size { path: path.clone(), language: language.clone(), lines: text.lines().count() as u64, bytes: text.len() as u64 })
     };
     files.par_iter().filter_map(size).collect()

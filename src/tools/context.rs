@@ -195,7 +195,8 @@ impl Context {
     /// What is wrong, or not ready, for people and agents.
     fn troubles(&self, snapshot: &Snapshot, activity: Activity, n_unserved: usize) -> Vec<String> {
         let code = snapshot.code();
-        let mut troubles = code.warnings.clone();
+        let moved = self.layout.tree().check_in_place().err().map(|e| e.to_string());
+        let mut troubles: Vec<String> = moved.into_iter().chain(code.warnings.clone()).collect();
         troubles.extend(snapshot.damage());
         if let Some(e) = self.manager.metrics().last_error {
             troubles.push(format!("{e}. The last good generation is served"));

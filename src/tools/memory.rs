@@ -8,7 +8,9 @@ use serde::Serialize;
 
 use super::{Asked, Remembered, State, ToolError, budget, printable};
 use crate::live::{Served, Snapshot};
-use crate::memory::{CaptureError, EpisodeSource, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now};
+use crate::memory::{
+    CaptureError, EpisodeSource, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now, quoted,
+};
 
 /// How long a call waits for another process's write, and for what was just stored to be found.
 const BUSY: Duration = Duration::from_secs(2);
@@ -40,8 +42,16 @@ impl Asked<'_> {
     /// The memories of the project.
     pub(super) fn memories(&self) -> Result<Arc<Memories>, ToolError> {
         let remembered = self.remembered()?;
-        self.context.layout.create().map_err(|e| ToolError::Failed(e.to_string()))?;
-        Ok(remembered.memories(BUSY)?)
+        match self.context.layout.create() {
+            // What is there is read from a disk that takes nothing more.
+            Err(e) if !remembered.home.is_in_use() => Err(ToolError::Failed(e.to_string())),
+            _ => Ok(remembered.memories(BUSY)?),
+        }
+    }
+
+    /// What is to be said beside memories.
+    pub(super) fn notice(&self) -> Option<String> {
+        self.context.memory.as_ref()?.home.notice()
     }
 
     /// What is served, with everything that this or another process stored before.
@@ -59,6 +69,7 @@ impl Asked<'_> {
     pub(super) fn memory_state(&self, memories: &Memories) -> State {
         let snapshot = self.context.manager.current();
         let mut warnings = self.warnings.clone();
+        warnings.extend(self.notice());
         if memories.store.generation().is_ok_and(|wanted| is_behind(&snapshot, wanted)) {
             warnings.push("not all memories are loaded yet: call again".into());
         }
@@ -203,12 +214,8 @@ impl Remembrance {
             self.similarity,
             self.dominant_embedder
         );
-        let name = (!self.name.is_empty()).then(|| format!("  {}", printable(&self.name)));
+        let name = (!self.name.is_empty()).then(|| format!("> {}", printable(&self.name)));
         let stale = (!self.stale.is_empty()).then(|| printable(&format!("  may be out of date: {} changed since", self.stale.join(", "))));
-        std::iter::once(printable(&head))
-            .chain(name)
-            .chain(stale)
-            .chain(self.content.lines().map(|l| format!("  {}", printable(l))))
-            .collect()
+        std::iter::once(printable(&head)).chain(name).chain(stale).chain(quoted(&self.content).lines().map(String::from)).collect()
     }
 }

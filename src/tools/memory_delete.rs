@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Effect, Group, Question, Reply, State, ToolError};
+use crate::memory::forget_in_backups;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -30,8 +31,11 @@ impl Question for Args {
     fn answer(self, asked: Asked) -> Result<Deleted, ToolError> {
         let memories = asked.memories()?;
         let id = self.id.parse().map_err(|_| ToolError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
-        if !memories.store.delete(id)? {
+        if !memories.capture.forget(id)? {
             return Err(ToolError::NotFound(format!("there is no memory {id}")));
+        }
+        if let Err(e) = forget_in_backups(&memories.capture, &[id]) {
+            tracing::warn!("{id} is still in a backup: {e}");
         }
         asked.serving(&memories)?;
         Ok(Deleted { id: id.to_string(), state: asked.memory_state(&memories) })

@@ -62,7 +62,7 @@ impl Question for Args {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of a file";
     const DESCRIPTION: &'static str = "Read a chunk found by a search (chunk_id), or lines of an indexed file (path with start_line and end_line), from \
-disk as they are now. Says when the file changed since it was indexed, and where to read on. Read the lines a result names rather than whole files.";
+disk as they are now, with secrets as [REDACTED:rule]. Says when the file changed since it was indexed, and where to read on. Read the lines a result names rather than whole files.";
     type Reply = ReadReply;
 
     fn answer(self, asked: Asked) -> Result<ReadReply, ToolError> {

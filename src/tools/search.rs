@@ -124,6 +124,7 @@ plain question works as well as an identifier. Use it first, before reading file
         asked.call.check()?;
         let words = if is_exact { Highlighter::exact(&self.query) } else { Highlighter::new(&self.query) };
         let stats = self.include_stats.then(|| Stats { chunks: corpus.chunks().len(), candidates: results.total, milliseconds });
+        taken.warnings.extend(asked.notice().filter(|_| self.memories > 0));
         let memories = asked.recall_in_short(&self.query, self.memories)?;
         Ok(Found { results, words, exact: is_exact, explain: self.explain, memories, stats }.reply(&page, self.max_tokens, taken))
     }
@@ -202,7 +203,7 @@ impl Reply for SearchReply {
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.head.clone()];
         lines.extend(self.results.iter().flat_map(Row::lines));
-        lines.extend(self.memories.iter().map(|memory| format!("remembered: {memory}")));
+        lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));
         lines.extend(self.note.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
         lines.extend(

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Question, Reply, State, ToolError, Wait, count};
+use super::{Asked, Question, Reply, State, ToolError, Wait, count, printable};
 use crate::chunk::ChunkType;
 use crate::index::Watching;
 use crate::live::resident_bytes;
-use crate::store::Activity;
+use crate::store::{Activity, SourceTable};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -33,6 +33,8 @@ pub(super) struct StatusReply {
     languages: BTreeMap<String, usize>,
     /// What makes the vectors.
     embedder: String,
+    /// Secrets that were taken out of the files: replies have `[REDACTED:rule]` in their place.
+    secrets: Secrets,
     /// How loading of new generations goes.
     reload: Reloads,
     /// What this process holds.
@@ -42,6 +44,31 @@ pub(super) struct StatusReply {
     #[serde(flatten)]
     state: State,
 }
+
+/// Secrets in files.
+#[derive(Serialize, JsonSchema)]
+struct Secrets {
+    /// How many there are.
+    total: usize,
+    /// The first of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    first: Vec<Secret>,
+}
+
+/// Where a secret is; never what it is.
+#[derive(Serialize, JsonSchema)]
+struct Secret {
+    /// Relative to the root.
+    path: String,
+    /// 1-based.
+    line: u32,
+    /// What found it.
+    rule: String,
+}
+
+/// Secrets that are named.
+const SECRETS_SHOWN: usize = 20;
 
 /// How loading of new generations goes.
 #[derive(Serialize, JsonSchema)]
@@ -101,7 +128,8 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
     type Reply = StatusReply;
 
     fn answer(self, asked: Asked) -> Result<StatusReply, ToolError> {
-        let taken = asked.take(&self.wait)?;
+        let mut taken = asked.take(&self.wait)?;
+        taken.warnings.splice(0..0, asked.context.layout.tracked_private_files());
         let chunks = taken.snapshot.code().corpus.chunks();
         let mut languages: BTreeMap<String, usize> = BTreeMap::new();
         for path in chunks.files() {
@@ -120,6 +148,8 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
             Some(Watching::Polling(why)) => format!("by looking now and then: {why}"),
         };
         let service = service.unwrap_or_default();
+        let table = SourceTable::read(&asked.context.layout).unwrap_or_default();
+        let secret = |(path, line, rule): (&str, u32, &str)| Secret { path: path.to_string(), line, rule: rule.to_string() };
         Ok(StatusReply {
             root: asked.context.layout.root().display().to_string(),
             version: env!("CARGO_PKG_VERSION"),
@@ -128,6 +158,7 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
             chunk_types: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
             languages,
             embedder: asked.context.manager.embedder().id().to_string(),
+            secrets: Secrets { total: table.all_secrets().count(), first: table.all_secrets().take(SECRETS_SHOWN).map(secret).collect() },
             reload: Reloads {
                 successful: metrics.n_successful,
                 failed: metrics.n_failed,
@@ -174,7 +205,7 @@ impl Reply for StatusReply {
         let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
         let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
-        vec![
+        let mut lines = vec![
             format!("cortex {} in {}", self.version, self.root),
             format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
             format!("embedder {}", self.embedder),
@@ -194,6 +225,12 @@ impl Reply for StatusReply {
                 i.queued,
                 error(&i.last_error)
             ),
-        ]
+        ];
+        if self.secrets.total > 0 {
+            let places: Vec<_> = self.secrets.first.iter().map(|s| format!("{}:{} {}", printable(&s.path), s.line, s.rule)).collect();
+            let more = if self.secrets.total > places.len() { ", …" } else { "" };
+            lines.push(format!("{} hidden: {}{more}", count(self.secrets.total, "secret"), places.join(", ")));
+        }
+        lines
     }
 }

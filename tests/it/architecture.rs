@@ -15,7 +15,7 @@ fn sources() -> Vec<(PathBuf, String)> {
             } else if path.extension().is_some_and(|e| e == "rs") && path.file_name().is_some_and(|f| f != "tests.rs" && f != "samples.rs")
             {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let text = text.split("#[cfg(test)]").next().unwrap().to_string();
+                let text = text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_string();
                 let relative = path.strip_prefix(Path::new(ROOT).join("src")).unwrap().to_path_buf();
                 out.push((relative, text));
             }
@@ -139,4 +139,85 @@ fn the_example_configuration_lists_every_setting() {
         assert!(example.contains(meaning), "the meaning of {key} differs from `{meaning}`");
         assert!(example.contains(&format!("# {name} = {default}")) || *default == "[]", "the default of {key} is {default}");
     }
+}
+
+/// Modules that handle files of a project, and must not reach them by their paths: a repository may have put a link, a pipe or a file
+/// of a terabyte there.
+const OF_PROJECTS: [&str; 13] =
+    ["cli", "config", "edit", "eval", "fuzz", "graph", "index", "live", "serve", "source", "store", "survey", "tools"];
+
+/// Calls that open, change or ask for a file by its path.
+const BY_PATH: [&str; 26] = [
+    "fs::read(",
+    "fs::read_to_string(",
+    "fs::write(",
+    "fs::copy(",
+    "fs::rename(",
+    "fs::remove_file(",
+    "fs::remove_dir(",
+    "fs::remove_dir_all(",
+    "fs::create_dir(",
+    "fs::create_dir_all",
+    "fs::hard_link(",
+    "fs::read_dir(",
+    "fs::read_link(",
+    "fs::metadata(",
+    "fs::symlink_metadata(",
+    "fs::set_permissions(",
+    "fs::canonicalize(",
+    "DirBuilder",
+    "File::open(",
+    "File::create(",
+    "OpenOptions",
+    "tokio::fs",
+    ".exists()",
+    ".is_file()",
+    ".is_dir()",
+    ".canonicalize()",
+];
+
+/// What is allowed all the same: the file, the calls, and why.
+const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
+    ("cli/eval.rs", &["fs::canonicalize(", "fs::read_to_string(", "File::create("], "sets of questions that the user names"),
+    ("cli/eval/set.rs", &["fs::", ".exists()", ".is_file()", ".is_dir()", "DirBuilder"], "directories that the user names or that are new"),
+    ("cli/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
+    ("cli/hook/install.rs", &["fs::canonicalize(", ".is_file()"], "the program itself"),
+    ("cli/memory.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
+    ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),
+    ("cli/wire.rs", &[".exists()"], "asks whether there is a .git above"),
+    ("config.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
+    ("edit/root.rs", &["fs::canonicalize(", "fs::symlink_metadata("], "finds where a path leads, which is then opened name by name"),
+    ("graph/mod.rs", &[".exists()"], "SQLite opens by path, and no link"),
+    ("graph/sql.rs", &["fs::remove_file("], "SQLite opens by path, and no link"),
+    ("source/git.rs", &["fs::canonicalize(", ".exists()", ".is_dir()"], "asks where a repository is; what is in it is opened below it"),
+    ("source/git/private.rs", &[".exists()"], "asks whether there is a .git above"),
+    ("source/git/reflog.rs", &[".exists()"], "asks, and opens nothing"),
+    ("source/git/watch.rs", &["fs::canonicalize(", "fs::symlink_metadata(", ".exists()", ".is_dir()"], "time stamps of files of git"),
+    ("source/git/whose.rs", &["fs::read_link(", "fs::read_dir(", ".is_file()"], "time stamps of packs, and where links of the tree lead"),
+    ("source/ignored.rs", &[".exists()"], "asks whether there is a .git above"),
+    ("source/walk.rs", &["fs::canonicalize("], "the root, which the user chose"),
+    ("source/watch.rs", &["fs::metadata(", ".exists()"], "watchers take paths; nothing is read"),
+    (
+        "store/layout.rs",
+        &["fs::canonicalize(", "fs::create_dir_all", ".is_dir()"],
+        "the root and the cache directory, which the user chose",
+    ),
+];
+
+#[test]
+fn files_of_a_project_are_not_reached_by_their_paths() {
+    let mut unused: BTreeSet<&str> = EXCEPTIONS.iter().map(|(file, ..)| *file).collect();
+    for (path, text) in sources() {
+        if !OF_PROJECTS.contains(&module_of(&path).as_str()) {
+            continue;
+        }
+        let code: String = text.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n");
+        let exceptions: Vec<_> = EXCEPTIONS.iter().filter(|(file, ..)| path.starts_with(file)).collect();
+        for call in BY_PATH.iter().filter(|call| code.contains(*call)) {
+            let exception = exceptions.iter().find(|(_, calls, _)| calls.iter().any(|allowed| call.starts_with(allowed)));
+            let (file, ..) = exception.unwrap_or_else(|| panic!("{}: {call} reaches a file by its path: use crate::dir", path.display()));
+            unused.remove(file);
+        }
+    }
+    assert!(unused.is_empty(), "exceptions that nothing needs any more: {unused:?}");
 }

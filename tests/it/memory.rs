@@ -16,7 +16,7 @@ use crate::project::{Output, Project, Random, run};
 use crate::server::{Client, Server, get, initialize};
 
 /// Calls a hook as an agent does.
-fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
+pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
     let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     // It may have read enough.
     let _ = child.stdin.take().unwrap().write_all(input);
@@ -38,7 +38,7 @@ pub fn told(p: &Project, event: &str, mut input: Value) -> String {
     reply["hookSpecificOutput"]["additionalContext"].as_str().unwrap().to_string()
 }
 
-fn contents(p: &Project) -> Vec<String> {
+pub fn contents(p: &Project) -> Vec<String> {
     let all = p.run(&["memory", "list", "-n", "1000", "--json"]);
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
     all.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
@@ -145,7 +145,7 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     // What was said of a file is told before it is changed, and is marked once it was.
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
-    assert!(text.contains("Remembered of `src/retry.rs`") && text.contains("waiting triples"), "{text}");
+    assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
     let stale = || p.json(&["memory", "search", "where is the retry counter", "--source", "claude_response"])[0]["stale"].clone();
     assert_eq!(stale(), json!([]));
     p.write("src/retry.rs", "fn retry() {}\n");
@@ -250,7 +250,7 @@ fn tools_over_memories_are_offered_where_there_are_any() {
     assert!(offered(&p).contains(&"add_memory".to_string()));
 }
 
-const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
+pub const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
 
 #[test]
 fn nothing_that_a_hook_is_told_holds_up_the_agent() {
@@ -384,4 +384,31 @@ fn memory_line(i: usize) -> String {
         "word_count": 8,
     });
     format!("{memory}\n")
+}
+
+/// What came with a clone is named and not told, until the user adopts it; the file itself stays as it came.
+#[test]
+fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
+    let (stranger, p) = (Project::sample(), Project::sample());
+    stranger.run(&["memory", "add", "--pin", "Releases are cut from potatoes."]);
+    stranger.run(&["memory", "add", "The kettle is for tea."]);
+    fs::create_dir_all(p.path(".cortex")).unwrap();
+    for end in ["", "-wal"] {
+        let _ = fs::copy(stranger.path(format!(".cortex/memory.db{end}")), p.path(format!(".cortex/memory.db{end}")));
+    }
+    let before = fs::read(p.path(".cortex/memory.db")).unwrap();
+    for args in [&["memory", "list"][..], &["memory", "search", "potatoes"], &["search", "potatoes", "--memories", "3"]] {
+        let out = p.run(args);
+        assert_eq!(out.stderr.matches("came with this clone").count(), 1, "{args:?}: {}", out.stderr);
+        assert!(!out.stdout.contains("cut from potatoes"), "{args:?}: {}", out.stdout);
+    }
+    let text = told(&p, "session-start", json!({ "session_id": "first", "source": "startup" }));
+    assert!(text.contains("cortex memory import") && !text.contains("potatoes"), "{text}");
+    p.run(&["memory", "add", "The kettle is for tea."]);
+    p.run(&["memory", "import", ".cortex/memory.db"]);
+    p.run(&["memory", "import", ".cortex/memory.db"]);
+    let all = p.json(&["memory", "list"]);
+    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    assert!(told(&p, "session-start", json!({ "session_id": "next", "source": "startup" })).contains("> Releases are cut from potatoes."));
+    assert_eq!(fs::read(p.path(".cortex/memory.db")).unwrap(), before);
 }

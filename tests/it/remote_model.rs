@@ -31,7 +31,7 @@ enum Mood {
 
 const WELL: Mood = Mood::Well { dimensions: 256, longest: usize::MAX };
 
-struct Model {
+pub struct Model {
     url: String,
     state: Arc<State>,
 }
@@ -51,7 +51,7 @@ struct Request {
 }
 
 impl Model {
-    fn start() -> Self {
+    pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let state = Arc::new(State { mood: Mutex::new(WELL), changed: Condvar::new(), requests: Mutex::default() });
@@ -75,12 +75,12 @@ impl Model {
     }
 
     /// Every text that was sent since the last call.
-    fn sent(&self) -> Vec<String> {
+    pub fn sent(&self) -> Vec<String> {
         std::mem::take(&mut *self.state.requests.lock().unwrap()).into_iter().flat_map(|r| r.texts).collect()
     }
 
     /// A user's settings that name this model.
-    fn settings(&self, name: &str, more: &str) -> String {
+    pub fn settings(&self, name: &str, more: &str) -> String {
         format!("[embed]\nurl = '{}'\nmodel = '{name}'\ndimensions = 256\n{more}\n", self.url)
     }
 
@@ -449,7 +449,7 @@ fn a_file_that_came_with_the_code_sends_it_nowhere() {
     let p = Project::sample();
     p.write(".cortex/config.toml", model.settings("words", "token = 'secret'"));
     let out = p.run(&["search", "potatoes"]).expect(0);
-    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("CORTEX_EMBED_URL"), "{}", out.stderr);
+    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("embed.url"), "{}", out.stderr);
     assert!(model.requests().is_empty());
     // It does not say either what is sent to a server that the user named.
     let mut asked = p.cortex(&["index"]);

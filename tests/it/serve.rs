@@ -186,6 +186,102 @@ fn a_head_without_end_is_not_read() {
     assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200, "others are served");
 }
 
+fn connect(url: &str) -> TcpStream {
+    let stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
+    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream
+}
+
+/// All that the server says until it closes the connection, which must not break.
+fn rest(stream: &mut TcpStream) -> String {
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer)));
+    String::from_utf8(answer).unwrap()
+}
+
+#[test]
+fn an_answer_to_a_body_that_is_too_long_is_cut() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    for path in ["/mcp", "/api/search"] {
+        let mut stream = connect(&url);
+        let head = "host: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream";
+        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\ncontent-length: 4000000\r\n\r\n").unwrap();
+        // All of it is sent before the answer is read.
+        stream.write_all(&vec![b'x'; 4_000_000]).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let answer = rest(&mut stream);
+        assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("x-content-type-options: nosniff"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn a_body_that_breaks_off_is_called_too_long() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    for path in ["/mcp", "/api/search"] {
+        let mut stream = connect(&url);
+        write!(stream, "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n").unwrap();
+        let answer = rest(&mut stream);
+        assert!(answer.starts_with("HTTP/1.1 400"), "{path}: {answer}");
+    }
+}
+
+#[test]
+fn connections_beyond_the_limit_are_cut() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    let silent: Vec<TcpStream> = (0..256).map(|_| connect(&url)).collect();
+    let mut more = connect(&url);
+    write!(more, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    let answer = rest(&mut more);
+    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1") && answer.ends_with("soon\"}\n"), "{answer}");
+    drop(silent);
+    let start = Instant::now();
+    while get(&format!("{url}/healthz"), &[]).0 != 200 {
+        assert!(start.elapsed() < LONG, "places are free again");
+    }
+}
+
+#[test]
+fn a_connection_that_says_nothing_stays() {
+    let p = Project::sample();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = server.line();
+    let (mut silent, mut slow, mut idle) = (connect(&url), connect(&url), connect(&url));
+    slow.write_all(b"GET / HTTP/1.1\r\nhost: loc").unwrap();
+    idle.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
+    for stream in [&mut silent, &mut slow, &mut idle] {
+        rest(stream);
+    }
+}
+
+#[test]
+fn a_line_without_end_takes_the_memory_of_a_server() {
+    let p = Project::sample();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let peak = |server: &Server| {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+        let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap().to_string();
+        line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
+    };
+    let before = peak(&server);
+    let part = vec![b'x'; 1 << 20];
+    let stdin = server.stdin.as_mut().unwrap();
+    stdin.write_all(br#"{"jsonrpc":"2.0","id":"long","method":"ping","params":{"a":""#).unwrap();
+    (0..300).for_each(|_| stdin.write_all(&part).unwrap());
+    stdin.write_all(b"\"}}\n").unwrap();
+    let reply: Value = serde_json::from_str(&server.line()).unwrap();
+    assert_eq!(reply["error"]["code"], -32600, "{reply}");
+    let grown = peak(&server) - before;
+    assert!(grown < 100, "{grown} MB");
+    assert!(server.ask("tools/list", &json!({}))["result"]["tools"].is_array());
+}
+
 #[test]
 fn other_machines_need_a_token() {
     let p = Project::sample();

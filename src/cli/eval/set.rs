@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -16,6 +17,12 @@ use crate::syntax::{self, Kind};
 
 /// Commits that questions are made from, the newest.
 const COMMITS: usize = 3000;
+/// The settings of a project, relative to its root.
+const CONFIG: &str = ".cortex/config.toml";
+/// Larger settings are not read, as in any other command.
+const MAX_CONFIG: u64 = 64 << 10;
+const DIRECTORY_MODE: u32 = 0o777;
+const FILE_MODE: u32 = 0o666;
 
 /// Questions, and where they are asked.
 pub(super) struct Set {
@@ -41,15 +48,15 @@ impl Set {
         let (directory, copy) = match keep {
             Some(directory) => (directory.to_path_buf(), None),
             None => {
-                let directory = std::env::temp_dir().join(format!("cortex-eval-{}", std::process::id()));
-                (directory.clone(), Some(Temporary(directory)))
+                let copy = Temporary::new()?;
+                (copy.0.clone(), Some(copy))
             }
         };
         let tree = directory.join("tree");
         if tree.exists() {
             bail!("{} is there already: remove it, or give --write another directory", tree.display());
         }
-        write_tree(&tree, &files, &project.layout.config_file()).with_context(|| format!("{} cannot be written", tree.display()))?;
+        write_tree(&tree, &files, &project).with_context(|| format!("{} cannot be written", tree.display()))?;
         if keep.is_some() {
             let mut lines = Lines::create(&directory.join("queries.jsonl"))?;
             questions.iter().try_for_each(|q| lines.put(q))?;
@@ -115,10 +122,9 @@ fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
 
 /// The files of a project that are indexed, in order of their paths.
 pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
-    let root = project.layout.root();
-    let files = source::walk(root, &project.indexer(LONG_WAIT).walk, &Scope::All).files;
+    let files = source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
     let read = |file: source::SourceFile| {
-        let bytes = fs::read(root.join(&file.path)).ok()?;
+        let bytes = project.layout.tree().read(&file.path, source::MAX_BYTES).ok()?;
         let limit = match syntax::detect(&file.path, "").kind {
             Kind::Document(_) => LineLimit::Prose,
             Kind::Notebook => LineLimit::None,
@@ -132,24 +138,37 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
 }
 
 /// Writes a tree that is a project of its own, with the settings of another one.
-fn write_tree(tree: &Path, files: &[SourceText], config: &Path) -> std::io::Result<()> {
+fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Result<()> {
     // Ignore files above it say nothing about it, and its settings are not looked for above it.
     fs::create_dir_all(tree.join(".git"))?;
     let layout = Layout::at(tree)?;
     layout.create()?;
-    if config.is_file() {
-        fs::copy(config, layout.config_file())?;
+    let copy = layout.tree();
+    // Not those of a link, which a repository may have put there.
+    if let Ok(settings) = of.layout.tree().read(CONFIG, MAX_CONFIG) {
+        copy.replace(CONFIG, &settings, FILE_MODE, false)?;
     }
     for file in files {
-        let path = tree.join(&file.path);
-        path.parent().map_or(Ok(()), fs::create_dir_all)?;
-        fs::write(path, &file.text)?;
+        if let Some(folder) = Path::new(&file.path).parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            copy.make_dir(folder, DIRECTORY_MODE)?;
+        }
+        copy.replace(&file.path, file.text.as_bytes(), FILE_MODE, false)?;
     }
     Ok(())
 }
 
 /// A directory that is removed at the end.
 struct Temporary(PathBuf);
+
+impl Temporary {
+    /// A directory of this user alone, under a name that nobody else can have taken.
+    fn new() -> Result<Self> {
+        let directory = std::env::temp_dir().join(format!("cortex-eval-{:032x}", fastrand::u128(..)));
+        let made = fs::DirBuilder::new().mode(0o700).create(&directory);
+        made.with_context(|| format!("{} cannot be made", directory.display()))?;
+        Ok(Self(directory))
+    }
+}
 
 impl Drop for Temporary {
     fn drop(&mut self) {

@@ -39,6 +39,12 @@ const HOOKS: &[(&str, Option<&str>, &str)] = &[
     ("PreCompact", None, "pre-compact"),
 ];
 const TIMEOUT_S: u32 = 5;
+const DIRECTORY: &str = ".claude";
+/// Permissions of what is made, as far as the user's umask allows.
+const DIRECTORY_MODE: u32 = 0o777;
+const FILE_MODE: u32 = 0o666;
+/// Larger settings are none.
+const MAX_BYTES: u64 = 16 << 20;
 
 pub(super) fn install(args: &Args) -> Result<Outcome> {
     change(args, "installed", |hooks| {
@@ -123,11 +129,13 @@ fn program() -> String {
 fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
     let name = if args.shared { "settings.json" } else { "settings.local.json" };
-    let path = project.layout.root().join(".claude").join(name);
-    let before = match fs::read_to_string(&path) {
+    // They are a file of the project, and a repository may have put a link there.
+    let (tree, file) = (project.layout.tree(), Path::new(DIRECTORY).join(name));
+    let path = tree.full(&file);
+    let before = match tree.read_text(&file, MAX_BYTES) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(e).with_context(|| path.display().to_string()),
+        Err(e) => return Err(e).context("the settings of the agent cannot be read, and nothing was changed"),
     };
     let root = CstRootNode::parse(&before, &ParseOptions::default())
         .map_err(|e| anyhow::anyhow!("{}: {e}; repair it first, nothing was changed", path.display()))?;
@@ -156,7 +164,9 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
         line(&format!("this would be written to {}", path.display()))?;
         return Ok(Outcome::Done);
     }
-    write(&path, &after)?;
+    tree.make_dir(DIRECTORY, DIRECTORY_MODE)?;
+    let mode = tree.stat(&file)?.map_or(FILE_MODE, |stat| stat.mode);
+    tree.replace(&file, after.as_bytes(), mode, true).context("the settings of the agent cannot be written, and nothing was changed")?;
     line(&format!("{what}: {}", path.display()))?;
     Ok(Outcome::Done)
 }
@@ -173,12 +183,4 @@ fn show(before: &str, after: &str) -> Result<()> {
         line(&console::style(format!("+ {l}")).green().to_string())?;
     }
     Ok(())
-}
-
-fn write(path: &Path, text: &str) -> Result<()> {
-    let directory = path.parent().context("no directory")?;
-    fs::create_dir_all(directory).with_context(|| directory.display().to_string())?;
-    // Aside and renamed: the agent may be reading it.
-    let next = path.with_extension("json.next");
-    fs::write(&next, text).and_then(|()| fs::rename(&next, path)).with_context(|| path.display().to_string())
 }

@@ -1,13 +1,21 @@
-//! Memories out and in: JSON, one a line.
+//! Memories out and in: JSON, one a line, or a whole database from a backup.
 
+use std::collections::BTreeSet;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
+use chrono::{DateTime, Local, Utc};
+use serde::Serialize;
+
 use super::super::Outcome;
-use crate::memory::{Memories, Memory, Select};
+use super::super::render::{json, printable};
+use super::super::wire::Project;
+use super::PrivateFolder;
+use crate::dir::How;
+use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
 
 /// Memories that are read at once.
 const PAGE: usize = 500;
@@ -30,6 +38,9 @@ pub(super) fn export(memories: &Memories) -> Result<Outcome> {
 /// All of a file or nothing of it, as far as a reading goes: what cannot be read is found before anything is stored.
 pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
+    if is_database(file) {
+        return import_database(memories, file);
+    }
     let reader: Box<dyn BufRead> = if file == Path::new("-") {
         Box::new(BufReader::new(std::io::stdin()))
     } else {
@@ -48,4 +59,84 @@ pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     }
     super::line(&format!("imported {}", super::memories_in_words(n)))?;
     Ok(Outcome::Done)
+}
+
+#[derive(Serialize)]
+struct Restored<'a> {
+    from: &'a Path,
+    made: DateTime<Utc>,
+    memories: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    newest: Option<DateTime<Utc>>,
+    /// Where the database is that was there before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kept: Option<PathBuf>,
+}
+
+/// Puts a backup in place of the database, and stores what was kept for later meanwhile.
+pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> Result<Outcome> {
+    let home = project.memory_home();
+    let plan = Plan::new(&home.database, from)?;
+    let on = |at: DateTime<Utc>| at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
+    let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
+    eprintln!(
+        "restoring {} from {}, made {}{newest}",
+        super::memories_in_words(plan.memories),
+        printable(&plan.file.display().to_string()),
+        on(plan.made)
+    );
+    let kept = plan.carry_out()?;
+    home.adopt()?;
+    let memories = project.memories()?;
+    if as_json {
+        json(&Restored { from: &plan.file, made: plan.made, memories: plan.memories, newest: plan.newest, kept })?;
+        return Ok(Outcome::Done);
+    }
+    let now = memories.store.count(&Select::default())?;
+    super::line(&format!("restored: there are {} now", super::memories_in_words(now)))?;
+    if let Some(kept) = kept {
+        super::line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
+    }
+    Ok(Outcome::Done)
+}
+
+/// How a file of SQLite begins.
+const DATABASE: &[u8] = b"SQLite format 3\0";
+
+fn is_database(file: &Path) -> bool {
+    let mut start = [0; DATABASE.len()];
+    // Opening a pipe would wait for its writer.
+    file.is_file() && File::open(file).and_then(|mut f| f.read_exact(&mut start)).is_ok() && start == DATABASE
+}
+
+/// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are known already are left out.
+fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
+    let name = file.display();
+    let copied = copied(file).with_context(|| format!("{name} cannot be copied"))?;
+    let all = MemoryStore::open(&copied.dir.full(COPY))?.select(&Select::default())?;
+    let known = memories.store.select(&Select::default())?;
+    let mut known: BTreeSet<String> = known.into_iter().map(|m| m.content).collect();
+    let mut n = 0;
+    // Oldest first, as they were remembered.
+    for memory in all.into_iter().rev().filter(|m| known.insert(m.content.clone())) {
+        memories.capture.capture(memory).with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
+        n += 1;
+    }
+    super::line(&format!("imported {}", super::memories_in_words(n)))?;
+    Ok(Outcome::Done)
+}
+
+const COPY: &str = "memory.db";
+
+/// A private copy of a database that nobody uses.
+fn copied(file: &Path) -> Result<PrivateFolder> {
+    let folder = PrivateFolder::new()?;
+    for end in ["", "-wal"] {
+        let mut from = file.as_os_str().to_owned();
+        from.push(end);
+        if end.is_empty() || Path::new(&from).is_file() {
+            std::io::copy(&mut File::open(from)?, &mut folder.dir.file(format!("{COPY}{end}"), How::New, 0o600)?)?;
+        }
+    }
+    Ok(folder)
 }

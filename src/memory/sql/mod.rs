@@ -4,28 +4,39 @@
 //! of change, so that a reader finds what is new to it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions, Permissions};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::ffi::OsString;
+use std::fs::Permissions;
+use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
 use rusqlite::types::Value;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::backup;
+use super::folder::folder_of;
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
-use crate::sqlite;
+use crate::dir::{Dir, Id, Kind, Stat};
+use crate::sqlite::{self, Existing};
 use crate::worker::locked;
 
 mod events;
+mod id;
 
 pub(super) use events::{EventLimits, Noted, Recorded};
+pub(super) use id::claimed;
 
+/// Nobody else reads what was said here. SQLite gives its other files the same permissions.
+const PRIVATE: u32 = 0o600;
+/// What is wrong with a database without our tables.
+const NOT_OURS: &str = "it holds nothing that cortex wrote";
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -92,30 +103,68 @@ const MIGRATIONS: &[&str] = &[
     );
     CREATE TABLE git_positions(tree TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
 ",
+    "
+    ALTER TABLE memories ADD COLUMN derived_from TEXT NOT NULL DEFAULT '[]';
+",
+    "
+    CREATE TABLE project(id TEXT NOT NULL);
+    INSERT INTO project VALUES(lower(hex(randomblob(16))));
+",
 ];
 
-/// The memories of a project.
+/// The memories of a project. Another file in place of the one that was opened (a backup that was restored) is noticed and opened.
 #[derive(Debug)]
 pub struct MemoryStore {
-    connection: Mutex<Connection>,
+    open: Mutex<Open>,
+    directory: Dir,
+    name: OsString,
     path: PathBuf,
+    busy: Duration,
+}
+
+/// The database as it was opened.
+#[derive(Debug)]
+struct Open {
+    connection: Connection,
+    file: Id,
+    /// Why it can only be read, if so.
+    read_only: Option<String>,
+    /// When the file was written, of one that SQLite takes for unchanging.
+    unchanged_since: Option<SystemTime>,
 }
 
 /// Why the database did not do what it was asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
-    #[error("{}: cannot be opened: {source}", path.display())]
-    OpenFailed { path: PathBuf, source: rusqlite::Error },
-    #[error("{}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    #[error(
+        "the memories in .cortex/memory.db came with this clone and are not told; a user who trusts their author adopts them with `cortex memory import .cortex/memory.db`, and removing the file ends this message"
+    )]
+    Foreign,
+    #[error("nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME")]
+    NoState,
+    #[error(transparent)]
+    Place(#[from] std::io::Error),
+    #[error("{}: cannot be opened: {cause}", path.display())]
+    OpenFailed { path: PathBuf, cause: rusqlite::Error },
+    #[error("{}: {cause}", path.display())]
+    Unreadable { path: PathBuf, cause: io::Error },
     #[error("{}: it was written by a newer cortex (version {version} of the database, {known} is known here): install that one", path.display())]
     TooNew { path: PathBuf, version: usize, known: usize },
-    #[error("{}: it is no database of memories, or is damaged ({source}); move it away, and a new one is made", path.display())]
-    Damaged { path: PathBuf, source: rusqlite::Error },
+    #[error("{}: the database of memories is damaged: {why}; `cortex memory restore` puts the last backup in its place, and keeps the damaged file", path.display())]
+    Damaged { path: PathBuf, why: String },
+    #[error(
+        "{}: the database of memories is gone, and there was one (beside it: {trace}); `cortex memory restore` brings the last backup back; to begin anew, move those files away",
+        path.display()
+    )]
+    Lost { path: PathBuf, trace: String },
     #[error("{}: another process kept it busy", path.display())]
     Busy { path: PathBuf },
-    #[error("{}: cannot be written: {source}", path.display())]
-    WriteFailed { path: PathBuf, source: rusqlite::Error },
+    #[error("{}: cannot be read: {cause}", path.display())]
+    ReadFailed { path: PathBuf, cause: rusqlite::Error },
+    #[error("{}: cannot be written: {cause}", path.display())]
+    WriteFailed { path: PathBuf, cause: rusqlite::Error },
+    #[error("{}: it can be read, but not written: {why}; make room on the disk, or let your user write to its folder", path.display())]
+    ReadOnly { path: PathBuf, why: String },
     #[error("a memory holds at most {MAX_CONTENT_CHARS} characters, and this one has {n_chars}")]
     ContentTooLong { n_chars: usize },
     #[error("memory {id}: what is stored of it cannot be understood: {message}")]
@@ -172,14 +221,15 @@ pub struct Stats {
     pub bytes: u64,
 }
 
-const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number";
+const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id, m.created_at, m.updated_at, m.chunk_metadata, m.word_count, m.pinned, m.code, m.number, m.derived_from";
 const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
 
 impl MemoryStore {
-    /// Opens the database, or makes it.
+    /// Opens the database, or makes it where there never was one.
     ///
     /// # Errors
-    /// When it cannot be opened, is none of ours, or was written by a newer version.
+    /// When it cannot be opened, is damaged or none of ours, was written by a newer version, or is gone although a backup shows that
+    /// there was one.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         Self::open_within(path, BUSY)
     }
@@ -189,29 +239,16 @@ impl MemoryStore {
     /// # Errors
     /// As [`MemoryStore::open`].
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
-        let unreadable = |source| StorageError::Unreadable { path: path.to_path_buf(), source };
-        if !path.exists() {
-            // Nobody else reads what was said here. SQLite gives its other files the same permissions.
-            OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(unreadable)?;
+        let unreadable = |cause| StorageError::Unreadable { path: path.to_path_buf(), cause };
+        let (directory, name) = folder_of(path).map_err(unreadable)?;
+        if directory.stat(&name).map_err(unreadable)?.is_none() {
+            if let Some(trace) = backup::trace(&directory) {
+                return Err(StorageError::Lost { path: path.to_path_buf(), trace });
+            }
+            make(&directory, &name, busy)?;
         }
-        let connection = sqlite::open(path, busy).map_err(|source| error(path, source))?;
-        let this = Self { connection: Mutex::new(connection), path: path.to_path_buf() };
-        this.set_up()?;
-        if fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o077 != 0) {
-            // Of another owner it stays as it is.
-            let _ = fs::set_permissions(path, Permissions::from_mode(0o600));
-        }
-        Ok(this)
-    }
-
-    fn set_up(&self) -> Result<(), StorageError> {
-        let mut connection = self.connection();
-        let known = MIGRATIONS.len();
-        match sqlite::version(&connection).map_err(|e| self.error(e))? {
-            there if there > known => Err(StorageError::TooNew { path: self.path.clone(), version: there, known }),
-            there if there == known => Ok(()),
-            _ => sqlite::migrate(&mut connection, known, |there| &MIGRATIONS[there..]).map_err(|e| self.error(e)),
-        }
+        let open = Open::new(&directory, &name, busy)?;
+        Ok(Self { open: Mutex::new(open), path: path.to_path_buf(), directory, name, busy })
     }
 
     /// Where it is.
@@ -220,22 +257,33 @@ impl MemoryStore {
         &self.path
     }
 
-    fn connection(&self) -> MutexGuard<'_, Connection> {
-        // What a panic left of a transaction was rolled back when that was dropped.
-        locked(&self.connection)
+    /// Why it can only be read, if so.
+    #[must_use]
+    pub fn read_only(&self) -> Option<String> {
+        locked(&self.open).read_only.clone()
     }
 
-    fn error(&self, source: rusqlite::Error) -> StorageError {
-        error(&self.path, source)
+    /// The database that is there now.
+    fn connection(&self) -> Result<MutexGuard<'_, Open>, StorageError> {
+        // What a panic left of a transaction was rolled back when that was dropped.
+        let mut open = locked(&self.open);
+        if !open.is_of(&there(&self.directory, &self.name)?) {
+            *open = Open::new(&self.directory, &self.name, self.busy)?;
+        }
+        Ok(open)
     }
 
     /// All or nothing of it.
     fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
-        sqlite::write(&mut self.connection(), work).map_err(|e| self.error(e))
+        let mut open = self.connection()?;
+        if let Some(why) = &open.read_only {
+            return Err(StorageError::ReadOnly { path: self.path.clone(), why: why.clone() });
+        }
+        sqlite::write(&mut open.connection, work).map_err(|e| write_error(&self.path, e))
     }
 
     fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StorageError> {
-        work(&self.connection()).map_err(|e| self.error(e))
+        work(&self.connection()?.connection).map_err(|e| read_error(&self.path, e))
     }
 
     /// Stores a memory with its vectors; one that is there already is replaced.
@@ -343,6 +391,15 @@ impl MemoryStore {
     /// When it cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
+    }
+
+    /// Deletes memories and stores others; all of it or nothing.
+    pub(super) fn exchange(&self, gone: &[Uuid], new: &[Stored]) -> Result<(), StorageError> {
+        new.iter().try_for_each(|(memory, _)| check(memory))?;
+        self.write(|t| {
+            gone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
+            new.iter().try_for_each(|(memory, vectors)| put(t, memory, vectors))
+        })
     }
 
     /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
@@ -566,8 +623,32 @@ impl MemoryStore {
                 bytes: 0,
             })
         })?;
-        stats.bytes = fs::metadata(&self.path).map(|m| m.len()).unwrap_or_default();
+        stats.bytes = self.bytes()?;
         Ok(stats)
+    }
+
+    /// Copies the database as it is now into an empty file.
+    pub(super) fn copy_to(&self, to: &Path) -> Result<(), StorageError> {
+        self.read(|c| sqlite::copy(c, to))
+    }
+
+    /// Makes it another database for whoever knows how far this one was read.
+    pub(super) fn renew_identity(&self) -> Result<(), StorageError> {
+        self.write(|t| t.execute("UPDATE counters SET n = random() WHERE name = 'identity'", []))?;
+        Ok(())
+    }
+
+    /// Its size.
+    ///
+    /// # Errors
+    /// When it is not there.
+    pub fn bytes(&self) -> Result<u64, StorageError> {
+        Ok(there(&self.directory, &self.name)?.bytes)
+    }
+
+    /// What is in the database, if it is whole.
+    pub(super) fn examine(&self) -> Result<Examined, StorageError> {
+        examined(&self.connection()?.connection, &self.path)
     }
 
     /// What SQLite finds wrong with the database; `ok` when nothing is.
@@ -612,13 +693,144 @@ impl Select {
     }
 }
 
-fn error(path: &Path, source: rusqlite::Error) -> StorageError {
+/// What was found in a database that is whole.
+pub(super) struct Examined {
+    pub memories: usize,
+    /// When the newest memory was made.
+    pub newest: Option<DateTime<Utc>>,
+}
+
+/// Looks into a database that nobody has open, such as a backup.
+pub(super) fn examine(path: &Path) -> Result<Examined, StorageError> {
+    examined(&source(path)?, path)
+}
+
+/// Whether a database that nobody has open holds one of these memories.
+pub(super) fn holds_any(path: &Path, ids: &[Uuid]) -> Result<bool, StorageError> {
+    let c = source(path)?;
+    let holds = |id: &Uuid| c.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id.to_string()]);
+    ids.iter().try_fold(false, |any, id| Ok(any || holds(id)?)).map_err(|e| read_error(path, e))
+}
+
+/// Copies a database that nobody has open into an empty file.
+pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StorageError> {
+    sqlite::copy(&source(from)?, to).map_err(|e| write_error(to, e))
+}
+
+fn source(path: &Path) -> Result<Connection, StorageError> {
+    sqlite::open_source(path).map_err(|e| read_error(path, e))
+}
+
+fn examined(c: &Connection, path: &Path) -> Result<Examined, StorageError> {
+    let reading = |e| read_error(path, e);
+    let damaged = |why| Err(StorageError::Damaged { path: path.to_path_buf(), why });
+    let (version, known) = (sqlite::version(c).map_err(reading)?, MIGRATIONS.len());
+    if version > known {
+        return Err(StorageError::TooNew { path: path.to_path_buf(), version, known });
+    }
+    if version == 0 {
+        return damaged(NOT_OURS.into());
+    }
+    if let Some(why) = sqlite::damage(c).map_err(reading)? {
+        return damaged(why);
+    }
+    let found = |r: &Row| Ok(Examined { memories: r.get(0)?, newest: r.get::<_, Option<i64>>(1)?.map(time) });
+    c.query_row("SELECT count(*), max(created_at) FROM memories", [], found).map_err(reading)
+}
+
+impl Open {
+    fn new(directory: &Dir, name: &OsString, busy: Duration) -> Result<Self, StorageError> {
+        let (stat, path) = (there(directory, name)?, directory.full(name));
+        let Existing { mut connection, read_only, is_immutable } =
+            sqlite::open_existing(&path, busy).map_err(|source| match read_error(&path, source) {
+                StorageError::ReadFailed { path, cause } => StorageError::OpenFailed { path, cause },
+                e => e,
+            })?;
+        let known = MIGRATIONS.len();
+        match sqlite::version(&connection).map_err(|e| read_error(&path, e))? {
+            there if there == known => {}
+            version if version > known => return Err(StorageError::TooNew { path, version, known }),
+            0 => return Err(StorageError::Damaged { path, why: NOT_OURS.into() }),
+            there if there < known && read_only.is_some() => {
+                let why =
+                    format!("it was written by an older cortex, and has to be brought up to date ({})", read_only.unwrap_or_default());
+                return Err(StorageError::ReadOnly { path, why });
+            }
+            _ => bring_up_to_date(&path, &mut connection)?,
+        }
+        // What is deleted is overwritten.
+        connection.execute_batch("PRAGMA secure_delete = ON").map_err(|e| read_error(&path, e))?;
+        if stat.mode & 0o077 != 0 && read_only.is_none() {
+            // Of another owner it stays as it is.
+            let _ = directory.open_file(name).and_then(|file| file.set_permissions(Permissions::from_mode(PRIVATE)));
+        }
+        Ok(Self { connection, file: stat.id, read_only, unchanged_since: is_immutable.then_some(stat.modified) })
+    }
+
+    /// Whether that is the file which was opened, as it was then.
+    fn is_of(&self, there: &Stat) -> bool {
+        self.file == there.id && self.unchanged_since.is_none_or(|at| at == there.modified)
+    }
+}
+
+/// What the file system says of the database. SQLite would take an empty file for a database without anything in it.
+fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
+    let path = directory.full(name);
+    let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
+    match directory.stat(name).map_err(unreadable)? {
+        Some(Stat { kind: Kind::File, bytes: 0, .. }) => Err(StorageError::Damaged { path, why: "the file is empty".into() }),
+        Some(stat @ Stat { kind: Kind::File, .. }) => Ok(stat),
+        Some(Stat { kind, .. }) => {
+            let why = format!("it is {}, and only a regular file is opened; remove it", kind.describe());
+            Err(unreadable(io::Error::other(why)))
+        }
+        None => Err(unreadable(io::Error::new(io::ErrorKind::NotFound, "the database of memories is no longer there"))),
+    }
+}
+
+/// Makes the database beside its place, so that nobody takes one that is not complete for one that was emptied.
+fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageError> {
+    let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
+    let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;
+    let path = directory.full(&aside);
+    let made = sqlite::open(&path, busy).map_err(|e| write_error(&path, e)).and_then(|mut new| bring_up_to_date(&path, &mut new));
+    let named = made.and_then(|()| match directory.hard_link(&aside, name) {
+        Ok(()) => Ok(()),
+        // Another process was quicker.
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        // Some file systems know no second names.
+        Err(_) => directory.rename(&aside, name).map_err(unreadable),
+    });
+    let _ = directory.remove_file(&aside);
+    named
+}
+
+/// Makes of a database of an older version, or of an empty one, one of this version.
+pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Result<(), StorageError> {
+    let known = MIGRATIONS.len();
+    let now = sqlite::migrate(connection, known, |there| MIGRATIONS.get(there..).unwrap_or_default());
+    match now.map_err(|e| write_error(path, e))? {
+        version if version > known => Err(StorageError::TooNew { path: path.to_path_buf(), version, known }),
+        _ => Ok(()),
+    }
+}
+
+fn read_error(path: &Path, cause: rusqlite::Error) -> StorageError {
     let path = path.to_path_buf();
-    match &source {
+    match &cause {
         e if sqlite::is_busy(e) => StorageError::Busy { path },
-        e if sqlite::is_damaged(e) => StorageError::Damaged { path, source },
-        e if e.sqlite_error_code() == Some(ErrorCode::CannotOpen) => StorageError::OpenFailed { path, source },
-        _ => StorageError::WriteFailed { path, source },
+        e if sqlite::is_damaged(e) => StorageError::Damaged { path, why: cause.to_string() },
+        _ => StorageError::ReadFailed { path, cause },
+    }
+}
+
+fn write_error(path: &Path, cause: rusqlite::Error) -> StorageError {
+    match read_error(path, cause) {
+        StorageError::ReadFailed { path, cause } if sqlite::is_refused_by_disk(&cause) => {
+            StorageError::ReadOnly { path, why: cause.to_string() }
+        }
+        StorageError::ReadFailed { path, cause } => StorageError::WriteFailed { path, cause },
+        e => e,
     }
 }
 
@@ -636,10 +848,10 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         t.prepare_cached("SELECT body FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0)).optional()?;
     let change = add(t, "change", 1)?;
     t.prepare_cached(
-        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change)
-         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+        "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change, derived_from)
+         VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
          ON CONFLICT(id) DO UPDATE SET name = ?2, body = ?3, source_name = ?4, source = ?5, operation = ?6, file_path = ?7, session_id = ?8, group_id = ?9,
-         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16",
+         created_at = ?10, updated_at = ?11, chunk_metadata = ?12, word_count = ?13, pinned = ?14, code = ?15, change = ?16, derived_from = ?17",
     )?
     .execute(params![
         memory.id.to_string(),
@@ -658,6 +870,7 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
         memory.pinned,
         json(serde_json::to_string(&memory.code))?,
         change,
+        json(serde_json::to_string(&memory.derived_from))?,
     ])?;
     if let Some(before) = before.filter(|before| *before != body) {
         drop_body(t, before)?;
@@ -719,7 +932,8 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
     let id: String = r.get(0).unwrap_or_default();
     let damaged = |message: String| StorageError::SerializationFailed { id: id.clone(), message };
     let read = || -> rusqlite::Result<_> {
-        let texts: (String, String, String, Option<String>, String) = (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?);
+        let texts: (String, String, String, Option<String>, String, String) =
+            (r.get(1)?, r.get(2)?, r.get(3)?, r.get(8)?, r.get(11)?, r.get(13)?);
         Ok((
             texts,
             r.get::<_, String>(4)?,
@@ -730,11 +944,12 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
             r.get::<_, bool>(10)?,
         ))
     };
-    let ((name, content, source, chunk, code), session_id, group_id, created_at, updated_at, word_count, pinned) =
+    let ((name, content, source, chunk, code, derived_from), session_id, group_id, created_at, updated_at, word_count, pinned) =
         read().map_err(|e| damaged(e.to_string()))?;
     let source: MemorySource = serde_json::from_str(&source).map_err(|e| damaged(e.to_string()))?;
     let code: Vec<CodeReference> = serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
     let chunk_metadata = chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
+    let derived_from: Vec<Uuid> = serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
     Ok(Memory {
         id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
         name,
@@ -748,6 +963,7 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
         word_count,
         pinned,
         code,
+        derived_from,
     })
 }
 

@@ -3,10 +3,9 @@
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use super::object_id;
@@ -270,9 +269,9 @@ impl GitWatch {
     fn without_own_filters(&self) -> Option<Vec<String>> {
         let mut command = self.git();
         command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
-        let asked = command.stderr(Stdio::null()).output().ok()?;
+        let asked = super::output(&mut command, Vec::new()).ok()?;
         // 1: there are none.
-        if !matches!(asked.status.code(), Some(0 | 1)) {
+        if !matches!(asked.code, Some(0 | 1)) {
             return None;
         }
         let mut settings = Vec::new();
@@ -430,11 +429,7 @@ fn quoted(path: &[u8]) -> Vec<u8> {
 
 /// What a command says when it is told `input`, and whether it went well.
 fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().ok()?;
-    let mut stdin = child.stdin.take()?;
     // It may stop to read before the end; what it said so far counts.
-    let writer = std::thread::spawn(move || stdin.write_all(&input));
-    let out = child.wait_with_output().ok()?;
-    let _ = writer.join();
-    Some((out.stdout, out.status.success()))
+    let out = super::output(command, input).ok()?;
+    Some((out.stdout, out.code == Some(0)))
 }

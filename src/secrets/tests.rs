@@ -281,3 +281,170 @@ fn odd_text_is_no_trouble() {
         assert_eq!(redact(text).text, text);
     }
 }
+
+/// Lines of files in which something is to be hidden, and what.
+fn secrets_of_files() -> Vec<(String, String)> {
+    let plain = |text: &str, secret: &str| (text.replace('%', secret), secret.to_owned());
+    vec![
+        plain("API=\"%\"", &format!("{}{}", "sk_live_", alnum(24))),
+        plain("const key = '%';", &format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16))),
+        plain("aws_secret_access_key = \"%\"", &alnum(40)),
+        plain("// push with %", &format!("{}{}", "ghp_", alnum(36))),
+        plain("  password: %\n  user: bob", concat!("hunter2", "zebra9")),
+        plain("db:\n  password: \"%\"", concat!("hunter2", "zebra9")),
+        plain("password: %", concat!("Tr0ub4", "dor&3")),
+        plain("password: %", concat!("Hunter2", "zebra9")),
+        plain("DB_PASSWORD=%", concat!("hunter", "22")),
+        plain("export API_TOKEN=%", &hex(32)),
+        plain("SECRET_KEY = '%'", concat!("l!t+dmzf97rt9s*yrsux1py_1@odvz1sz", "r&6&m!f@-nxq6k%%p")),
+        plain("url = 'postgres://u:%@host'", "pw"),
+        plain("postgres://bob:%@db.internal:5432/app", concat!("hun", "ter2")),
+        plain("the db password is %", concat!("Tr0ub4", "dor&3")),
+        plain("password = \"%\"", concat!("hun", "ter2")),
+        plain("password: %", concat!("a1b2", "c3d9")),
+        plain("password: %", concat!("char", "lie42x")),
+        plain("password = '%'", concat!("admin", "8842")),
+        plain("POSTGRES_PASSWORD=%", concat!("sword", "fish")),
+    ]
+}
+
+/// What files hold that is no secret, or only an example of one.
+const FILES_WITHOUT_SECRETS: &[&str] = &[
+    "password: String,",
+    "token = get_token()",
+    "secret_key = os.environ[\"X\"]",
+    "password: ${DB_PASSWORD}",
+    "api_key: \"your-api-key-here\"",
+    "password = \"test\"",
+    "password = 'testpass123'",
+    "password=\"secret\"",
+    "{\"password\": \"Passwort\"}",
+    "client.login(username='testclient', password='password')",
+    "token: 'my-secret-token1'",
+    "secret = \"0123456789abcdef\"",
+    "postgres://user:password@localhost/db",
+    "redis://:password@hostname:port/db_number",
+    "dynamodb://aws_access_key_id:aws_secret_access_key@region:port/table",
+    "OAuth2Authorization authorization = TestOAuth2Authorizations.authorization(client).build();",
+    "val credential: Saml2X509Credential = Saml2X509Credential.verification(certificate)",
+    "ansible-vault view --vault-password-file vault-password format_1_1_AES256.yml",
+    "lookup('password', output_dir + '/lookup/password length=8')",
+    "vcenter_password: @VMWARE_PASSWORD",
+    "s3_secret_access_key = 's3-secret-access-key'",
+    "version = \"1.0.2\"\nsource = \"registry+https://github.com/rust-lang/crates.io-index\"\nchecksum = \"5d9b39be18770d11421cdb1b9947a45dd3f37e93092cbf377614828a319d5fee\"",
+    "\"integrity\": \"sha512-v2kDEe57lecTulaDIuNTPy3Ry4gLGJ6Z1O3vE1krgXZNrsQ+LFTGHVxVjcXPs17LhbZVGedAJv8XZ1tvj5FvSg==\"",
+    "    pass\n    pwd = os.getcwd()\n    pw = conv2d(x, w)",
+    "if password is None or len(password) < MIN_LENGTH_2:",
+    "krb5_password: \"{{ lookup('env', 'KRB5_PASSWORD') }}\"",
+    "emptyPassword=\\u7528\\u6237\\u540d",
+    "for (Saml2X509Credential credential : verificationX509Credentials) {",
+    "MYSQL_PASSWORD=changeme\nDB_PASSWORD_FILE=secrets/db.txt\nDB_PASSWORD=test1234",
+    "interface Login { password: string; token?: string | null }",
+    "<label for=\"password\">Password: <input type=\"password\"></label>",
+];
+
+#[test]
+fn secrets_of_files_are_taken_out() {
+    for (text, secret) in secrets_of_files() {
+        let done = redact_file(&text);
+        assert!(!done.text.contains(&secret) || secret.len() < 3 && done.text != text, "{text} → {}", done.text);
+        assert_eq!(done.found.len(), 1, "{text}: {:?}", done.found);
+    }
+}
+
+#[test]
+fn examples_in_files_stay() {
+    let changed: Vec<_> =
+        FILES_WITHOUT_SECRETS.iter().map(|text| (text, redact_file(text))).filter(|(_, done)| !done.found.is_empty()).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+    for text in negative() {
+        assert_eq!(redact_file(&text), RedactedFile { text: Cow::Borrowed(&text), found: Vec::new() });
+    }
+}
+
+#[test]
+fn a_file_keeps_its_lines_and_each_finding_names_its_own() {
+    let body = (0..20).map(|_| alnum(64) + "\n").collect::<String>();
+    let kind = "EC PRIVATE KEY";
+    let token = format!("{}{}", "ghp_", alnum(36));
+    let text = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----\r\nb = \"{token}\"\n\nend");
+    let done = redact_file(&text);
+    let lines: Vec<&str> = done.text.lines().collect();
+    assert_eq!(lines.len(), text.lines().count());
+    assert_eq!((lines[0], lines[1], lines[2], lines[22]), ("a", "[REDACTED:private-key]", "", "[REDACTED:private-key]"));
+    assert_eq!((lines[23], lines[24], lines[25]), ("b = \"[REDACTED:github-pat]\"", "", "end"));
+    assert_eq!(done.found, [(2, "private-key"), (24, "github-pat")]);
+    let key_alone = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----");
+    assert_eq!(redact_file(&key_alone).text.lines().count(), key_alone.lines().count());
+}
+
+/// Sentences with a password in each, and the password.
+const SAID: &[(&str, &str)] = &[
+    ("the db password is %", "Tr0ub4dor&3"),
+    ("The password is %.", "Tr0ub4dor3"),
+    ("The password is: %", "hunter2"),
+    ("password is '%'", "correct horse 7 battery"),
+    ("password is now `%`, tell nobody", "Tr0ub4dor&3"),
+    ("the password for the staging db is %", "Tr0ub4dor&3"),
+    ("password of root@db1: %", "Tr0ub4dor&3"),
+    ("I set the password to %", "Tr0ub4dor&3"),
+    ("The password (prod) was % until May", "Zebra!9xyz"),
+    ("password: %", "Tr0ub4dor&3"),
+    ("password: % (do not share)", "Tr0ub4dor;3"),
+    ("Password: %, user: bob", "hunter2zebra9"),
+    ("pw = %", "Tr0ub4dor&3"),
+    ("pw: %", "hunter2zebra9"),
+    ("pwd is %", "hunter2zebra9"),
+    ("use pw % for the db", "Tr0ub4dor&3"),
+    ("log in with the password %, please", "Tr0ub4dor&3"),
+    ("% is the db password", "Tr0ub4dor&3"),
+    ("passphrase is %", "Tr0ub4dor&3"),
+    ("the passphrase: %", "correct horse battery staple"),
+    ("passphrase is \"%\"", "correct horse battery staple"),
+    ("the passcode is %", "9a7b3c!x"),
+];
+
+/// Sentences about passwords that hold none.
+const ONLY_SAID: &[&str] = &[
+    "the password is required",
+    "the token is refreshed hourly",
+    "the password is stored hashed",
+    "the password is hashed with SHA-256, the salt is 16 bytes",
+    "The password is at least 12 characters long; the passphrase 20.",
+    "the password is 16-byte random data",
+    "password is OAuth2-based now",
+    "the password was changed on 2024-05-01",
+    "The password is in 1Password, the passphrase in the vault.",
+    "the passphrase is used to derive the key for the vault",
+    "passphrase: at least four words that nobody knows",
+    "if the password is None or empty, login fails",
+    "The password is validated by validate_password2()",
+    "reset the password to the default in config.yml",
+    "password to login2.example.org is asked by bob@example.org",
+    "the pw column is varchar(255)",
+    "We store the password in AWS_SECRET_2 and read it at start.",
+    "The password of the db is in src/config/db2.rs.",
+];
+
+#[test]
+fn passwords_in_sentences_are_taken_out() {
+    let redacted = |&(text, secret): &(&'static str, &'static str)| (text.replace('%', secret), redact(&text.replace('%', secret)), secret);
+    let missed: Vec<_> = SAID.iter().map(redacted).filter(|(_, done, secret)| done.text.contains(secret)).collect();
+    assert!(missed.is_empty(), "{missed:#?}");
+    for (text, secret) in SAID {
+        let once = redact(&text.replace('%', secret)).text;
+        assert_eq!(redact(&once).text, once);
+    }
+    let changed: Vec<_> = ONLY_SAID.iter().map(|text| (text, redact(text))).filter(|(_, done)| done.n_secrets > 0).collect();
+    assert!(changed.is_empty(), "{changed:#?}");
+}
+
+#[test]
+fn a_rule_finds_the_same_among_many_lines() {
+    let around = "let x = 1;\n".repeat(20);
+    for (text, secret) in positive() {
+        let done = redact(&format!("{around}{text}\n{around}")).text;
+        assert!(!done.contains(&secret), "{done}");
+        assert_eq!(done.replace(&around, ""), format!("{}\n", redact(&text).text).replace(&around, ""));
+    }
+}

@@ -1,37 +1,54 @@
-//! Takes secrets out of text before it is stored.
+//! Takes secrets out of text before it is stored, indexed, shown or sent.
 //!
 //! [`redact`] puts `[REDACTED:rule-id]` in place of each API key, token, password and private key
-//! that a rule finds. There are two sets of rules:
+//! that a rule finds in a text somebody said; [`redact_file`] does the same in a file of a project and keeps its lines.
+//! There are two sets of rules:
 //!
 //! - the rules of betterleaks (the maintained successor of gitleaks, MIT), kept as data in
-//!   `redact/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
-//! - [`own::OWN`], a few rules that are looser than those of a scanner. A scanner must not cry wolf; here
-//!   a word too many taken out costs little and a secret left in stays in the database.
+//!   `secrets/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
+//! - `own::OWN`, a few rules that are looser than those of a scanner. A scanner must not cry wolf; in a memory
+//!   a word too many taken out costs little and a secret left in stays in the database. In a file of a project, where
+//!   `password = "test"` is code that somebody searches for, these rules take out only what nobody would write as an example.
 //!
 //! A rule costs nothing until one of its keywords occurs in the text: one pass of an Aho-Corasick
 //! automaton finds the keywords of all rules, and only then are the regexes of those rules compiled,
-//! once in a process. The regexes were written for Go, where `\w`, `\s` and `\b` are ASCII; they run
+//! once in a process, and run on the lines around each keyword. The regexes were written for Go, where `\w`, `\s` and `\b` are ASCII; they run
 //! on bytes with Unicode off, which is also what makes them cheap to compile.
 
 mod own;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{LazyLock, OnceLock};
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use self::own::{Judge, OWN, is_placeholder, is_random};
+use self::own::{Judge, OWN, is_example, is_placeholder, is_random};
 
 /// The rules of betterleaks. The head of the file says what its columns are.
-const DATA: &str = include_str!("redact/secret_rules.tsv");
+const DATA: &str = include_str!("secrets/secret_rules.tsv");
 
 /// What a secret is replaced by starts with this, then come the id of the rule and `]`.
 const MARK: &str = "[REDACTED:";
 
 /// How often the output is looked at again. One more look nearly always finds nothing more.
 const MAX_PASSES: usize = 8;
+
+/// The lines that a regex sees of a text: those before and after the line that holds one of its keywords.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    /// The line alone.
+    Line,
+    /// As far as any rule of betterleaks looks: a command that is continued over several lines.
+    Lines,
+    /// To the end of the text.
+    Rest,
+}
+
+const LINES_BEFORE: usize = 1;
+const LINES_AFTER: usize = 6;
 
 /// Text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,22 +59,70 @@ pub struct Redacted {
     pub n_secrets: usize,
 }
 
+/// The text of a file without its secrets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RedactedFile<'a> {
+    /// As many lines as before. It is borrowed when there was no secret.
+    pub text: Cow<'a, str>,
+    /// Where secrets were: the line, 1-based, and the rule that found it; in order.
+    pub found: Vec<(u32, &'static str)>,
+}
+
+/// Where a text comes from. It decides how much is taken for a secret.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Origin {
+    /// Somebody said it.
+    Said,
+    /// It is a file of a project, where examples and names stand, and whose lines are counted.
+    File,
+}
+
 /// Puts `[REDACTED:rule-id]` in place of each secret in `text`.
 ///
 /// Redacting the result again changes nothing.
 #[must_use]
 pub fn redact(text: &str) -> Redacted {
-    let mut out = Redacted { text: text.to_owned(), n_secrets: 0 };
+    let mut n_secrets = 0;
+    let text = redact_with(text, Origin::Said, |_, found| n_secrets += found.len());
+    Redacted { text: text.into_owned(), n_secrets }
+}
+
+/// Puts `[REDACTED:rule-id]` in place of each secret in the text of a file. A secret of several lines leaves its line breaks, so
+/// that all that follows stays on its line.
+///
+/// Redacting the result again changes nothing.
+#[must_use]
+pub fn redact_file(text: &str) -> RedactedFile<'_> {
+    let mut lines = Vec::new();
+    let text = redact_with(text, Origin::File, |text, found| {
+        let (mut line, mut done) = (1, 0);
+        for (range, id) in found {
+            line += n_breaks(&text[done..range.start]);
+            done = range.start;
+            lines.push((u32::try_from(line).unwrap_or(u32::MAX), *id));
+        }
+    });
+    lines.sort_by_key(|(line, _)| *line);
+    RedactedFile { text, found: lines }
+}
+
+/// The text without its secrets; `tell` gets each version of it and what is taken out there.
+fn redact_with(text: &str, origin: Origin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
+    let mut out = Cow::Borrowed(text);
     // A mark can end what hid a second secret from a rule, so look until nothing is found.
     for _ in 0..MAX_PASSES {
-        let found = find(&out.text);
+        let found = find(&out, origin);
         if found.is_empty() {
             break;
         }
-        out.n_secrets += found.len();
-        out.text = replace(&out.text, &found);
+        tell(&out, &found);
+        out = Cow::Owned(replace(&out, &found, origin));
     }
     out
+}
+
+fn n_breaks(text: &str) -> usize {
+    memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
 /// How to find one kind of secret.
@@ -73,6 +138,7 @@ struct Rule {
     keywords: Vec<&'static str>,
     /// Set in our own rules only.
     judge: Option<Judge>,
+    reach: Reach,
     compiled: OnceLock<Option<(Regex, Option<Regex>)>>,
 }
 
@@ -94,6 +160,7 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
         deny: "",
         keywords: keywords.split('|').collect(),
         judge: Some(judge),
+        reach: if id == own::PRIVATE_KEY { Reach::Rest } else { Reach::Line },
         compiled: OnceLock::new(),
     }));
     let mut number: HashMap<&str, usize> = HashMap::new();
@@ -109,7 +176,11 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
             with_keyword[n].push(i);
         }
     }
-    let keywords = AhoCorasick::builder().ascii_case_insensitive(true).build(&words).expect("a few hundred short words fit");
+    let keywords = AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(&words)
+        .expect("a few hundred short words fit");
     RuleSet { all: rules, keywords, with_keyword }
 });
 
@@ -124,6 +195,7 @@ fn parse(line: &'static str) -> Option<Rule> {
         regex: columns.next()?,
         deny: columns.next()?,
         judge: None,
+        reach: Reach::Lines,
         compiled: OnceLock::new(),
     })
 }
@@ -140,17 +212,17 @@ impl Rule {
             .as_ref()
     }
 
-    /// Adds where this rule finds secrets in `text`.
-    fn find(&'static self, text: &str, found: &mut Vec<(Range<usize>, &'static str)>) {
+    /// Adds where this rule finds secrets in a part of `text`.
+    fn find(&'static self, text: &str, part: &Range<usize>, origin: Origin, found: &mut Vec<(Range<usize>, &'static str)>) {
         let Some((regex, deny)) = self.compiled() else { return };
-        for groups in regex.captures_iter(text.as_bytes()) {
+        for groups in regex.captures_iter(&text.as_bytes()[part.clone()]) {
             let secret = if self.group > 0 { groups.get(self.group) } else { groups.iter().skip(1).flatten().find(|m| !m.is_empty()) };
             let Some(secret) = secret.or_else(|| groups.get(0)) else { continue };
             // The regexes see bytes, so a match may begin or end within a character.
-            let range = text.floor_char_boundary(secret.start())..text.ceil_char_boundary(secret.end());
+            let range = text.floor_char_boundary(part.start + secret.start())..text.ceil_char_boundary(part.start + secret.end());
             let value = &text[range.clone()];
             let is_secret = match self.judge {
-                Some(judge) => judge(value),
+                Some(judge) => judge(value) && !(origin == Origin::File && is_example(self.id, value)),
                 // What starts with the mark of its maker needs no other proof.
                 None => self.is_marked(value) || (entropy(value) >= self.entropy && !is_placeholder(value)),
             };
@@ -167,21 +239,34 @@ impl Rule {
 }
 
 /// Where secrets are in `text` and which rules found them, in order, none touching another.
-fn find(text: &str) -> Vec<(Range<usize>, &'static str)> {
+fn find(text: &str, origin: Origin) -> Vec<(Range<usize>, &'static str)> {
     let rules = &*RULES;
-    let mut may_match = vec![false; rules.all.len()];
-    let mut seen = vec![false; rules.with_keyword.len()];
+    let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
+    let mut line = 0..0;
     for hit in rules.keywords.find_overlapping_iter(text) {
-        let word = hit.pattern().as_usize();
-        if !std::mem::replace(&mut seen[word], true) {
-            for &rule in &rules.with_keyword[word] {
-                may_match[rule] = true;
+        if parts.is_empty() {
+            parts.resize(rules.all.len(), Vec::new());
+        }
+        if hit.end() > line.end || hit.start() < line.start {
+            line = lines_around(text, hit.range(), 0, 0);
+        }
+        for &rule in &rules.with_keyword[hit.pattern().as_usize()] {
+            let part = match rules.all[rule].reach {
+                Reach::Line => line.clone(),
+                Reach::Lines => lines_around(text, line.clone(), LINES_BEFORE, LINES_AFTER),
+                Reach::Rest => line.start..text.len(),
+            };
+            match parts[rule].last_mut() {
+                Some(last) if part.start < last.end => last.end = last.end.max(part.end),
+                _ => parts[rule].push(part),
             }
         }
     }
     let mut found = Vec::new();
-    for (rule, _) in rules.all.iter().zip(may_match).filter(|(_, may)| *may) {
-        rule.find(text, &mut found);
+    for (rule, parts) in rules.all.iter().zip(&parts) {
+        for part in parts {
+            rule.find(text, part, origin, &mut found);
+        }
     }
     let mut found = without_marks(text, found);
     // A stable sort: of two that start together the rule that is first in the file stays first.
@@ -194,6 +279,14 @@ fn find(text: &str) -> Vec<(Range<usize>, &'static str)> {
         }
     }
     joined
+}
+
+/// The lines that `part` lies on, and some before and after it.
+fn lines_around(text: &str, part: Range<usize>, before: usize, after: usize) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let start = memchr::memrchr_iter(b'\n', &bytes[..part.start]).nth(before).map_or(0, |at| at + 1);
+    let end = memchr::memchr_iter(b'\n', &bytes[part.end..]).nth(after).map_or(bytes.len(), |at| part.end + at);
+    start..end
 }
 
 /// Takes the marks of an earlier redaction out of the ranges, and with them what little is left beside.
@@ -240,8 +333,8 @@ fn marks(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// `text` with a mark in place of each range.
-fn replace(text: &str, found: &[(Range<usize>, &'static str)]) -> String {
+/// `text` with a mark in place of each range; in a file also its line breaks.
+fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: Origin) -> String {
     let mut out = String::with_capacity(text.len() + 16 * found.len());
     let mut done = 0;
     for (range, id) in found {
@@ -249,6 +342,14 @@ fn replace(text: &str, found: &[(Range<usize>, &'static str)]) -> String {
         out.push_str(MARK);
         out.push_str(id);
         out.push(']');
+        let n_breaks = if origin == Origin::File { n_breaks(&text[range.clone()]) } else { 0 };
+        if n_breaks > 0 {
+            // The last line has the mark again: without it, a file would be a line shorter that ends with the secret.
+            out.extend(std::iter::repeat_n('\n', n_breaks));
+            out.push_str(MARK);
+            out.push_str(id);
+            out.push(']');
+        }
         done = range.end;
     }
     out.push_str(&text[done..]);

@@ -2,6 +2,25 @@
 
 use super::entropy;
 
+/// The one rule that goes on over any number of lines.
+pub(super) const PRIVATE_KEY: &str = "private-key";
+
+/// The keywords of names of passwords and of tokens. They are as long as they can be: a rule looks at every line that has one.
+macro_rules! password_words {
+    () => {
+        "passw|passphrase|_pass|-pass|pwd"
+    };
+}
+macro_rules! token_words {
+    () => {
+        concat!(
+            "secret|token|credential|apikey|api_key|api-key|accesskey|access_key|access-key|privatekey|private_key|private-key",
+            "|authkey|auth_key|auth-key|accountkey|account_key|account-key|encryptionkey|encryption_key|encryption-key",
+            "|signingkey|signing_key|signing-key|masterkey|master_key|master-key"
+        )
+    };
+}
+
 /// Says if a value that a regex took is a secret.
 pub(super) type Judge = fn(&str) -> bool;
 
@@ -22,6 +41,23 @@ macro_rules! password {
 macro_rules! token {
     () => {
         name!("secret|token|credential|(?:api|access|secret|private|auth|account|encryption|signing|master)[_-]?key")
+    };
+}
+/// How sentences name a password, and the keywords of that.
+macro_rules! prose_words {
+    () => {
+        "password|passwd|passphrase|passcode|pwd|pw"
+    };
+}
+macro_rules! prose_name {
+    () => {
+        r"(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw)\b"
+    };
+}
+/// A value in a sentence: in quotes, or up to the next blank without the punctuation that ends it.
+macro_rules! prose_value {
+    () => {
+        r#"(?:"([^"\r\n]{4,100})"|'([^'\r\n]{4,100})'|\x60([^\x60\r\n]{4,100})\x60|([^\s"'\x60]\S{3,200}?)[.,;:!?"'\x60)]{0,3}(?:\s|$))"#
     };
 }
 /// A value in quotes, and the quotes. `$chars` are the characters that no value has, but for the quote.
@@ -48,7 +84,7 @@ macro_rules! to_quoted {
 pub(super) const OWN: &[Own] = &[
     (
         // The head, lines of base64 or `Name: value`, and the last lines if the text goes on so far.
-        "private-key",
+        PRIVATE_KEY,
         "-----begin",
         concat!(
             r"(?i:-----BEGIN[ A-Z0-9_-]{0,100}PRIVATE KEY(?: BLOCK)?-----)",
@@ -93,26 +129,26 @@ pub(super) const OWN: &[Own] = &[
         ),
         |value| is_random(value) && !is_path(value) && !is_constant(value),
     ),
-    ("password", "passw|passphrase|pass|pwd", concat!("(?i)", password!(), to_quoted!(), quoted!(r"\r\n", "4")), |value| {
+    ("password", password_words!(), concat!("(?i)", password!(), to_quoted!(), quoted!(r"\r\n", "4")), |value| {
         !is_placeholder(value) && !is_plain_word(value) && !value.contains(' ') && !is_file(value)
     }),
     ("password", "passphrase", concat!("(?i)", name!("passphrase"), to_quoted!(), quoted!(r"\r\n", "12")), |value| {
         !is_placeholder(value) && value.split(' ').count() > 3
     }),
-    ("secret", "secret|token|credential|key", concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")), |value| {
+    ("secret", token_words!(), concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")), |value| {
         !is_placeholder(value) && is_random(value) && !is_path(value)
     }),
     // `env("API_KEY", "x")`, `('db_password', 'x')`: as often a list of names, so only what looks random.
     (
         "secret",
-        "passw|passphrase|pass|pwd|secret|token|credential|key",
+        concat!(password_words!(), "|", token_words!()),
         concat!("(?i)(?:", password!(), "|", token!(), r#")\\?["'][ \t]{0,4},[ \t]{0,4}[bru]?#?"#, quoted!(r"\s", "8")),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value),
     ),
     // Lines of an .env file, a shell script, a Dockerfile: what comes after `=` is the value.
     (
         "env-password",
-        "passw|passphrase|pass|pwd",
+        password_words!(),
         concat!(
             r"(?m)^[ \t]*(?:(?:export|set|ENV|ARG|-e|-)[ \t]+)*[A-Z0-9_]*?(?:PASSW(?:OR)?D|PASSPHRASE|_PASS|_PWD)(?:_[A-Z0-9]{1,12})?",
             r#"=([^\s"'\x60$<({\[][^\s"'\x60]{3,})"#
@@ -121,7 +157,7 @@ pub(super) const OWN: &[Own] = &[
     ),
     (
         "env-secret",
-        "secret|token|credential|key",
+        token_words!(),
         concat!(
             r"(?m)^[ \t]*(?:(?:export|set|ENV|ARG|-e|-)[ \t]+)*[A-Z0-9_]*?",
             r"(?:SECRET|TOKEN|CREDENTIAL|(?:API|ACCESS|SECRET|PRIVATE|AUTH|ACCOUNT|ENCRYPTION|SIGNING|MASTER)_?KEY)",
@@ -132,7 +168,7 @@ pub(super) const OWN: &[Own] = &[
     // `password=x` in a URL, a connection string, a properties file or on a command line.
     (
         "password",
-        "passw|passphrase|pass|pwd",
+        password_words!(),
         concat!(
             "(?im)(?:",
             r"^[ \t]*[\w.-]*?",
@@ -147,7 +183,7 @@ pub(super) const OWN: &[Own] = &[
     ),
     (
         "secret",
-        "secret|token|credential|key",
+        token_words!(),
         concat!(
             "(?i)(?:",
             token!(),
@@ -157,21 +193,53 @@ pub(super) const OWN: &[Own] = &[
         ),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value) && !is_constant(value),
     ),
-    // `password: x` in YAML or in a sentence. In code it is a type that follows, so what looks like one stays.
+    // `password: x` in YAML or in a note. In code it is a type or a variable that follows, so what looks like one stays.
     (
         "password",
-        "passw|passphrase|pass|pwd",
+        concat!(password_words!(), "|passcode|pw"),
+        concat!(
+            "(?i)(?:",
+            password!(),
+            r#"|\bpasscode|\bpw)["']?[ \t]{0,8}:[ \t]{1,20}"#,
+            r#"([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60<>(){}\[\]\\]{4,200}?)(?:[.,;]{0,2}[\s"'\x60)}\]]|[.,;]{0,2}$)"#
+        ),
+        |value| !is_placeholder(value) && has_digit_or_sign(value) && !is_path(value) && !is_type(value) && !is_expression(value),
+    ),
+    // A sentence: `the password of the db is x`, `password set to "x"`.
+    (
+        "password",
+        prose_words!(),
         concat!(
             "(?i)",
-            password!(),
-            r#"(?:["']?[ \t]{0,8}:[ \t]{1,20}|[ \t]+(?:is|was)[ \t]+["'\x60]?)"#,
-            r#"([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60;&,<>(){}\[\]|\\]{5,}?)(?:\.?[\s"'\x60;&,)}\]|]|\.?$)"#
+            prose_name!(),
+            r"(?:[ \t]+(?:for|of|to|on|in|at)(?:[ \t]+[\w.@/-]{1,30}){1,4}?)?(?:[ \t]+\([^()\r\n]{1,40}\))?",
+            r"(?:[ \t]*:|[ \t]+(?:is|was|are|=|equals|becomes|will[ \t]+be|set[ \t]+to|changed[ \t]+to|reset[ \t]+to)[ \t]*:?",
+            r"(?:[ \t]+(?:now|still|just|currently|set[ \t]+to|changed[ \t]+to)[ \t]*:?){0,2})[ \t]+",
+            prose_value!()
         ),
-        |value| !is_placeholder(value) && has_digit_or_sign(value) && !is_path(value) && !is_type(value),
+        is_said,
+    ),
+    // Without a verb: `log in with the password x`.
+    ("password", prose_words!(), concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()), |value| {
+        is_said(value) && has_inner_digit(value) && !value.contains(' ')
+    }),
+    // The other way round: `x is the password`.
+    (
+        "password",
+        prose_words!(),
+        r"(?i)(\S{6,100})[ \t]+(?:is|was)[ \t]+(?:the|my|our|your|its)[ \t]+(?:\w{1,20}[ \t]+){0,2}(?:password|passwd|passphrase|passcode)\b",
+        is_said,
+    ),
+    // A passphrase of words alone, to the end of the line.
+    (
+        "password",
+        "passphrase",
+        r"(?im)\bpassphrase(?:[ \t]+is|[ \t]+was|[ \t]*[:=])[ \t]+([a-z]+(?:[ -][a-z]+){3,11})[.]?[ \t\r]*$",
+        |value| !value.split([' ', '-']).any(|word| FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase())),
     ),
     (
         "secret",
-        "secret|token|credential|key",
+        token_words!(),
         concat!(
             "(?i)",
             token!(),
@@ -201,7 +269,7 @@ fn is_template(value: &str) -> bool {
         || value.strip_prefix('$').is_some_and(is_name)
         || in_percents.is_some_and(is_name)
         || (value.starts_with(['<', '{', '[']) && value.ends_with(['>', '}', ']']))
-        || ["${", "$(", "{{", "<%", "#{", "%{", "%(", "[a-z", "[A-Z", "[0-9", "[^", "\\w", "\\d", "\\S"]
+        || ["${", "$(", "{{", "<%", "#{", "%{", "%(", "[a-z", "[A-Z", "[0-9", "[^", "\\w", "\\d", "\\S", "xxxx", "XXXX"]
             .iter()
             .any(|part| value.contains(part))
 }
@@ -301,15 +369,166 @@ fn is_constant(value: &str) -> bool {
         && value.bytes().filter(u8::is_ascii_digit).count() < 4
 }
 
+/// Words that a passphrase of random words does not hold and a sentence does.
+const FUNCTION_WORDS: [&str; 48] = [
+    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "cannot", "could", "for", "from", "has", "have",
+    "if", "in", "into", "is", "it", "its", "least", "may", "must", "no", "not", "of", "on", "only", "or", "should", "so", "that", "the",
+    "then", "they", "this", "to", "used", "was", "when", "which", "will", "with",
+];
+
+/// Says if what a sentence calls a password is one: it has what words, names, versions and algorithms have not, or it is some words
+/// in quotes that make no sentence.
+fn is_said(value: &str) -> bool {
+    if value.contains(' ') {
+        let is_word =
+            |word: &str| word.bytes().all(|c| c.is_ascii_alphanumeric()) && !FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase());
+        return value.split(' ').count() > 3 && value.split(' ').all(is_word);
+    }
+    let value = value.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '$' | '#' | '%' | '^' | '~' | '*' | '+'));
+    let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
+    value.len() >= 6
+        && has(u8::is_ascii_alphabetic)
+        && has(u8::is_ascii_digit)
+        && !value.contains(['(', '[', '{'])
+        && !is_placeholder(value)
+        && !is_path(value)
+        && !is_constant(value)
+        && !is_algorithm(value)
+        && !is_measure(value)
+        && !is_expression(value)
+        && !is_name(value)
+}
+
+/// Says if a letter follows a digit, as in no name that is counted.
+fn has_inner_digit(value: &str) -> bool {
+    value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_alphabetic())
+}
+
+/// Says if `value` is the name of a file or an option (`format_1.yml`, `length=8`).
+fn is_name(value: &str) -> bool {
+    let is_part = |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/'));
+    value.rsplit_once('.').is_some_and(|(stem, end)| (2..5).contains(&end.len()) && is_part(end) && is_part(stem))
+        || value.split_once('=').is_some_and(|(name, _)| name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_'))
+        || (value.contains('_') && value.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
+}
+
+/// Says if `value` can only be code.
+fn is_expression(value: &str) -> bool {
+    ["&&", "||", "??", "==", "!=", "->", "=>", "::", "?."].iter().any(|sign| value.contains(sign))
+        || is_path(value.trim_end_matches(['!', '?', ';', ',']))
+        // An e-mail address, whose password is another.
+        || value.split_once('@').is_some_and(|(user, host)| {
+            !user.is_empty() && host.contains('.') && host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-'))
+        })
+}
+
+/// Says if `value` is a number with what it counts (`8-character`, `16-byte`, `2fa`), or a version.
+fn is_measure(value: &str) -> bool {
+    let rest =
+        value.trim_start_matches(['v', 'V', '~', '+']).trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '%'));
+    let unit = rest.strip_prefix('-').unwrap_or(rest);
+    let is_word = unit.bytes().all(|c| c.is_ascii_alphabetic() || c == b'-');
+    rest.len() < value.len() && is_word && (rest.len() != unit.len() || unit.len() < 4)
+}
+
+/// How names of algorithms, encodings and protocols begin; a digit or a sign follows, or nothing.
+const ALGORITHMS: &str = "sha md md4 md5 base utf hex hexdigest argon bcrypt scrypt pbkdf aes rsa ed25519 x509 oauth http https ntlm pkcs rfc iso rot \
+ssh tls ipv s3 k8s i18n ec2 win x11 e2e p12 pgp log4j des blowfish krb kerberos 1password";
+
+/// How names of types begin, likewise.
+const TYPES: &str = "int uint float string str bytes char varchar array vec";
+
+/// Says if `value` begins with one of the words and goes on with a digit or a sign.
+fn starts_with_one(value: &str, words: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    words.split(' ').any(|word| low.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic())))
+}
+
+/// Says if `value` names an algorithm, an encoding or a protocol (`sha256`, `OAuth2-based`).
+fn is_algorithm(value: &str) -> bool {
+    value.len() < 20
+        && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/' | b'.'))
+        && starts_with_one(value, ALGORITHMS)
+}
+
+/// What examples, tests and forms are made of.
+const EXAMPLE_WORDS: &str = include_str!("example_words.txt");
+
+/// Says if a value that the rule `id` takes would be an example, a label or a name in a file: it is a word, or made of stock words and
+/// counted (`test`, `my-secret-token1`).
+pub(super) fn is_example(id: &str, value: &str) -> bool {
+    match id {
+        // In a URL the place alone says that it is a password, however weak: only what documentation writes stays.
+        "url-password" => value.len() > 3 && is_of_words(value),
+        // So does the name of a variable of the environment.
+        "env-password" => {
+            let value = value.trim_end_matches([',', ';']);
+            is_of_words(value) || is_name(value) || is_path(value) || is_constant(value) || is_sequence(value)
+        }
+        // `authorization = TestOAuth2Authorizations.build()`.
+        "authorization" if value.split('.').next().is_some_and(is_type) => true,
+        "password" | "secret" | "env-secret" | "url-token" | "authorization" => {
+            !has_digit_or_sign(value)
+                || is_of_words(value)
+                || is_measure(value)
+                || is_algorithm(value)
+                || is_sequence(value)
+                || is_constant(value.trim_start_matches('@'))
+                // Letters of another script, in a file of translations.
+                || value.contains("\\u")
+                || (is_type(value) && is_counted(value))
+                || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
+        }
+        _ => false,
+    }
+}
+
+/// Says if the digits of `value` are at its end, and few: `Oauth2`, `keyname1`.
+fn is_counted(value: &str) -> bool {
+    let name = value.trim_end_matches(|c: char| c.is_ascii_digit());
+    value.len() - name.len() < 3 && name.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-'))
+}
+
+/// Says if `value` counts up or down, or repeats itself (`abcdef123456`, `0123456789abcdef`, `deadbeefdeadbeef`).
+fn is_sequence(value: &str) -> bool {
+    let bytes = value.as_bytes();
+    let n_steps = bytes.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 1).count();
+    n_steps * 4 >= bytes.len() * 3 || (4..=bytes.len() / 2).any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
+}
+
+/// Says if `value` is made of example words, a few digits that count them and signs between them.
+fn is_of_words(value: &str) -> bool {
+    let low = value.to_ascii_lowercase();
+    let digits: String = low.chars().filter(char::is_ascii_digit).collect();
+    let parts: Vec<&str> = low.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| !part.is_empty()).collect();
+    // A letter may stand alone, as in `s3-secret`.
+    let n_letters = parts.iter().filter(|part| part.len() == 1).count();
+    (digits.len() < 4 || is_sequence(&digits))
+        && n_letters < 2
+        && n_letters < parts.len()
+        && parts.iter().all(|part| part.len() == 1 || is_joined(part))
+}
+
+/// Says if `text`, in lower case, is example words joined.
+fn is_joined(text: &str) -> bool {
+    // reaches[i]: the first i letters are words.
+    let mut reaches = vec![false; text.len() + 1];
+    reaches[0] = true;
+    for end in 1..=text.len() {
+        reaches[end] = EXAMPLE_WORDS.split_ascii_whitespace().any(|word| text[..end].ends_with(word) && reaches[end - word.len()]);
+    }
+    reaches[text.len()]
+}
+
 /// Says if `value` is the name of a constant, a type or an algorithm (`Utf8PathBuf`, `sha256`).
 fn is_type(value: &str) -> bool {
     let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
-    let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase()) && count(u8::is_ascii_lowercase) > 0;
-    let low = value.to_ascii_lowercase();
-    let starts =
-        ["int", "uint", "float", "string", "bytes", "char", "varchar", "sha", "base", "utf", "hex", "argon", "bcrypt", "pbkdf", "array"];
+    // In a name a digit ends a word: `Utf8PathBuf`, not `Tr0ub4dor`.
+    let has_inner_digit = value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
+    let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase()) && count(u8::is_ascii_lowercase) > 0 && !has_inner_digit;
     let is_few = count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
     is_constant(value)
+        || is_algorithm(value)
         || (value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
-            && ((is_camel && is_few) || (value.len() < 16 && starts.iter().any(|start| low.starts_with(start)))))
+            && ((is_camel && is_few) || (value.len() < 16 && starts_with_one(value, TYPES))))
 }

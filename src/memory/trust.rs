@@ -1,0 +1,128 @@
+//! Which databases of memories this user made, and for which directory.
+//!
+//! A database carries a random id. The record of that id is in the user's state directory, where no repository can write, and names
+//! the directory that the database was made for. A database without one came from somewhere else.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_128;
+
+use crate::dir::{Dir, How, Place, SharedDir, own_user};
+
+/// Below the state directory.
+const MEMORIES: &str = "cortex/memories";
+const PROJECTS: &str = "cortex/projects";
+const LOCK: &str = "lock";
+const PRIVATE_DIR: u32 = 0o700;
+const PRIVATE_FILE: u32 = 0o600;
+/// More than a record has by far.
+const MAX_RECORD: u64 = 1 << 16;
+
+/// The records of one user, as one project asks for them.
+#[derive(Debug, Clone)]
+pub(super) struct Records {
+    state: PathBuf,
+    tree: SharedDir,
+}
+
+/// The directory that a database was made for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Record {
+    root: PathBuf,
+    device: u64,
+    inode: u64,
+}
+
+impl Records {
+    /// `state`: the user's state directory, which need not be there yet.
+    pub(super) fn new(state: &Path, tree: &SharedDir) -> Self {
+        Self { state: state.to_path_buf(), tree: tree.clone() }
+    }
+
+    /// Opens the state directory, or makes it.
+    pub(super) fn state(&self) -> io::Result<Dir> {
+        if !self.state.is_dir() {
+            DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.state)?;
+        }
+        // SQLite opens what is below by its path, without following links.
+        Dir::open(&std::fs::canonicalize(&self.state)?)
+    }
+
+    /// Where the project's memory is when it is not in the project.
+    pub(super) fn apart(&self) -> io::Result<Place> {
+        Ok(Place::new(self.state()?.into(), self.apart_name()))
+    }
+
+    /// The same, before it is there.
+    pub(super) fn apart_path(&self) -> PathBuf {
+        self.state.join(self.apart_name())
+    }
+
+    fn apart_name(&self) -> PathBuf {
+        Path::new(PROJECTS).join(format!("{:032x}", xxh3_128(self.tree.path().as_os_str().as_encoded_bytes())))
+    }
+
+    fn dir(&self) -> io::Result<Dir> {
+        Place::new(self.state()?.into(), MEMORIES).make(PRIVATE_DIR)
+    }
+
+    /// Makes all others wait who make a database, or look whether one was made.
+    pub(super) fn lock(&self) -> io::Result<File> {
+        let file = self.dir()?.file(LOCK, How::Update, PRIVATE_FILE)?;
+        file.lock()?;
+        Ok(file)
+    }
+
+    /// Whether a database of this id was made for this directory. A directory that was renamed since is the same one.
+    pub(super) fn know(&self, id: &str) -> bool {
+        let here = self.here();
+        match self.there().and_then(|dir| record(&dir, id)) {
+            Ok(record) if record.is_of(&here) => record == here || self.put(id).is_ok(),
+            _ => false,
+        }
+    }
+
+    /// Whether any database was made for this directory.
+    pub(super) fn know_any(&self) -> bool {
+        let here = self.here();
+        let is_here = |dir: Dir| {
+            let names = dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
+            names.filter(|name| name != LOCK).any(|id| record(&dir, &id).is_ok_and(|record| record.is_of(&here)))
+        };
+        self.there().is_ok_and(is_here)
+    }
+
+    /// The directory of the records, if it is there.
+    fn there(&self) -> io::Result<Dir> {
+        Place::new(Dir::open(&self.state)?.into(), MEMORIES).open()
+    }
+
+    /// Notes that the database of this id is of this directory.
+    pub(super) fn put(&self, id: &str) -> io::Result<()> {
+        self.dir()?.replace(id, &serde_json::to_vec(&self.here())?, PRIVATE_FILE, true)
+    }
+
+    /// This directory, as it is recorded.
+    fn here(&self) -> Record {
+        let (device, inode) = self.tree.id();
+        Record { root: self.tree.path().to_path_buf(), device, inode }
+    }
+}
+
+impl Record {
+    /// By its path, or by what stays when a directory is renamed.
+    fn is_of(&self, here: &Self) -> bool {
+        self.root == here.root || (self.device, self.inode) == (here.device, here.inode)
+    }
+}
+
+fn record(dir: &Dir, id: &str) -> io::Result<Record> {
+    if dir.stat(id)?.is_none_or(|stat| stat.owner != own_user()) {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(serde_json::from_slice(&dir.read(id, MAX_RECORD)?)?)
+}

@@ -1,0 +1,248 @@
+//! Messages as lines: reads those of one client, and writes the answers.
+//!
+//! A line that is no message is answered and skipped here, whatever its length. The session goes on.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::{Arc, Mutex as Lock, PoisonError};
+
+use serde_json::Value;
+use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::sync::{Mutex, mpsc};
+
+use super::rpc::{self, BATCHING, Failure, Incoming};
+
+/// Longer lines are refused; no more than this is kept of one.
+const MAX_LINE_BYTES: usize = 16 << 20;
+/// Messages that are read ahead of the service.
+const READ_AHEAD: usize = 16;
+
+/// Both directions of a client. Clones share them.
+#[derive(Clone)]
+pub(super) struct Lines {
+    incoming: Arc<Mutex<mpsc::Receiver<Value>>>,
+    pub(super) answers: Answers,
+}
+
+impl Lines {
+    /// Reads in the background until `input` ends or nobody wants more.
+    pub(super) fn new(input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (messages, incoming) = mpsc::channel(READ_AHEAD);
+        let answers = Answers { output: Arc::new(Mutex::new(Box::new(output))), open: Arc::default() };
+        let reader = Reader { messages, answers: answers.clone(), has_batches: false };
+        tokio::spawn(async move {
+            if let Err(e) = reader.run(BufReader::with_capacity(64 << 10, input)).await {
+                tracing::warn!("the client cannot be reached any more: {e}");
+            }
+        });
+        Self { incoming: Arc::new(Mutex::new(incoming)), answers }
+    }
+
+    /// The next message that is well formed; none after the last.
+    pub(super) async fn next(&self) -> Option<Value> {
+        self.incoming.lock().await.recv().await
+    }
+}
+
+struct Reader {
+    messages: mpsc::Sender<Value>,
+    answers: Answers,
+    /// Whether the client asked for the revision that has batches.
+    has_batches: bool,
+}
+
+impl Reader {
+    async fn run(mut self, mut input: impl AsyncBufRead + Unpin) -> io::Result<()> {
+        loop {
+            let mut line = Vec::new();
+            let result = match next_line(&mut input, &mut line).await? {
+                Line::End if line.is_empty() => return Ok(()),
+                _ if line.iter().all(u8::is_ascii_whitespace) => continue,
+                Line::Whole | Line::End => rpc::read(&line, self.has_batches),
+                Line::TooLong => Err(Failure::too_long(&line, MAX_LINE_BYTES)),
+            };
+            drop(line);
+            let is_over = match result {
+                Ok(Incoming::One(message)) => self.pass(message, None).await?,
+                Ok(Incoming::Batch(messages)) => self.pass_all(messages).await?,
+                Err(failure) => self.answers.refuse(&failure).await.map(|()| false)?,
+            };
+            if is_over {
+                return Ok(());
+            }
+        }
+    }
+
+    async fn pass_all(&mut self, messages: Vec<Result<Value, Failure>>) -> io::Result<bool> {
+        let batch = self.answers.open_batch();
+        for message in messages {
+            match message {
+                Ok(message) => {
+                    if self.pass(message, Some(batch)).await? {
+                        return Ok(true);
+                    }
+                }
+                Err(failure) => self.answers.refuse_in(batch, &failure),
+            }
+        }
+        let line = self.answers.lock().settle(batch, None);
+        self.answers.write(line).await.map(|()| false)
+    }
+
+    /// Hands a message to the service; true when there is none any more.
+    async fn pass(&mut self, message: Value, batch: Option<u64>) -> io::Result<bool> {
+        match message["method"].as_str() {
+            Some("initialize") => self.has_batches = message["params"]["protocolVersion"] == BATCHING,
+            // The service does not answer what was cancelled.
+            Some("notifications/cancelled") => self.answers.end(&message["params"]["requestId"], None).await?,
+            _ => {}
+        }
+        if let Some(id) = rpc::id(&message).filter(|_| !rpc::is_response(&message))
+            && !self.answers.lock().begin(id, batch)
+        {
+            let failure = Failure::request(id.clone(), "another request with this id is not answered yet: use each id once");
+            match batch {
+                Some(batch) => self.answers.refuse_in(batch, &failure),
+                None => self.answers.refuse(&failure).await?,
+            }
+            return Ok(false);
+        }
+        Ok(self.messages.send(message).await.is_err())
+    }
+}
+
+enum Line {
+    Whole,
+    /// The rest was skipped.
+    TooLong,
+    /// What stood before the end of the input, which may be nothing.
+    End,
+}
+
+/// Reads a line without its end. Of one that is too long, `line` has the beginning.
+async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
+    let mut is_too_long = false;
+    loop {
+        let bytes = input.fill_buf().await?;
+        if bytes.is_empty() {
+            return Ok(if is_too_long { Line::TooLong } else { Line::End });
+        }
+        let end = memchr::memchr(b'\n', bytes);
+        let part = &bytes[..end.unwrap_or(bytes.len())];
+        let room = MAX_LINE_BYTES - line.len();
+        is_too_long |= part.len() > room;
+        line.extend_from_slice(&part[..part.len().min(room)]);
+        let taken = end.map_or(bytes.len(), |end| end + 1);
+        input.consume(taken);
+        if end.is_some() {
+            return Ok(if is_too_long { Line::TooLong } else { Line::Whole });
+        }
+    }
+}
+
+/// Writes answers, those of a batch together.
+#[derive(Clone)]
+pub(super) struct Answers {
+    output: Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>,
+    open: Arc<Lock<Open>>,
+}
+
+impl Answers {
+    /// Writes a message that is no answer.
+    pub(super) async fn tell(&self, message: String) -> io::Result<()> {
+        self.write(Some(message)).await
+    }
+
+    /// The request with this id is done, with an answer or, when it was cancelled, without.
+    pub(super) async fn end(&self, id: &Value, answer: Option<String>) -> io::Result<()> {
+        let line = self.lock().end(id, answer);
+        self.write(line).await
+    }
+
+    /// Says on standard error and to the client why a message is not served.
+    pub(super) async fn refuse(&self, failure: &Failure) -> io::Result<()> {
+        tracing::warn!("a message of the client is refused: {}", failure.message);
+        match failure.reply() {
+            Some(reply) => self.tell(reply.to_string()).await,
+            None => Ok(()),
+        }
+    }
+
+    fn refuse_in(&self, batch: u64, failure: &Failure) {
+        tracing::warn!("a message in a batch of the client is refused: {}", failure.message);
+        let mut open = self.lock();
+        if let (Some(batch), Some(reply)) = (open.batches.get_mut(&batch), failure.reply()) {
+            batch.answers.push(reply.to_string());
+        }
+    }
+
+    fn open_batch(&self) -> u64 {
+        let mut open = self.lock();
+        open.n_batches += 1;
+        let number = open.n_batches;
+        // One more than its requests, until all of them are counted.
+        open.batches.insert(number, Batch { n_waiting: 1, answers: Vec::new() });
+        number
+    }
+
+    async fn write(&self, line: Option<String>) -> io::Result<()> {
+        let Some(mut line) = line else { return Ok(()) };
+        line.push('\n');
+        let mut output = self.output.lock().await;
+        output.write_all(line.as_bytes()).await?;
+        output.flush().await
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Requests without an answer yet.
+#[derive(Default)]
+struct Open {
+    /// By the id as JSON, each with its batch.
+    running: HashMap<String, Option<u64>>,
+    batches: HashMap<u64, Batch>,
+    n_batches: u64,
+}
+
+struct Batch {
+    n_waiting: usize,
+    answers: Vec<String>,
+}
+
+impl Open {
+    /// False when a request with this id runs already.
+    fn begin(&mut self, id: &Value, batch: Option<u64>) -> bool {
+        let key = id.to_string();
+        if self.running.contains_key(&key) {
+            return false;
+        }
+        self.running.insert(key, batch);
+        if let Some(batch) = batch.and_then(|b| self.batches.get_mut(&b)) {
+            batch.n_waiting += 1;
+        }
+        true
+    }
+
+    /// What is to be written now that the request has ended.
+    fn end(&mut self, id: &Value, answer: Option<String>) -> Option<String> {
+        match self.running.remove(&id.to_string()) {
+            Some(Some(batch)) => self.settle(batch, answer),
+            Some(None) | None => answer,
+        }
+    }
+
+    /// One thing less that a batch waits for; the whole of it when that was the last. Notifications alone have no answer.
+    fn settle(&mut self, number: u64, answer: Option<String>) -> Option<String> {
+        let batch = self.batches.get_mut(&number)?;
+        batch.answers.extend(answer);
+        batch.n_waiting -= 1;
+        if batch.n_waiting > 0 {
+            return None;
+        }
+        let Batch { answers, .. } = self.batches.remove(&number)?;
+        (!answers.is_empty()).then(|| format!("[{}]", answers.join(",")))
+    }
+}
