@@ -266,7 +266,7 @@ pub(super) fn read_given(dir: &Path) -> Result<Given> {
     let read = |t: ChunkType| {
         let path: PathBuf = dir.join(Layout::chunk_file_name(t));
         match fs::read(&path) {
-            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None)?.entries.iter().filter_map(|e| e.chunk()).collect())),
+            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None, |_, _| true)?.entries.iter().filter_map(|e| e.chunk()).collect())),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((t, Vec::new())),
             Err(e) => Err(anyhow::Error::new(e).context(path.display().to_string())),
         }

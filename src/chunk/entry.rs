@@ -40,6 +40,16 @@ enum Content {
 pub trait Lines: Debug + Send + Sync {
     /// These bytes of it; `None` when they cannot be had.
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>>;
+
+    /// Whether what was read is still the line of this fingerprint.
+    fn is(&self, line: &[u8], hash: Fingerprint) -> bool {
+        xxh3_128(line) == hash
+    }
+
+    /// The inline vector of the chunk whose line is there, any norm.
+    fn vector(&self, _at: &Range<u32>) -> Option<Box<[f32]>> {
+        None
+    }
 }
 
 impl Entry {
@@ -79,8 +89,14 @@ impl Entry {
     /// The entry of a line that was parsed, into a chunk of its file's type without a vector.
     #[must_use]
     pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn Lines>, at: Range<u32>) -> Self {
+        Self::of_chunk(chunk, (xxh3_128(line.as_bytes()), lines.clone(), at))
+    }
+
+    /// The entry of a chunk whose line has this fingerprint, and is kept there.
+    #[must_use]
+    pub fn of_chunk(chunk: &Chunk, line: (Fingerprint, Arc<dyn Lines>, Range<u32>)) -> Self {
         let (path, language) = (shared(chunk.metadata.file_path.as_deref()), shared(chunk.metadata.language.as_deref()));
-        Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, (xxh3_128(line.as_bytes()), lines.clone(), at))
+        Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, line)
     }
 
     /// The entry of a line of which this is known.
@@ -106,6 +122,24 @@ impl Entry {
         }
     }
 
+    /// Its line as it is kept; `None` for a chunk that is in memory.
+    #[must_use]
+    pub fn kept_line(&self) -> Option<Vec<u8>> {
+        match &self.content {
+            Content::Here(_) => None,
+            Content::Stored { lines, at, .. } => lines.read(at.clone()),
+        }
+    }
+
+    /// Its inline vector as it is kept; `None` for a chunk that is in memory.
+    #[must_use]
+    pub fn kept_vector(&self) -> Option<Box<[f32]>> {
+        match &self.content {
+            Content::Here(_) => None,
+            Content::Stored { lines, at, .. } => lines.vector(at),
+        }
+    }
+
     /// [`hash_of_id`] of its id.
     pub(super) fn id_hash(&self) -> u64 {
         self.id_hash
@@ -117,8 +151,9 @@ impl Entry {
         match &self.content {
             Content::Here(chunk) => Some(chunk.clone()),
             Content::Stored { hash, lines, at } => {
-                let line = lines.read(at.clone()).filter(|line| xxh3_128(line) == *hash)?;
-                Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok().map(Arc::new)
+                let line = lines.read(at.clone()).filter(|line| lines.is(line, *hash))?;
+                let chunk = Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok()?;
+                Some(Arc::new(Chunk { embedding: lines.vector(at), ..chunk }))
             }
         }
     }

@@ -121,6 +121,10 @@ impl Chunk {
     /// # Errors
     /// The JSON error, or what the chunk lacks; the first part is the chunk's id where it has one.
     pub fn from_json(json: &str, file_type: ChunkType) -> Result<Self, (Option<String>, ParseError)> {
+        // An array would be taken for the values of the fields.
+        if json.trim_ascii_start().starts_with('[') {
+            return Err((None, ParseError::Json(serde::de::Error::custom("a chunk is an object"))));
+        }
         let raw: Raw = serde_json::from_str(json).map_err(|e| (None, ParseError::Json(e)))?;
         let Some(id) = raw.id.filter(|id| !id.is_empty()) else { return Err((None, ParseError::Chunk(ChunkError::NoId))) };
         let Some(text) = raw.text else { return Err((Some(id), ParseError::Chunk(ChunkError::NoText))) };

@@ -387,9 +387,9 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
 
 /// What cannot be saved cannot be read again from where it is saved.
 #[test]
-fn files_of_another_program_keep_their_caches_and_lose_their_vectors() {
+fn files_with_an_id_twice_keep_their_caches_and_lose_their_vectors() {
     let f = fixture();
-    f.write(&[chunk("a", "about retries", T1)]);
+    f.write(&[chunk("a", "about potatoes", T1), chunk("a", "about retries", T1)]);
     f.reload().unwrap();
     assert!(f.manager.give_up(&Cancel::new(false)).unwrap());
     assert_eq!(f.manager.metrics().given_up, GivenUp::Vectors);

@@ -7,13 +7,16 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::chunk::{Chunk, ChunkType, Entry, Lines, ParseError};
+use super::foreign::{Kept, Part, take_apart};
+use crate::chunk::{Chunk, ChunkType, Entry, Fingerprint, Lines, ParseError};
 use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
@@ -22,7 +25,7 @@ const CHUNKS_OPEN: &str = "\"chunks\":[";
 pub(super) const CLOSE: &str = "]}\n";
 
 /// The optional `_metadata` of a chunk file.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct Header {
     #[serde(default)]
     pub format_version: u32,
@@ -68,15 +71,33 @@ pub enum ChunkFileError {
     Chunk { path: PathBuf, chunk: String, message: String },
 }
 
-/// A parsed chunk file.
+/// A parsed chunk file. The chunks themselves are kept as JSON.
 #[derive(Debug, Default)]
 pub struct ParsedFile {
     pub header: Option<Header>,
     pub entries: Vec<Arc<Entry>>,
-    /// Hash of each chunk's line; empty when the file has another layout than ours.
-    lines: Vec<u128>,
-    /// Whether each chunk was taken from an earlier load; empty when none was.
-    is_known: Vec<bool>,
+    /// Of each entry.
+    pub(super) sources: Vec<Source>,
+    /// Numbers in each inline vector; `None`: there are no vectors.
+    pub dimensions: Option<usize>,
+    /// The inline vectors count.
+    pub(super) keeps_vectors: bool,
+}
+
+/// What a chunk was read from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
+pub(super) struct Source {
+    /// Fingerprint of its JSON, as it stood in the file.
+    pub hash: Fingerprint,
+    pub has_vector: bool,
+}
+
+impl ParsedFile {
+    /// How many chunks have an inline vector.
+    #[must_use]
+    pub fn n_vectors(&self) -> usize {
+        self.sources.iter().filter(|s| s.has_vector).count()
+    }
 }
 
 /// First line of a file of ours.
@@ -86,12 +107,19 @@ pub(super) fn opening(header: &Header) -> String {
     format!("{{\"_metadata\":{header},{CHUNKS_OPEN}\n")
 }
 
-/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose line stands in `known` are taken from there.
+/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose JSON stands in `known` are taken from there.
+/// `keeps_vectors` says of a header, and of how many numbers the vectors have, whether they count.
 ///
 /// # Errors
 /// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
 /// or whose vector differs in length from the others or the header.
-pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType, known: Option<&ParsedFile>) -> Result<ParsedFile, ChunkFileError> {
+pub fn parse_chunk_file(
+    path: &Path,
+    bytes: &[u8],
+    file_type: ChunkType,
+    known: Option<&ParsedFile>,
+    keeps_vectors: impl Fn(&Header, usize) -> bool,
+) -> Result<ParsedFile, ChunkFileError> {
     let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let (line, column) = position(bytes, e.valid_up_to());
@@ -101,46 +129,10 @@ pub fn parse_chunk_file(path: &Path, bytes: &[u8], file_type: ChunkType, known: 
     if text.trim().is_empty() {
         return Err(malformed(1, 1, "the file is empty (`{\"chunks\":[]}` is the least)".into()));
     }
-    let parsed = match parse_lines(text, file_type, known) {
-        Some(parsed) => parsed,
-        None => parse_any(text, file_type).map_err(|e| match e {
-            Trouble::Json(line, column, message) => malformed(line, column, message),
-            Trouble::Chunk(chunk, message) => ChunkFileError::Chunk { path: path.to_path_buf(), chunk, message },
-        })?,
-    };
-    check_vectors(path, &parsed)?;
-    Ok(parsed)
-}
-
-/// A chunk of a file that is read whole, which another program may have written: our own indexer left no secret in it.
-fn without_secrets(mut chunk: Chunk) -> Chunk {
-    if let Cow::Owned(clean) = redact_file(&chunk.text).text {
-        chunk.text = clean;
-    }
-    chunk
-}
-
-/// The layout that we write; `None` when the text is not exactly that.
-fn parse_lines(text: &str, file_type: ChunkType, known: Option<&ParsedFile>) -> Option<ParsedFile> {
-    let (first, rest) = text.split_once('\n')?;
-    let body = rest.strip_suffix(CLOSE)?;
-    let header = first.strip_prefix("{\"_metadata\":")?.strip_suffix(CHUNKS_OPEN)?.strip_suffix(',')?;
-    let header: Header = serde_json::from_str(header).ok()?;
-    // The header decides which vectors count: chunks under another one are not the same.
-    let known = known.filter(|k| k.header.as_ref() == Some(&header));
-    let known: FxHashMap<u128, &Arc<Entry>> = known.map_or_else(FxHashMap::default, |k| k.lines.iter().copied().zip(&k.entries).collect());
-    let parse = |line: &&str| {
-        let hash = xxh3_128(line.as_bytes());
-        let (entry, is_known) = match known.get(&hash) {
-            Some(entry) => (Arc::clone(entry), true),
-            None => (Arc::new(Entry::from(without_secrets(Chunk::from_json(line, file_type).ok()?))), false),
-        };
-        Some((hash, (entry, is_known)))
-    };
-    let lines: Vec<&str> = chunk_lines(body).collect();
-    let parsed = lines.par_iter().with_min_len(16).map(parse).collect::<Option<Vec<_>>>()?;
-    let (lines, (entries, is_known)) = parsed.into_iter().unzip();
-    Some(ParsedFile { header: Some(header), entries, lines, is_known })
+    parse(text, file_type, known, keeps_vectors).map_err(|e| match e {
+        Trouble::Json(line, column, message) => malformed(line, column, message),
+        Trouble::Chunk(chunk, message) => ChunkFileError::Chunk { path: path.to_path_buf(), chunk, message },
+    })
 }
 
 /// The entries of a block of a file of ours, whose lines can be had from `lines`; `None` when it holds something else.
@@ -164,11 +156,6 @@ pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn Li
     (start == bytes.len()).then_some(entries)
 }
 
-/// The chunk objects between the first and the last line of a file of ours.
-fn chunk_lines(body: &str) -> impl Iterator<Item = &str> {
-    body.lines().map(|l| l.strip_suffix(',').unwrap_or(l))
-}
-
 enum Trouble {
     /// Line, column, message.
     Json(usize, usize, String),
@@ -184,30 +171,120 @@ struct AnyFile<'a> {
     chunks: Option<Vec<&'a RawValue>>,
 }
 
-/// Any JSON of the documented shape.
-fn parse_any(text: &str, file_type: ChunkType) -> Result<ParsedFile, Trouble> {
-    let file: AnyFile = serde_json::from_str(text).map_err(|e| Trouble::Json(e.line(), e.column(), short(&e)))?;
-    let raw = file.chunks.unwrap_or_default();
-    let entries = raw
-        .par_iter()
-        .enumerate()
-        .with_min_len(16)
-        .map(|(i, raw)| {
-            let json = raw.get();
-            Chunk::from_json(json, file_type).map(|c| Arc::new(Entry::from(without_secrets(c)))).map_err(|(id, e)| {
-                let offset = json.as_ptr() as usize - text.as_ptr() as usize;
-                let (line, column) = position(text.as_bytes(), offset);
-                match e {
-                    ParseError::Json(e) => {
-                        let column = if e.line() == 1 { column + e.column().saturating_sub(1) } else { e.column() };
-                        Trouble::Json(line + e.line() - 1, column, short(&e))
-                    }
-                    ParseError::Chunk(e) => Trouble::Chunk(id.unwrap_or_else(|| format!("number {} (line {line})", i + 1)), e.to_string()),
-                }
-            })
-        })
-        .collect::<Result<Vec<_>, _>>()?;
-    Ok(ParsedFile { header: file.metadata.as_ref().map(Header::lenient), entries, ..ParsedFile::default() })
+impl<'a> AnyFile<'a> {
+    fn take_apart(text: &'a str) -> Result<(Option<Header>, Vec<Part<'a>>), Trouble> {
+        let trouble = |e: &serde_json::Error| Trouble::Json(e.line(), e.column(), short(e));
+        // An array would be taken for the values of the fields.
+        if text.trim_start().starts_with('[') {
+            return Err(Trouble::Json(1, 1, "an object is needed (`{\"chunks\":[]}` is the least)".into()));
+        }
+        let taken = take_apart(text).and_then(|parts| {
+            let metadata: Option<serde_json::Value> = parts.metadata.map(serde_json::from_str).transpose().ok()?;
+            let is_json = |value: &&str| serde_json::from_str::<IgnoredAny>(value).is_ok();
+            parts.others.iter().all(is_json).then_some((metadata, parts.chunks))
+        });
+        let (metadata, chunks) = match taken {
+            Some(parts) => parts,
+            // Written in an unusual way, or not JSON: the parser knows where.
+            None => {
+                let file: AnyFile = serde_json::from_str(text).map_err(|e| trouble(&e))?;
+                let whole = |raw: &'a RawValue| Part { json: raw.get(), vector: None };
+                (file.metadata, file.chunks.unwrap_or_default().into_iter().map(whole).collect())
+            }
+        };
+        Ok((metadata.filter(|m| !m.is_null()).as_ref().map(Header::lenient), chunks))
+    }
+}
+
+/// Chunks whose lines are kept together.
+const BATCH: usize = 256;
+
+fn parse(
+    text: &str,
+    file_type: ChunkType,
+    known: Option<&ParsedFile>,
+    keeps_vectors: impl Fn(&Header, usize) -> bool,
+) -> Result<ParsedFile, Trouble> {
+    let (header, parts) = AnyFile::take_apart(text)?;
+    let dimensions = check_lengths(header.as_ref(), &parts)?;
+    let keeps_vectors = dimensions.is_some_and(|n| keeps_vectors(header.as_ref().unwrap_or(&Header::default()), n));
+    let known: FxHashMap<Fingerprint, &Arc<Entry>> = match known.filter(|k| k.keeps_vectors == keeps_vectors) {
+        Some(known) => known.sources.iter().map(|s| s.hash).zip(&known.entries).collect(),
+        None => FxHashMap::default(),
+    };
+    let batches = parts.par_chunks(BATCH).enumerate().map(|(at, parts)| {
+        let source = |part: &Part| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: part.n_numbers() > 0 };
+        let sources: Vec<Source> = parts.iter().map(source).collect();
+        let (mut kept, mut new) = (Kept::default(), Vec::new());
+        for (i, (part, _)) in parts.iter().zip(&sources).enumerate().filter(|(_, (_, source))| !known.contains_key(&source.hash)) {
+            let chunk = parse_part(part, file_type).map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
+            let vector = if keeps_vectors { part.vector().map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))? } else { None };
+            let clean = without_secrets(&chunk);
+            let line = clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
+            // A chunk file is not that large.
+            let Some(place) = kept.add(&line, vector.as_deref()) else {
+                return Err(Trouble::Chunk(chunk.id.to_string(), "the file is too large".into()));
+            };
+            new.push((chunk, place));
+        }
+        let (lines, mut new): (Arc<dyn Lines>, _) = (Arc::new(kept), new.into_iter());
+        let entry = |source: &Source| match known.get(&source.hash) {
+            Some(entry) => Some(Arc::clone(entry)),
+            None => new.next().map(|(chunk, place)| {
+                // The same JSON under another header is another chunk.
+                let hash = source.hash ^ u128::from(keeps_vectors && source.has_vector);
+                Arc::new(Entry::of_chunk(&chunk, (hash, lines.clone(), place)))
+            }),
+        };
+        let entries: Vec<_> = sources.iter().filter_map(entry).collect();
+        Ok((sources, entries))
+    });
+    let mut parsed = ParsedFile { header, dimensions, keeps_vectors, ..ParsedFile::default() };
+    for (sources, entries) in batches.collect::<Result<Vec<_>, Trouble>>()? {
+        parsed.sources.extend(sources);
+        parsed.entries.extend(entries);
+    }
+    Ok(parsed)
+}
+
+/// The JSON of a chunk, if its text holds a secret: without that, and without its vector. Our own indexer leaves none, other programs may.
+fn without_secrets(chunk: &Chunk) -> Option<String> {
+    match redact_file(&chunk.text).text {
+        Cow::Owned(text) => Some(Chunk { text, embedding: None, ..chunk.clone() }.to_json()),
+        Cow::Borrowed(_) => None,
+    }
+}
+
+fn parse_part(part: &Part, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {
+    Chunk::from_json(&part.around().concat(), file_type).or_else(|e| match e {
+        // The place of the error is in the JSON as it stands there.
+        (_, ParseError::Json(_)) if part.vector.is_some() => Chunk::from_json(part.json, file_type).and(Err(e)),
+        e => Err(e),
+    })
+}
+
+/// What is wrong with a chunk, and where in the file. `number`: of the chunk, 1-based.
+fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number: usize) -> Trouble {
+    let (line, column) = position(text.as_bytes(), json.as_ptr() as usize - text.as_ptr() as usize);
+    match e {
+        ParseError::Json(e) => {
+            let column = if e.line() <= 1 { column + e.column().saturating_sub(1) } else { e.column() };
+            Trouble::Json(line + e.line().saturating_sub(1), column, short(&e))
+        }
+        ParseError::Chunk(e) => Trouble::Chunk(id.unwrap_or_else(|| format!("number {number} (line {line})")), e.to_string()),
+    }
+}
+
+/// All vectors of a file have one length, which the header may state.
+fn check_lengths(header: Option<&Header>, parts: &[Part]) -> Result<Option<usize>, Trouble> {
+    let stated = header.map(|h| h.dimensions).filter(|d| *d > 0);
+    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(Part::n_numbers).collect();
+    let first = lengths.iter().copied().find(|n| *n > 0);
+    let expected = stated.or(first);
+    let Some((part, length)) = parts.iter().zip(&lengths).find(|(_, n)| **n > 0 && Some(**n) != expected) else { return Ok(first) };
+    let id = parse_part(part, ChunkType::Definitions).map_or_else(|(id, _)| id.unwrap_or_default(), |chunk| chunk.id.to_string());
+    let whose = if stated.is_some() { "the header says" } else { "the chunks before it have" };
+    Err(Trouble::Chunk(id, format!("its embedding has {length} numbers, but {whose} {}", expected.unwrap_or_default())))
 }
 
 /// The error without serde's own "at line … column …", which counts from the chunk's start.
@@ -221,24 +298,4 @@ fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
-}
-
-/// All vectors of a file have one length. Where the header states it, chunks that were checked before are not touched.
-fn check_vectors(path: &Path, parsed: &ParsedFile) -> Result<(), ChunkFileError> {
-    let stated = parsed.header.as_ref().map(|h| h.dimensions).filter(|d| *d > 0);
-    let mut expected = stated;
-    let is_new = |i: &usize| stated.is_none() || !parsed.is_known.get(*i).is_some_and(|known| *known);
-    for chunk in (0..parsed.entries.len()).filter(is_new).filter_map(|i| parsed.entries[i].chunk()) {
-        let Some(vector) = &chunk.embedding else { continue };
-        let error = |message| ChunkFileError::Chunk { path: path.to_path_buf(), chunk: chunk.id.to_string(), message };
-        let length = *expected.get_or_insert(vector.len());
-        if vector.len() != length {
-            let whose = if stated.is_some() { "the header says" } else { "the chunks before it have" };
-            return Err(error(format!("its embedding has {} numbers, but {whose} {length}", vector.len())));
-        }
-        if !vector.iter().all(|x| x.is_finite()) {
-            return Err(error("its embedding holds a number that is not finite".into()));
-        }
-    }
-    Ok(())
 }

@@ -6,6 +6,7 @@
 mod activity;
 mod cache;
 mod chunk_file;
+mod foreign;
 mod layout;
 mod lock;
 mod manifest;

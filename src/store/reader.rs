@@ -7,19 +7,20 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, thread};
 
 use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chunk_file::{CLOSE, ChunkFileError, ParsedFile, parse_block, parse_chunk_file};
+use super::chunk_file::{CLOSE, ChunkFileError, Header, ParsedFile, Source, parse_block, parse_chunk_file};
+use super::foreign::{Bytes, Kept, Row};
 use super::layout::{MANIFEST, next_name};
 use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack, unpack_frame, with_last_frame};
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
 use crate::chunk::{
-    Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
+    Cache, Cancel, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
 };
 use crate::dir::Stat;
 
@@ -206,10 +207,10 @@ impl Raw {
 }
 
 /// What the file system says of a file; equal stamps mean equal content unless the stamp is too fresh to trust.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 struct Stamp {
     bytes: u64,
-    modified: SystemTime,
+    modified_ns: u64,
     inode: u64,
 }
 
@@ -510,8 +511,7 @@ impl ChunkFiles {
             }
             Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
         };
-        // A file with a warning is read whole, so that the warning counts all of it.
-        let reusable = match self.known.get(&file_type).filter(|k| k.warning.is_none()).map(|k| &k.content) {
+        let before = match self.known.get(&file_type).map(|k| &k.content) {
             Some(Content::Parsed(parsed)) => Some(&**parsed),
             _ => None,
         };
@@ -524,29 +524,22 @@ impl ChunkFiles {
                 message: format!("it cannot be unpacked: {e}"),
             })?,
         };
-        let mut content = parse_chunk_file(&path, &bytes, file_type, reusable)?;
-        drop(bytes);
-        let warning = self.drop_foreign_vectors(&path, &mut content);
+        let is_ours = |header: &Header, n| header.embedder == self.embedder && n == self.dimensions;
+        let content = parse_chunk_file(&path, &bytes, file_type, before, is_ours)?;
+        let warning = self.warning(&path, &content);
         Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(content)), warning }))
     }
 
-    /// Takes away inline vectors that another embedder made, or nobody says which; says so.
-    fn drop_foreign_vectors(&self, path: &std::path::Path, content: &mut ParsedFile) -> Option<String> {
-        let header = content.header.clone().unwrap_or_default();
-        if header.embedder == self.embedder && header.dimensions == self.dimensions {
-            return None;
-        }
-        let mut n_ignored = 0;
-        for entry in &mut content.entries {
-            if let Some(chunk) = entry.chunk().filter(|c| c.embedding.is_some()) {
-                n_ignored += 1;
-                *entry = Arc::new(Chunk { embedding: None, ..(*chunk).clone() }.into());
-            }
-        }
-        let whose = if header.embedder.is_empty() { "an unnamed embedder" } else { &header.embedder };
-        let embedder = &self.embedder;
-        (n_ignored > 0)
-            .then(|| format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()))
+    /// Says whose inline vectors do not count, and why.
+    fn warning(&self, path: &std::path::Path, content: &ParsedFile) -> Option<String> {
+        let n = content.dimensions.filter(|_| !content.keeps_vectors)?;
+        let whose = match content.header.as_ref().map_or("", |h| &h.embedder) {
+            "" => "an unnamed embedder".into(),
+            own if own == self.embedder => format!("{n} numbers, not {},", self.dimensions),
+            other => other.to_string(),
+        };
+        let (n_ignored, embedder) = (content.n_vectors(), &self.embedder);
+        Some(format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()))
     }
 }
 
@@ -558,13 +551,22 @@ impl PartialEq for LoadedBlock {
 }
 
 const SAVED: &str = "chunks.bin";
+/// Lines of other programs' chunks, and their vectors.
+const KEPT_LINES: &str = "kept-lines.bin";
+const KEPT_VECTORS: &str = "kept-vectors.bin";
 
 /// A chunk file as it is saved.
 #[derive(Encode, Decode)]
 struct SavedFile {
     chunk_type: ChunkType,
     entry: FileEntry,
-    blocks: Vec<SavedBlock>,
+    content: SavedContent,
+}
+
+#[derive(Encode, Decode)]
+enum SavedContent {
+    Blocks(Vec<SavedBlock>),
+    Kept(Box<SavedKept>),
 }
 
 #[derive(Encode, Decode)]
@@ -572,6 +574,21 @@ struct SavedBlock {
     start: u64,
     block: Block,
     lines: Vec<SavedLine>,
+}
+
+/// What was read of another program's file.
+#[derive(Encode, Decode)]
+struct SavedKept {
+    stamp: Option<Stamp>,
+    warning: Option<String>,
+    header: Option<Header>,
+    dimensions: Option<usize>,
+    keeps_vectors: bool,
+    sources: Vec<Source>,
+    /// Of each line.
+    types: Vec<ChunkType>,
+    lines: Vec<SavedLine>,
+    rows: Vec<Row>,
 }
 
 #[derive(Encode, Decode)]
@@ -588,6 +605,7 @@ struct SavedLine {
 
 #[derive(Default, Encode, Decode)]
 struct SavedFiles {
+    had_manifest: bool,
     paths: Vec<Arc<str>>,
     languages: Vec<Arc<str>>,
     files: Vec<SavedFile>,
@@ -606,58 +624,119 @@ impl Positions {
     }
 }
 
+/// What is saved of lines: the texts that many of them share.
+#[derive(Default)]
+struct Shared {
+    paths: Positions,
+    languages: Positions,
+}
+
+impl Shared {
+    /// `None` for a chunk that is in memory.
+    fn save(&mut self, entry: &Entry, at: Option<Range<u32>>) -> Option<SavedLine> {
+        let (hash, place) = entry.line()?;
+        let at = at.unwrap_or(place);
+        let (path, language) = (entry.file_path.as_ref().map(|p| self.paths.of(p)), entry.language.as_ref().map(|l| self.languages.of(l)));
+        Some(SavedLine { id: entry.id.clone(), path, language, hash, start: at.start, end: at.end })
+    }
+}
+
+/// The same, read again.
+struct SharedTexts {
+    paths: Vec<Arc<str>>,
+    languages: Vec<Arc<str>>,
+}
+
+impl SharedTexts {
+    fn entry(&self, line: SavedLine, chunk_type: ChunkType, lines: &Arc<dyn Lines>) -> Option<Arc<Entry>> {
+        let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
+        let (path, language) = (text(line.path, &self.paths)?, text(line.language, &self.languages)?);
+        let place = (line.hash, lines.clone(), line.start..line.end);
+        Some(Arc::new(Entry::of_known_line(line.id, path, chunk_type, language, place)))
+    }
+}
+
 impl ChunkFiles {
-    /// `None` when they are another program's, or odd: then there is more to them than their lines.
-    fn to_save(&self) -> Option<SavedFiles> {
-        if !self.duplicates.is_empty() || !self.had_manifest {
+    /// What is known of the files; lines and vectors of other programs go to `kept`. `None` when they are odd: then there is more to them than
+    /// their lines.
+    fn to_save(&self, kept: &mut Kept) -> Option<SavedFiles> {
+        if !self.duplicates.is_empty() {
             return None;
         }
-        let (mut paths, mut languages) = (Positions::default(), Positions::default());
+        let mut shared = Shared::default();
         let mut files = Vec::new();
         for chunk_type in ChunkType::ALL {
             let Some(file) = self.known.get(&chunk_type) else { continue };
-            let blocks: &[LoadedBlock] = match &file.content {
-                Content::Blocks(blocks) => blocks,
-                Content::Parsed(parsed) if parsed.entries.is_empty() => &[],
-                Content::Parsed(_) => return None,
+            let content = match &file.content {
+                Content::Blocks(blocks) => SavedContent::Blocks(blocks.iter().map(|b| b.to_save(&mut shared)).collect::<Option<_>>()?),
+                // Ours, and not as its manifest states.
+                Content::Parsed(parsed) if self.had_manifest && !parsed.entries.is_empty() => return None,
+                Content::Parsed(parsed) => {
+                    let first = kept.rows.len();
+                    let line = |entry: &Arc<Entry>| {
+                        let line = entry.kept_line()?;
+                        let at = kept.add(&[std::str::from_utf8(&line).ok()?], entry.kept_vector().as_deref());
+                        shared.save(entry, Some(at?))
+                    };
+                    let lines = parsed.entries.iter().map(line).collect::<Option<_>>()?;
+                    SavedContent::Kept(Box::new(SavedKept {
+                        stamp: file.stamp,
+                        warning: file.warning.clone(),
+                        header: parsed.header.clone(),
+                        dimensions: parsed.dimensions,
+                        keeps_vectors: parsed.keeps_vectors,
+                        sources: parsed.sources.clone(),
+                        types: parsed.entries.iter().map(|e| e.chunk_type).collect(),
+                        lines,
+                        rows: kept.rows[first..].to_vec(),
+                    }))
+                }
             };
-            let blocks = blocks.iter().map(|b| {
-                let lines = b.entries.iter().map(|e| {
-                    let (hash, at) = e.line()?;
-                    let (path, language) = (e.file_path.as_ref().map(|p| paths.of(p)), e.language.as_ref().map(|l| languages.of(l)));
-                    Some(SavedLine { id: e.id.clone(), path, language, hash, start: at.start, end: at.end })
-                });
-                let lines = lines.collect::<Option<_>>()?;
-                let Place { start, packed, .. } = b.lines.place();
-                Some(SavedBlock { start, block: Block { packed, ..b.block.clone() }, lines })
-            });
-            files.push(SavedFile { chunk_type, entry: file.entry.clone(), blocks: blocks.collect::<Option<_>>()? });
+            files.push(SavedFile { chunk_type, entry: file.entry.clone(), content });
         }
-        Some(SavedFiles { paths: paths.1, languages: languages.1, files })
+        Some(SavedFiles { had_manifest: self.had_manifest, paths: shared.paths.1, languages: shared.languages.1, files })
     }
 
-    fn restore_file(&self, saved: SavedFile, paths: &[Arc<str>], languages: &[Arc<str>]) -> Option<LoadedFile> {
-        let name = match saved.blocks.first() {
-            Some(first) if first.block.packed > 0 => Layout::chunk_name(saved.chunk_type, Packing::Zstd),
-            Some(_) => Layout::chunk_name(saved.chunk_type, Packing::Plain),
-            None => self.layout.chunk_name_found(saved.chunk_type),
-        };
-        let file = HeldFile::new(self.layout.open_file(&name).ok()?);
-        let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
-            let lines = Arc::new(LinesOfFile::at(&file, start, &block));
-            let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
-            let entry = |line: SavedLine| {
-                let lines: Arc<dyn Lines> = lines.clone();
-                let (path, language) = (text(line.path, paths)?, text(line.language, languages)?);
-                let line_of = (line.hash, lines, line.start..line.end);
-                Some(Arc::new(Entry::of_known_line(line.id, path, saved.chunk_type, language, line_of)))
-            };
-            let entries = saved_lines.into_iter().map(entry).collect::<Option<_>>()?;
-            Some(LoadedBlock { block, lines, entries })
-        };
-        let blocks = saved.blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>()?;
-        // Without a stamp: it may be another file by now.
-        Some(LoadedFile { stamp: None, entry: saved.entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
+    fn restore_file(&self, file: SavedFile, shared: &SharedTexts, saved: &dyn Saved) -> Option<LoadedFile> {
+        let SavedFile { chunk_type, entry, content } = file;
+        match content {
+            SavedContent::Blocks(blocks) => {
+                let name = match blocks.first() {
+                    Some(first) if first.block.packed > 0 => Layout::chunk_name(chunk_type, Packing::Zstd),
+                    Some(_) => Layout::chunk_name(chunk_type, Packing::Plain),
+                    None => self.layout.chunk_name_found(chunk_type),
+                };
+                let file = HeldFile::new(self.layout.open_file(&name).ok()?);
+                let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
+                    let lines = Arc::new(LinesOfFile::at(&file, start, &block));
+                    let as_lines: Arc<dyn Lines> = lines.clone();
+                    let entries = saved_lines.into_iter().map(|line| shared.entry(line, chunk_type, &as_lines)).collect::<Option<_>>()?;
+                    Some(LoadedBlock { block, lines, entries })
+                };
+                let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>()?;
+                // Without a stamp: it may be another file by now.
+                Some(LoadedFile { stamp: None, entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
+            }
+            SavedContent::Kept(file) => {
+                let SavedKept { stamp, warning, header, dimensions, keeps_vectors, sources, types, lines, rows } = *file;
+                let bytes = |name| saved.open(name).map(Bytes::Saved).ok();
+                let kept =
+                    if lines.is_empty() { Kept::default() } else { Kept { text: bytes(KEPT_LINES)?, vectors: bytes(KEPT_VECTORS)?, rows } };
+                let kept: Arc<dyn Lines> = Arc::new(kept);
+                let entry_of = |(line, t)| shared.entry(line, t, &kept);
+                let entries = lines.into_iter().zip(types).map(entry_of).collect::<Option<Vec<_>>>()?;
+                let parsed = ParsedFile { header, entries, sources, dimensions, keeps_vectors };
+                Some(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(parsed)), warning })
+            }
+        }
+    }
+}
+
+impl LoadedBlock {
+    fn to_save(&self, shared: &mut Shared) -> Option<SavedBlock> {
+        let lines = self.entries.iter().map(|entry| shared.save(entry, None)).collect::<Option<_>>()?;
+        let Place { start, packed, .. } = self.lines.place();
+        Some(SavedBlock { start, block: Block { packed, ..self.block.clone() }, lines })
     }
 }
 
@@ -675,18 +754,26 @@ impl Feed for ChunkFiles {
     }
 
     fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
-        let files = self.to_save().ok_or_else(|| io::Error::other("they are not files of ours"))?;
+        let mut kept = Kept::default();
+        let files = self.to_save(&mut kept).ok_or_else(|| io::Error::other("they hold an id twice, or chunks in memory"))?;
+        if let (Bytes::Here(lines), Bytes::Here(vectors)) = (&kept.text, &kept.vectors)
+            && !lines.is_empty()
+        {
+            saving.put(KEPT_LINES, lines)?;
+            saving.put(KEPT_VECTORS, vectors)?;
+        }
         saving.put(SAVED, &bitcode::encode(&files))
     }
 
     fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
-        let SavedFiles { paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
-        let restore = |file: SavedFile| Some((file.chunk_type, Arc::new(self.restore_file(file, &paths, &languages)?)));
+        let SavedFiles { had_manifest, paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
+        let shared = SharedTexts { paths, languages };
+        let restore = |file: SavedFile| Some((file.chunk_type, Arc::new(self.restore_file(file, &shared, saved)?)));
         let known = files.into_par_iter().map(restore).collect::<Option<HashMap<_, _>>>()?;
         let of_type = |t: &ChunkType| known.get(t).into_iter().flat_map(|f| f.content.entries().cloned()).collect::<Vec<_>>();
         self.set = Arc::new(ChunkSet::of_unique(ChunkType::ALL.iter().flat_map(of_type).collect()));
         self.known = known;
-        self.had_manifest = true;
+        self.had_manifest = had_manifest;
         Some(self.set.clone())
     }
 
@@ -730,5 +817,6 @@ fn matches(manifest: &Manifest, files: &[(ChunkType, Raw)]) -> bool {
 /// `None` when the file was written so recently that it could change without a new time stamp.
 fn stamp(stat: &Stat) -> Option<Stamp> {
     let settled = SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);
-    settled.then_some(Stamp { bytes: stat.bytes, modified: stat.modified, inode: stat.id.1 })
+    let modified_ns = stat.modified.duration_since(UNIX_EPOCH).ok().and_then(|since| u64::try_from(since.as_nanos()).ok())?;
+    settled.then_some(Stamp { bytes: stat.bytes, modified_ns, inode: stat.id.1 })
 }

@@ -1,0 +1,371 @@
+//! What is kept of a chunk file in another layout than ours: its chunks as lines, and their inline vectors as numbers.
+//!
+//! The file itself may be rewritten in place by its program at any time, so what was read of it is kept here: in memory, or in what
+//! was saved for the next process.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bitcode::{Decode, Encode};
+use memchr::{memchr_iter, memchr2, memchr3};
+
+use crate::chunk::{Lines, SavedFile};
+
+/// Lines of chunks, and the vectors of some of them.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    /// JSON of one chunk after another, without their vectors.
+    pub text: Bytes,
+    /// `[f32; dimensions]` little-endian, one after another.
+    pub vectors: Bytes,
+    /// Which vector a line has.
+    pub rows: Vec<Row>,
+}
+
+/// The vector of a line.
+#[derive(Debug, Clone, Copy, Encode, Decode)]
+pub(super) struct Row {
+    /// Where the line starts in the text; rows are in this order.
+    pub line: u32,
+    /// Where its vector is, in bytes.
+    pub start: u64,
+    pub dimensions: u32,
+}
+
+/// Bytes that were read, or can be.
+pub(super) enum Bytes {
+    Here(Vec<u8>),
+    Saved(Arc<dyn SavedFile>),
+}
+
+impl Default for Bytes {
+    fn default() -> Self {
+        Self::Here(Vec::new())
+    }
+}
+
+impl fmt::Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Here(bytes) => write!(f, "{} bytes", bytes.len()),
+            Self::Saved(file) => write!(f, "{} saved bytes", file.n_bytes()),
+        }
+    }
+}
+
+impl Bytes {
+    fn read(&self, at: Range<u64>) -> Option<Vec<u8>> {
+        match self {
+            Self::Here(bytes) => Some(bytes.get(usize::try_from(at.start).ok()?..usize::try_from(at.end).ok()?)?.to_vec()),
+            Self::Saved(file) => file.read(at).ok(),
+        }
+    }
+}
+
+impl Kept {
+    /// Adds a line; returns where it is. `None`: there is no more room.
+    pub(super) fn add(&mut self, parts: &[&str], vector: Option<&[f32]>) -> Option<Range<u32>> {
+        let (Bytes::Here(text), Bytes::Here(vectors)) = (&mut self.text, &mut self.vectors) else { return None };
+        let line = u32::try_from(text.len()).ok()?;
+        for part in parts {
+            text.extend_from_slice(part.as_bytes());
+        }
+        let end = u32::try_from(text.len()).ok()?;
+        if let Some(vector) = vector {
+            self.rows.push(Row { line, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? });
+            for number in vector {
+                vectors.extend_from_slice(&number.to_le_bytes());
+            }
+        }
+        Some(line..end)
+    }
+}
+
+impl Lines for Kept {
+    fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
+        self.text.read(at.start.into()..at.end.into())
+    }
+
+    /// Nobody else writes what is kept.
+    fn is(&self, _: &[u8], _: u128) -> bool {
+        true
+    }
+
+    fn vector(&self, at: &Range<u32>) -> Option<Box<[f32]>> {
+        let row = self.rows[self.rows.binary_search_by_key(&at.start, |row| row.line).ok()?];
+        let bytes = self.vectors.read(row.start..row.start + 4 * u64::from(row.dimensions))?;
+        Some(bytes.as_chunks().0.iter().map(|number| f32::from_le_bytes(*number)).collect())
+    }
+}
+
+/// The parts of a chunk file, found without reading what is in them: each part has yet to be parsed.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Parts<'a> {
+    pub metadata: Option<&'a str>,
+    pub chunks: Vec<Part<'a>>,
+    /// Values of keys that mean nothing here.
+    pub others: Vec<&'a str>,
+}
+
+/// The JSON of a chunk: what stands before the numbers of its vector, those numbers, and the rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part<'a> {
+    pub json: &'a str,
+    pub vector: Option<(usize, usize)>,
+}
+
+impl<'a> Part<'a> {
+    /// All of it but the numbers.
+    pub(super) fn around(&self) -> [&'a str; 2] {
+        match self.vector {
+            Some((start, end)) => [&self.json[..start], &self.json[end..]],
+            None => [self.json, ""],
+        }
+    }
+
+    /// What stands between the brackets of the vector.
+    fn numbers(&self) -> Option<&'a str> {
+        self.vector.map(|(start, end)| &self.json[start..end]).filter(|numbers| !numbers.trim().is_empty())
+    }
+
+    /// How many numbers the vector has; 0 without one.
+    pub(super) fn n_numbers(&self) -> usize {
+        self.numbers().map_or(0, |numbers| memchr_iter(b',', numbers.as_bytes()).count() + 1)
+    }
+
+    /// The numbers of the vector; or what is wrong with them.
+    pub(super) fn vector(&self) -> Result<Option<Vec<f32>>, String> {
+        let Some(numbers) = self.numbers() else { return Ok(None) };
+        let number = |text: &str| {
+            let text = text.trim_ascii();
+            // "inf" and "nan" are numbers to Rust alone.
+            let number: Option<f32> = text.parse().ok().filter(|_| text.ends_with(|c: char| c.is_ascii_digit()));
+            match number {
+                Some(number) if number.is_finite() => Ok(number),
+                Some(_) => Err("its embedding holds a number that is not finite".to_string()),
+                None => Err(format!("its embedding holds `{text}`, which is not a number")),
+            }
+        };
+        numbers.split(',').map(number).collect::<Result<_, _>>().map(Some)
+    }
+}
+
+/// Takes a chunk file apart; `None` when it is not JSON of that shape, or written in an unusual way: then the parser has to say.
+///
+/// Whatever is valid JSON is taken apart where it should be; whether it is valid is known when all parts are parsed.
+pub(super) fn take_apart(text: &str) -> Option<Parts<'_>> {
+    let mut scan = Scan { text, at: 0 };
+    let mut parts = Parts::default();
+    let mut has_chunks = false;
+    scan.object(|scan, key| {
+        if key.contains('\\') {
+            return None;
+        }
+        match key {
+            "chunks" if !has_chunks => {
+                has_chunks = true;
+                scan.array(|scan| {
+                    let part = scan.chunk()?;
+                    parts.chunks.push(part);
+                    Some(())
+                })
+            }
+            "_metadata" if parts.metadata.is_none() => {
+                parts.metadata = Some(scan.value()?);
+                Some(())
+            }
+            "chunks" | "_metadata" => None,
+            _ => {
+                parts.others.push(scan.value()?);
+                Some(())
+            }
+        }
+    })?;
+    scan.next();
+    (scan.at == text.len()).then_some(parts)
+}
+
+/// A place in a JSON text.
+struct Scan<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    /// The next byte that is no space.
+    fn next(&mut self) -> Option<u8> {
+        let rest = &self.text.as_bytes()[self.at..];
+        self.at += rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len());
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    fn take(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then(|| self.at += 1)
+    }
+
+    /// What stands between commas, up to `close`.
+    fn list(&mut self, open: u8, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.take(open)?;
+        if self.next()? == close {
+            return self.take(close);
+        }
+        loop {
+            item(self)?;
+            match self.next()? {
+                b',' => self.at += 1,
+                _ => return self.take(close),
+            }
+        }
+    }
+
+    fn object(&mut self, mut value: impl FnMut(&mut Self, &'a str) -> Option<()>) -> Option<()> {
+        self.list(b'{', b'}', |scan| {
+            scan.next();
+            let key = scan.string()?;
+            scan.take(b':')?;
+            value(scan, key)
+        })
+    }
+
+    fn array(&mut self, mut value: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+        self.list(b'[', b']', |scan| value(scan))
+    }
+
+    /// A string, as it is written.
+    fn string(&mut self) -> Option<&'a str> {
+        self.take(b'"')?;
+        let start = self.at;
+        loop {
+            self.at += memchr2(b'"', b'\\', &self.text.as_bytes()[self.at..])?;
+            if self.text.as_bytes()[self.at] == b'"' {
+                self.at += 1;
+                return Some(&self.text[start..self.at - 1]);
+            }
+            // What follows a backslash may be a quotation mark, or the first byte of a character.
+            self.at += 2;
+            self.text.as_bytes().get(self.at)?;
+        }
+    }
+
+    /// Any value, as it is written.
+    fn value(&mut self) -> Option<&'a str> {
+        let first = self.next()?;
+        let start = self.at;
+        match first {
+            b'"' => drop(self.string()?),
+            b'{' => self.nested(b'{', b'}')?,
+            b'[' => self.nested(b'[', b']')?,
+            _ => {
+                let is_end = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+                self.at += self.text.as_bytes()[self.at..].iter().position(is_end)?;
+            }
+        }
+        self.text.get(start..self.at)
+    }
+
+    /// A value in brackets. In valid JSON it ends where brackets of its own kind are closed.
+    fn nested(&mut self, open: u8, close: u8) -> Option<()> {
+        let mut depth = 0_usize;
+        loop {
+            self.at += memchr3(open, close, b'"', &self.text.as_bytes()[self.at..])?;
+            match self.text.as_bytes()[self.at] {
+                b'"' => {
+                    self.string()?;
+                    continue;
+                }
+                byte if byte == open => depth += 1,
+                _ => depth -= 1,
+            }
+            self.at += 1;
+            if depth == 0 {
+                return Some(());
+            }
+        }
+    }
+
+    fn chunk(&mut self) -> Option<Part<'a>> {
+        self.next();
+        let (start, mut vector) = (self.at, None);
+        self.object(|scan, key| {
+            let value = scan.value()?;
+            if key == "embedding" && value.starts_with('[') {
+                vector = Some((scan.at - value.len() + 1 - start, scan.at - 1 - start));
+            }
+            Some(())
+        })?;
+        Some(Part { json: &self.text[start..self.at], vector })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::*;
+
+    /// Texts that JSON has to write in odd ways.
+    fn any_text() -> impl Strategy<Value = String> {
+        proptest::string::string_regex("[a-c\"\\\\\\[\\]{},:\u{e9}\u{1f600}\n ]{0,12}").unwrap()
+    }
+
+    fn any_value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i32>().prop_map(Value::from),
+            any::<f32>().prop_map(Value::from),
+            any_text().prop_map(Value::from)
+        ];
+        leaf.prop_recursive(3, 24, 4, |inner| {
+            let key = prop_oneof![Just("embedding".to_string()), any_text()];
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect()))
+            ]
+        })
+    }
+
+    proptest! {
+        /// Taken apart and parsed, a file gives what it gives when it is parsed.
+        #[test]
+        fn the_parts_of_a_file_are_what_stands_in_it(chunks in prop::collection::vec(any_value(), 0..5), other in any_value(), pretty: bool) {
+            let chunks: Vec<Value> = chunks.into_iter().filter(Value::is_object).collect();
+            let file = serde_json::json!({ "a": other, "_metadata": other, "chunks": chunks });
+            let text = if pretty { serde_json::to_string_pretty(&file).unwrap() } else { file.to_string() };
+            let parts = take_apart(&text).unwrap();
+            let read = |json: &str| serde_json::from_str::<Value>(json).unwrap();
+            let file = read(&text);
+            prop_assert_eq!(&Value::from(parts.chunks.iter().map(|p| read(p.json)).collect::<Vec<_>>()), &file["chunks"]);
+            prop_assert_eq!(read(parts.metadata.unwrap()), file["_metadata"].clone());
+            prop_assert_eq!(parts.others.iter().map(|p| read(p)).collect::<Vec<_>>(), [file["a"].clone()]);
+            for part in &parts.chunks {
+                let (whole, around) = (read(part.json), read(&part.around().concat()));
+                let vector = part.vector.map(|(start, end)| &part.json[start..end]).map(|numbers| read(&format!("[{numbers}]")));
+                prop_assert_eq!(vector.as_ref(), whole.get("embedding").filter(|v| v.is_array()));
+                let mut without = whole.clone();
+                if vector.is_some() {
+                    without["embedding"] = serde_json::json!([]);
+                }
+                prop_assert_eq!(around, without);
+            }
+        }
+
+        /// Cut anywhere, or with another byte anywhere, it is either taken apart into parts of which one is not valid, or not at all,
+        /// or it is valid.
+        #[test]
+        fn what_is_no_json_is_not_read_as_some(chunks in prop::collection::vec(any_value(), 0..4), at: prop::sample::Index, byte in "[\"\\\\\\[\\]{},: a1]") {
+            let file = serde_json::json!({ "b": 1, "chunks": chunks }).to_string();
+            let at = at.index(file.len());
+            let ends = [Some(at), file.is_char_boundary(at).then_some(at)];
+            for text in [file.get(..at).map(String::from), ends[1].and_then(|i| Some(format!("{}{byte}{}", &file[..i], file.get(i + 1..)?)))].into_iter().flatten() {
+                let is_json = |json: &str| serde_json::from_str::<Value>(json).is_ok();
+                if let Some(parts) = take_apart(&text) {
+                    let all = parts.chunks.iter().map(|p| p.json).chain(parts.metadata).chain(parts.others).all(is_json);
+                    prop_assert_eq!(all, is_json(&text), "{}", text);
+                }
+            }
+        }
+    }
+}
