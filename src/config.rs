@@ -17,7 +17,7 @@ use crate::dir::{Dir, Place};
 
 use Origin::{Project, ProjectUpTo, User};
 
-/// Who may decide a setting.
+/// This says who may decide a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// Also the project's file.
@@ -400,7 +400,7 @@ impl Said {
     }
 }
 
-/// Who may decide the setting of this name.
+/// Tells who may decide the setting of this name.
 fn origin(key: &str) -> Origin {
     KEYS.iter().find(|(known, ..)| *known == key).map_or(User, |(_, origin, ..)| *origin)
 }

@@ -36,6 +36,8 @@ pub(super) struct Project {
     pub(super) config: Config,
     walk: WalkOptions,
     embedder: Arc<dyn Embedder>,
+    /// It is decided by looking into the database, once.
+    memory_home: OnceLock<MemoryHome>,
 }
 
 impl Project {
@@ -79,7 +81,7 @@ impl Project {
             Some(model) => Arc::new(HttpEmbedder::new(model)),
             None => StaticModel::bundled(),
         };
-        Ok(Self { layout, config, walk, embedder })
+        Ok(Self { layout, config, walk, embedder, memory_home: OnceLock::new() })
     }
 
     /// An indexer that waits so long for another process that indexes.
@@ -288,9 +290,12 @@ impl Project {
 
     /// Where what is remembered is.
     pub(super) fn memory_home(&self) -> MemoryHome {
-        let state = config::state_home();
-        let (own, keep_out) = (self.layout.own_place(), self.layout.is_in_cache());
-        MemoryHome::of(self.layout.tree(), own, keep_out, state.as_deref(), self.layout.code_graph(), self.embedder.clone())
+        let decide = || {
+            let (state, layout) = (config::state_home(), &self.layout);
+            let (own, keep_out) = (layout.own_place(), layout.is_in_cache());
+            MemoryHome::of(layout.tree(), own, keep_out, state.as_deref(), layout.code_graph(), self.embedder.clone())
+        };
+        self.memory_home.get_or_init(decide).clone()
     }
 
     fn memory_feed(&self) -> MemoryFeed {

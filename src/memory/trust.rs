@@ -44,7 +44,7 @@ impl Records {
     }
 
     /// Opens the state directory, or makes it.
-    pub(super) fn state(&self) -> io::Result<Dir> {
+    fn state(&self) -> io::Result<Dir> {
         if !self.state.is_dir() {
             DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.state)?;
         }
