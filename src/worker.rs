@@ -4,10 +4,12 @@
 //! after they asked.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
 
 /// How often a waiting thread looks whether it was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
@@ -75,7 +77,7 @@ const AFTER_PANIC: Duration = Duration::from_secs(5);
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.asking.shared.locked().stop = true;
+        self.asking.shared.state.lock().stop = true;
         self.asking.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // Its panics were caught; there is nothing to learn from the result.
@@ -87,7 +89,7 @@ impl Drop for Worker {
 impl Asking {
     /// Asks for a run that begins from now on.
     pub fn now(&self) -> Ticket {
-        let mut state = self.shared.locked();
+        let mut state = self.shared.state.lock();
         state.asked += 1;
         self.shared.changed.notify_all();
         Ticket(state.asked)
@@ -95,7 +97,7 @@ impl Asking {
 
     /// Asks for a run when nobody has asked for `quiet`, or at the latest after four times that.
     pub fn when_quiet(&self, quiet: Duration) {
-        let mut state = self.shared.locked();
+        let mut state = self.shared.state.lock();
         let now = Instant::now();
         let first = *state.put_off_since.get_or_insert(now);
         state.due = Some((now + quiet).min(first + 4 * quiet));
@@ -105,14 +107,14 @@ impl Asking {
     /// Waits until the run of `ticket` is over; false when the deadline passed or `cancel` was set before.
     #[must_use]
     pub fn wait(&self, ticket: Ticket, deadline: Instant, cancel: &AtomicBool) -> bool {
-        let mut state = self.shared.locked();
+        let mut state = self.shared.state.lock();
         while state.done < ticket.0 {
             let now = Instant::now();
             if now >= deadline || state.stop || cancel.load(Ordering::Relaxed) {
                 return false;
             }
             let nap = CANCEL_POLL.min(deadline - now);
-            state = self.shared.changed.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner).0;
+            self.shared.changed.wait_for(&mut state, nap);
         }
         true
     }
@@ -121,7 +123,7 @@ impl Asking {
 impl Shared {
     /// Waits for the next run; what it will have done for whom. `None`: the worker ends.
     fn next_run(&self) -> Option<u64> {
-        let mut state = self.locked();
+        let mut state = self.state.lock();
         loop {
             if state.stop {
                 return None;
@@ -131,24 +133,22 @@ impl Shared {
                 (state.due, state.put_off_since) = (None, None);
                 return Some(state.asked);
             }
-            state = match state.due {
-                Some(due) => self.changed.wait_timeout(state, due - now).unwrap_or_else(PoisonError::into_inner).0,
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+            match state.due {
+                Some(due) => {
+                    self.changed.wait_until(&mut state, due);
+                }
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 
     fn finish(&self, upto: u64, again: Duration) {
-        let mut state = self.locked();
+        let mut state = self.state.lock();
         state.done = upto;
         let again = Instant::now() + again;
         // What was put off meanwhile comes first.
         state.due = Some(state.due.map_or(again, |due| due.min(again)));
         self.changed.notify_all();
-    }
-
-    fn locked(&self) -> MutexGuard<'_, State> {
-        locked(&self.state)
     }
 }
 
@@ -178,11 +178,6 @@ impl Backoff {
     pub fn reset(&mut self) {
         self.next = self.first;
     }
-}
-
-/// The content of a mutex, also after a panic elsewhere: for state that no panic leaves half changed.
-pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

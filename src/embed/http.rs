@@ -7,10 +7,11 @@
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use ureq::Agent;
@@ -219,7 +220,7 @@ impl State {
 impl Server {
     fn state(&self) -> MutexGuard<'_, State> {
         // No panic leaves it half changed.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     fn error(&self, message: String) -> EmbedError {

@@ -6,9 +6,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
 use super::GraphError;
@@ -110,13 +110,13 @@ impl Tables {
         let mut connection = self.connection();
         remove(&self.path).map_err(|source| GraphError::Unwritable { path: self.path.clone(), source })?;
         let Self { connection: new, .. } = Self::open(&self.path)?;
-        *connection = new.into_inner().unwrap_or_else(PoisonError::into_inner);
+        *connection = new.into_inner();
         Ok(())
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
         // What a panic left of a transaction was rolled back when that was dropped.
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        self.connection.lock()
     }
 
     fn error(&self, source: rusqlite::Error) -> GraphError {

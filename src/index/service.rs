@@ -9,17 +9,18 @@ use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file};
 use crate::store::{Announcement, LeaderLock};
-use crate::worker::{Asking, Backoff, Ticket, Worker, locked};
+use crate::worker::{Asking, Backoff, Ticket, Worker};
 
 /// How often a process that does not lead tries to.
 const STANDBY: Duration = Duration::from_millis(500);
@@ -148,13 +149,13 @@ impl IndexingService {
 
     /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
     pub fn sync(&self) -> Ticket {
-        locked(&self.shared.queue).all = true;
+        self.shared.queue.lock().all = true;
         self.worker.asking().now()
     }
 
     /// Asks for a look at one file, relative to the root, that somebody has just written or removed.
     pub fn on_file_changed(&self, path: &str) -> Ticket {
-        locked(&self.shared.queue).paths.insert(path.to_string());
+        self.shared.queue.lock().paths.insert(path.to_string());
         self.worker.asking().now()
     }
 
@@ -168,7 +169,7 @@ impl IndexingService {
     pub fn is_leading(&self) -> impl Fn() -> bool + Send + 'static {
         let shared = self.shared.clone();
         move || {
-            let status = locked(&shared.status);
+            let status = shared.status.lock();
             status.leads && status.has_looked
         }
     }
@@ -176,7 +177,7 @@ impl IndexingService {
     /// How it goes.
     #[must_use]
     pub fn status(&self) -> ServiceStatus {
-        locked(&self.shared.status).clone()
+        self.shared.status.lock().clone()
     }
 }
 
@@ -195,7 +196,7 @@ fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told
             return NEVER;
         }
         let error = result.as_ref().err().map(|e| chain(e));
-        let before = mem::replace(&mut locked(&shared.status).embed_error, error.clone());
+        let before = mem::replace(&mut shared.status.lock().embed_error, error.clone());
         if let Some(e) = error.filter(|e| before.as_ref() != Some(e)) {
             tracing::warn!("vectors are not made, and it is tried again: {e}");
         }
@@ -257,13 +258,13 @@ impl Job {
         if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout)) {
             // `.cortex` was removed, and with it the lock that others see.
             self.leader = None;
-            let mut status = locked(&self.shared.status);
+            let mut status = self.shared.status.lock();
             (status.leads, status.watching) = (false, Watching::Elsewhere);
         }
         if self.leader.is_none() {
             self.try_to_lead(asking);
         }
-        let mut work = mem::take(&mut *locked(&self.shared.queue));
+        let mut work = mem::take(&mut *self.shared.queue.lock());
         if let Some(leader) = &self.leader {
             work.all |= leader.next_look <= Instant::now();
             if leader.next_poll <= Instant::now() {
@@ -273,7 +274,7 @@ impl Job {
         if !work.is_empty() {
             match catch_unwind(AssertUnwindSafe(|| self.update(&work))) {
                 Ok(Ok(())) => {
-                    let mut status = locked(&self.shared.status);
+                    let mut status = self.shared.status.lock();
                     (status.last_error, status.has_looked) = (None, true);
                 }
                 Ok(Err(e)) => return self.failed(work, &e),
@@ -292,16 +293,16 @@ impl Job {
         let lock = match LeaderLock::try_acquire(&self.indexer.layout) {
             Ok(lock) => lock,
             Err(e) => {
-                locked(&self.shared.status).lock_error = Some(chain(&e));
+                self.shared.status.lock().lock_error = Some(chain(&e));
                 return;
             }
         };
-        locked(&self.shared.status).lock_error = None;
+        self.shared.status.lock().lock_error = None;
         let Some(lock) = lock else { return };
         let announcement = Arc::new(Announcement::of_queue(&self.indexer.layout, &lock));
         tracing::info!("this process watches {}", self.indexer.layout.root().display());
         let watcher = self.watcher(asking.clone(), announcement.clone());
-        let mut status = locked(&self.shared.status);
+        let mut status = self.shared.status.lock();
         status.leads = true;
         status.watching = match &watcher {
             Ok(_) => Watching::Events(0),
@@ -319,7 +320,7 @@ impl Job {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
         ChangeWatcher::new(move |change| {
-            let mut queue = locked(&shared.queue);
+            let mut queue = shared.queue.lock();
             match change {
                 // As if the root itself had been replaced: everything is looked at, and every directory watched anew.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
@@ -373,12 +374,12 @@ impl Job {
         let progress = |_| {
             // The run tells of its files now; the paths that asked for it are not counted twice.
             if let Some(announcement) = announcement {
-                announcement.queued(locked(&self.shared.queue).len());
+                announcement.queued(self.shared.queue.lock().len());
             }
             (self.told)(Told::Progress);
         };
         let summary = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
-        let mut status = locked(&self.shared.status);
+        let mut status = self.shared.status.lock();
         status.n_runs += u64::from(summary.changed);
         if summary.changed {
             tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
@@ -395,9 +396,9 @@ impl Job {
         }
         let message = chain(e);
         tracing::warn!("the index was not brought up to date: {message}");
-        locked(&self.shared.status).last_error = Some(message);
+        self.shared.status.lock().last_error = Some(message);
         // Nothing is lost: it is tried again.
-        locked(&self.shared.queue).add(work);
+        self.shared.queue.lock().add(work);
         self.announce_queue();
         (self.told)(Told::Progress);
         self.backoff.failed()
@@ -405,7 +406,7 @@ impl Job {
 
     fn announce_queue(&self) {
         if let Some(leader) = &self.leader {
-            leader.announcement.queued(locked(&self.shared.queue).len());
+            leader.announcement.queued(self.shared.queue.lock().len());
         }
     }
 }
@@ -434,7 +435,7 @@ impl Leader {
         let new = self.directories.watch(there, |directory| watcher.watch(&root.join(directory)));
         match new {
             Ok(new) => {
-                locked(&shared.status).watching = Watching::Events(self.directories.watched.len());
+                shared.status.lock().watching = Watching::Events(self.directories.watched.len());
                 new
             }
             Err(e) => {
@@ -442,7 +443,7 @@ impl Leader {
                 self.watcher = None;
                 self.directories = Directories::default();
                 self.next_look = Instant::now() + POLL;
-                locked(&shared.status).watching = Watching::Polling(e);
+                shared.status.lock().watching = Watching::Polling(e);
                 BTreeSet::new()
             }
         }

@@ -2,11 +2,12 @@
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use chrono::Utc;
+use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::checked::{Checked, Summing};
@@ -16,7 +17,7 @@ use super::vectors::{NoVectors, Vectors};
 use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Corpus, CorpusBuilder, SearchError, VectorSource};
-use crate::worker::{Asking, locked};
+use crate::worker::Asking;
 
 /// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
 const WORTH_DROPPING: f64 = 0.1;
@@ -151,7 +152,7 @@ impl ChunkManager {
     /// How reloading went so far.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
-        locked(&self.metrics).clone()
+        self.metrics.lock().clone()
     }
 
     /// Asks this worker for a reload when a search finds a saved index damaged.
@@ -162,7 +163,7 @@ impl ChunkManager {
     /// Saves what is served for processes to come, if it differs from what was saved by this share of its chunks (0–1) or more.
     /// Chunks that wait for vectors are waited for. Failing costs only the next process's time.
     pub fn save(&self, at_least: f64) {
-        let mut sources = locked(&self.state);
+        let mut sources = self.state.lock();
         let snapshot = self.current();
         for (source, served) in sources.iter_mut().zip(&snapshot.corpora) {
             let share = source.n_unsaved as f64 / served.corpus.chunks().len().max(1) as f64;
@@ -181,7 +182,7 @@ impl ChunkManager {
     /// # Errors
     /// As [`ChunkManager::reload`].
     pub fn give_up(&self, cancel: &Cancel) -> Result<bool, ReloadError> {
-        let mut sources = locked(&self.state);
+        let mut sources = self.state.lock();
         let served = self.current().corpora.clone();
         let is_waiting = sources.iter().any(|s| !s.lacking.is_empty());
         let n_dropped = sources.iter_mut().zip(&served).map(|(source, served)| usize::from(source.drop_caches(served))).sum::<usize>();
@@ -192,7 +193,7 @@ impl ChunkManager {
             let corpora = sources.iter_mut().zip(&served).map(|(source, served)| Arc::new(source.without_vectors(served))).collect();
             self.current.store(Arc::new(Snapshot { corpora, loaded_at: self.current().loaded_at }));
         }
-        locked(&self.metrics).given_up = sources.iter().map(|s| s.given_up).max().unwrap_or_default();
+        self.metrics.lock().given_up = sources.iter().map(|s| s.given_up).max().unwrap_or_default();
         drop(sources);
         if n_dropped > 0 {
             self.reload(cancel)?;
@@ -207,7 +208,7 @@ impl ChunkManager {
     /// The first one: a feed cannot be used, the embedder fails, or an index refuses.
     pub fn reload(&self, cancel: &Cancel) -> Result<Reload, ReloadError> {
         let start = Instant::now();
-        let mut sources = locked(&self.state);
+        let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
         for (source, served) in sources.iter_mut().zip(&mut corpora) {
@@ -231,7 +232,7 @@ impl ChunkManager {
             self.current.store(Arc::new(Snapshot { corpora, loaded_at: Utc::now() }));
         }
         let result = failure.map_or(Ok(reload), Err);
-        let mut metrics = locked(&self.metrics);
+        let mut metrics = self.metrics.lock();
         metrics.n_reloads += 1;
         metrics.last_duration = start.elapsed();
         metrics.last_reload_at = Some(Utc::now());
@@ -266,7 +267,7 @@ impl ChunkManager {
         };
         let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting) else { return false };
         let Some(graph) = vectors.build_graph(cancel) else { return false };
-        let mut sources = locked(&self.state);
+        let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let Some(builder) = sources[at].builder.as_mut().filter(|_| self.metrics().given_up == GivenUp::Nothing) else { return false };
         let mut served = Served::clone(&corpora[at]);

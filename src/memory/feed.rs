@@ -6,10 +6,11 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bitcode::{Decode, Encode};
+use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
@@ -74,14 +75,14 @@ impl Facts {
     /// A condition that a memory meets which the filter allows.
     #[must_use]
     pub fn condition(&self, filter: &MemoryFilter) -> Condition {
-        let facts = self.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let facts = self.0.read().clone();
         let allowed = filter.compiled();
         Condition::new(move |entry| number_of(entry).and_then(|n| facts.get(n)).is_some_and(|fact| allowed.allows(*fact)))
     }
 
     /// Whoever still reads them keeps them as they were.
     fn change(&self, change: impl FnOnce(&mut Vec<Fact>)) {
-        change(Arc::make_mut(&mut self.0.write().unwrap_or_else(PoisonError::into_inner)));
+        change(Arc::make_mut(&mut self.0.write()));
     }
 }
 
@@ -269,7 +270,7 @@ impl Feed for MemoryFeed {
     }
 
     fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
-        let facts = self.facts.0.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let facts = self.facts.0.read().clone();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
             Some(SavedRow {

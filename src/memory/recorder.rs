@@ -5,17 +5,18 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
+use parking_lot::Mutex;
 
 use super::backup::back_up_if_due;
 use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
 use super::sql::{EventLimits, Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome};
 use crate::source::{self, ChangeWatcher, Changed, Commit, GitWatch, TreeChange, Whose};
-use crate::worker::{Asking, Worker, locked};
+use crate::worker::{Asking, Worker};
 
 /// Files that change later may be of an operation that was recorded so long ago.
 const RECENT: Duration = Duration::from_secs(30);
@@ -137,7 +138,7 @@ impl Recorder {
     }
 
     fn forget(&mut self) {
-        locked(&self.trees).clear();
+        self.trees.lock().clear();
         self.recent.clear();
     }
 
@@ -146,7 +147,7 @@ impl Recorder {
         let Memories { store, capture, sessions } = memories;
         let noted = store.noted_changes()?;
         let trees = self.trees.clone();
-        let mut trees = locked(&trees);
+        let mut trees = trees.lock();
         self.open(&mut trees, &noted, &store.git_positions()?);
         if let Some(wait) = self.must_wait(&noted, &trees) {
             return Ok((true, Some(wait)));
@@ -315,12 +316,12 @@ impl Watching {
     /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
     fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, asking: &Asking) {
         let wanted: BTreeSet<PathBuf> =
-            locked(trees).values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
+            trees.lock().values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
         if self.watcher.is_none() {
             let (trees, asking) = (trees.clone(), asking.clone());
             let tell = move |change| {
                 let mut is_git = false;
-                for Tree { watch, touched, .. } in locked(&trees).values_mut() {
+                for Tree { watch, touched, .. } in trees.lock().values_mut() {
                     let Some(watch) = watch else { continue };
                     let is_its = match &change {
                         TreeChange::Paths(paths) => paths.iter().any(|path| watch.is_relevant(path)),

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemorySource, Operation};
 use crate::dir::{Dir, Kind, SharedDir};
 use crate::source::DirectoryWatcher;
-use crate::worker::{Asking, Worker, locked};
+use crate::worker::{Asking, Worker};
 
 /// How long a folder must be quiet.
 const DEBOUNCE: Duration = Duration::from_secs(1);
@@ -112,7 +113,7 @@ impl MDFileWatcher {
     /// Ends the thread after what it is doing, and returns what was done in all.
     pub fn stop(&mut self) -> Statistics {
         self.worker = None;
-        let statistics = *locked(&self.statistics);
+        let statistics = *self.statistics.lock();
         tracing::debug!(?statistics, "notes are no longer watched");
         statistics
     }
@@ -137,7 +138,7 @@ impl MDFileWatcher {
     }
 
     fn count(&self, add: impl FnOnce(&mut Statistics)) {
-        add(&mut locked(&self.statistics));
+        add(&mut self.statistics.lock());
     }
 
     /// Compares everything that is there with everything that is remembered.

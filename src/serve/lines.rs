@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex as Lock, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex as Lock, MutexGuard};
 use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::sync::{Mutex, mpsc};
@@ -193,8 +194,8 @@ impl Answers {
         output.flush().await
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Open> {
+        self.open.lock()
     }
 }
 

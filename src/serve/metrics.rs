@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use super::calls::Calls;
 use crate::live::resident_bytes;
@@ -26,7 +27,7 @@ struct Series {
 
 impl ToolMetrics {
     pub(super) fn record(&self, tool: &'static str, result: &'static str, took: Duration) {
-        let mut tools = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut tools = self.0.lock();
         let series = tools.entry(tool).or_default();
         *series.by_result.entry(result).or_default() += 1;
         series.seconds += took.as_secs_f64();
@@ -44,7 +45,7 @@ pub(super) fn page(calls: &Calls) -> String {
         let status = indexing.status();
         (status.leads, status.n_runs)
     });
-    let tools = calls.metrics.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let tools = calls.metrics.0.lock().clone();
     let mut page = Page::default();
 
     page.family("cortex_info", "gauge", "The version of this server.");

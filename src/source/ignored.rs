@@ -6,10 +6,11 @@
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use parking_lot::Mutex;
 
 use super::git;
 use crate::dir::{Dir, is_refused};
@@ -95,7 +96,7 @@ fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
 /// A tree is walked again and again: what is wrong with a file in it is logged the first time.
 fn tell_once(path: PathBuf, e: &std::io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
-    if TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(path) {
+    if TOLD.lock().insert(path) {
         let what = match e.kind() {
             _ if is_refused(e) => "an ignore file is not used",
             ErrorKind::Other => "rules of an ignore file are not used",

@@ -6,10 +6,11 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use globset::GlobSet;
+use parking_lot::Mutex;
 
 use super::ignored::{Rules, Said};
 use super::read::MAX_BYTES;
@@ -106,9 +107,9 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
             let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree };
             rayon::scope(|tasks| walk.enter(tasks, Path::new(""), Rules::above(&base)));
         }
-        Err(e) => locked(&tree).skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
+        Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
-    let mut tree = tree.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let mut tree = tree.into_inner();
     tree.files.sort_by(|a, b| a.path.cmp(&b.path));
     tree.directories.sort();
     tree.skipped.sort();
@@ -144,7 +145,7 @@ impl<'a> Walk<'a> {
             Err(e) if e.kind() == ErrorKind::NotFound => return,
             Err(e) => {
                 let detail = reason(&e, &self.root.full(directory));
-                let mut tree = locked(self.tree);
+                let mut tree = self.tree.lock();
                 tree.directories.push(text(directory));
                 return tree.skipped.push((text(directory), Skip::Unreadable, Some(detail)));
             }
@@ -174,7 +175,7 @@ impl<'a> Walk<'a> {
                 }
             }
         }
-        let mut tree = locked(self.tree);
+        let mut tree = self.tree.lock();
         tree.files.append(&mut found.files);
         tree.directories.append(&mut found.directories);
         tree.skipped.append(&mut found.skipped);
@@ -227,11 +228,6 @@ fn text(path: &Path) -> String {
 
 fn nanoseconds(time: SystemTime) -> u64 {
     time.duration_since(UNIX_EPOCH).map_or(0, |d| u64::try_from(d.as_nanos()).unwrap_or(u64::MAX))
-}
-
-/// A panicking task would have ended the walk; its lock is no reason to lose the rest.
-fn locked(tree: &Mutex<SourceTree>) -> MutexGuard<'_, SourceTree> {
-    tree.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! What the process that indexes is at, for all the others: two small files, each of whoever holds a lock, and worth nothing
 //! without it.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
 use super::layout::{QUEUE, RUN};
@@ -90,7 +90,7 @@ impl Announcement {
     /// Failing to say it harms nobody.
     fn say<T: Serialize + Default + PartialEq>(&self, what: &T) {
         let json = if *what == T::default() { Vec::new() } else { serde_json::to_vec(what).unwrap_or_default() };
-        let mut said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut said = self.said.lock();
         if said.0 == json {
             return;
         }

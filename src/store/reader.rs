@@ -5,12 +5,13 @@ use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, thread};
 
 use bitcode::{Decode, Encode};
+use parking_lot::RwLock;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -143,13 +144,13 @@ impl LinesOfFile {
     }
 
     fn place(&self) -> Place {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.read().clone()
     }
 
     /// The same lines, in a file that took the place of the one they were in.
     fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
         let there = Place { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = there;
+        *self.0.write() = there;
     }
 }
 

@@ -1,8 +1,9 @@
 //! What every tool works with: the snapshot that it answers from, and what is to be said about its freshness.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,7 +65,7 @@ impl Remembered {
     /// # Errors
     /// When it cannot be opened.
     pub fn memories(&self, busy: Duration) -> Result<Arc<Memories>, CaptureError> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.lock();
         let there = || self.home.identity();
         if let Some((_, memories)) = open.as_ref().filter(|(identity, _)| Some(*identity) == there()) {
             return Ok(memories.clone());

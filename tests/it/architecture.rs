@@ -118,6 +118,18 @@ fn databases_are_named_in_their_own_files() {
     }
 }
 
+/// Every lock is one of parking_lot: no panic poisons it, and no caller has to say what a poisoned lock means.
+#[test]
+fn locks_are_those_of_parking_lot() {
+    for (path, text) in sources() {
+        for line in text.lines().filter(|l| l.contains("std::sync")) {
+            for lock in ["Mutex", "RwLock", "Condvar", "PoisonError"] {
+                assert!(!line.contains(lock), "{}: {line}", path.display());
+            }
+        }
+    }
+}
+
 #[test]
 fn pure_modules_open_nothing() {
     for (path, text) in sources() {

@@ -4,10 +4,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use serde_json::{Value, json};
 
 use crate::following::wait_until;
@@ -66,17 +67,17 @@ impl Model {
     }
 
     fn set(&self, mood: Mood) {
-        *self.state.mood.lock().unwrap() = mood;
+        *self.state.mood.lock() = mood;
         self.state.changed.notify_all();
     }
 
     fn requests(&self) -> Vec<Request> {
-        self.state.requests.lock().unwrap().clone()
+        self.state.requests.lock().clone()
     }
 
     /// Every text that was sent since the last call.
     pub fn sent(&self) -> Vec<String> {
-        std::mem::take(&mut *self.state.requests.lock().unwrap()).into_iter().flat_map(|r| r.texts).collect()
+        std::mem::take(&mut *self.state.requests.lock()).into_iter().flat_map(|r| r.texts).collect()
     }
 
     /// A user's settings that name this model.
@@ -94,15 +95,19 @@ impl Model {
 
 impl State {
     fn mood(&self) -> MutexGuard<'_, Mood> {
-        self.mood.lock().unwrap()
+        self.mood.lock()
     }
 
     /// Answers the requests of one connection until it is closed.
     fn serve(&self, connection: &TcpStream) {
         let mut reader = BufReader::new(connection.try_clone().unwrap());
         while let Some(request) = read(&mut reader) {
-            self.requests.lock().unwrap().push(request.clone());
-            let mood = self.changed.wait_while(self.mood(), |mood| *mood == Mood::Silent).unwrap().clone();
+            self.requests.lock().push(request.clone());
+            let mood = {
+                let mut mood = self.mood();
+                self.changed.wait_while(&mut mood, |mood| *mood == Mood::Silent);
+                mood.clone()
+            };
             let (status, body) = match mood {
                 Mood::Says(status, body) => (status, body),
                 Mood::Well { longest, .. } if request.texts.iter().any(|t| t.len() > longest) => {

@@ -5,13 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::Write;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use cortex::chunk::ChunkType;
 use cortex::store::{ChunkWriter, Header, Layout, Manifest, Packing, WriteLock};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::following::wait_until;
@@ -167,7 +167,7 @@ impl Told {
             let generation = reply["index"]["generation"].as_u64().unwrap();
             assert!(generation >= last, "generation {generation} after {last}");
             last = generation;
-            self.eras.lock().unwrap().entry(generation).or_default().extend(eras(&reply));
+            self.eras.lock().entry(generation).or_default().extend(eras(&reply));
             self.n_queries.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -217,7 +217,7 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
     });
     // Where nobody says which files belong together, a slow machine may show two eras for a moment.
     wait_until("the last era is served", || eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era]));
-    let eras = told.eras.into_inner().unwrap();
+    let eras = told.eras.into_inner();
     let reloads = n_reloads();
     // The median of some reloads: what queries hold for a moment is no growth.
     let around = |n: usize| {
@@ -548,12 +548,12 @@ fn killed_indexers_are_survived_and_repaired() {
                 return;
             }
             let asked = {
-                let alive = alive.lock().unwrap();
+                let alive = alive.lock();
                 alive.iter().nth(n % alive.len()).unwrap().clone()
             };
             let client = clients.entry(asked.clone()).or_insert_with(|| Client::new(&asked));
             let reply = client.try_call("exact", &json!({ "query": "milestone" }));
-            if !alive.lock().unwrap().contains(&asked) {
+            if !alive.lock().contains(&asked) {
                 continue;
             }
             let (code, body) = reply.expect("a server that lives answers");
@@ -587,11 +587,11 @@ fn killed_indexers_are_survived_and_repaired() {
             // The leader begins when the tree was quiet for 50 ms.
             thread::sleep(Duration::from_millis(40) + moment);
             let mut dead = peers.swap_remove(leading.unwrap());
-            alive.lock().unwrap().remove(&url(&dead));
+            alive.lock().remove(&url(&dead));
             dead.server.child.kill().unwrap();
             dead.server.child.wait().unwrap();
             let next = start();
-            alive.lock().unwrap().insert(url(&next));
+            alive.lock().insert(url(&next));
             peers.push(next);
         }
     });

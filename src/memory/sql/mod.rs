@@ -9,10 +9,10 @@ use std::fs::Permissions;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, SystemTime};
 
 use chrono::{DateTime, Utc};
+use parking_lot::{Mutex, MutexGuard};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, params_from_iter};
 use uuid::Uuid;
@@ -25,7 +25,6 @@ use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
 use crate::dir::{Dir, Id, Kind, Stat};
 use crate::sqlite::{self, Existing};
-use crate::worker::locked;
 
 mod events;
 mod id;
@@ -260,13 +259,13 @@ impl MemoryStore {
     /// Why it can only be read, if so.
     #[must_use]
     pub fn read_only(&self) -> Option<String> {
-        locked(&self.open).read_only.clone()
+        self.open.lock().read_only.clone()
     }
 
     /// The database that is there now.
     fn connection(&self) -> Result<MutexGuard<'_, Open>, StorageError> {
         // What a panic left of a transaction was rolled back when that was dropped.
-        let mut open = locked(&self.open);
+        let mut open = self.open.lock();
         if !open.is_of(&there(&self.directory, &self.name)?) {
             *open = Open::new(&self.directory, &self.name, self.busy)?;
         }
