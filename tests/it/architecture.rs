@@ -118,7 +118,7 @@ fn databases_are_named_in_their_own_files() {
     }
 }
 
-/// Every lock is one of parking_lot: no panic poisons it, and no caller has to say what a poisoned lock means.
+/// Every lock is one of `parking_lot`: no panic poisons it, and no caller has to say what a poisoned lock means.
 #[test]
 fn locks_are_those_of_parking_lot() {
     for (path, text) in sources() {
