@@ -116,8 +116,7 @@ struct Add {
 
 #[derive(clap::Args)]
 struct Search {
-    /// A question, some words
-    #[arg(required = true)]
+    /// A question, or some words [default: the newest memories]
     query: Vec<String>,
     /// How many
     #[arg(short = 'n', default_value_t = 10, value_name = "N")]
@@ -295,17 +294,12 @@ impl Args {
     }
 
     fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
-        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = list.of.filter();
         let select = Select {
-            sources,
-            exclude_sources,
-            exclude_operations,
-            group_ids,
             session_id: list.session.clone(),
             file_path: list.file.clone(),
             pinned: list.pinned.then_some(true),
             limit: list.limit,
-            ..Select::default()
+            ..Select::from(&list.of.filter())
         };
         let all = memories.store.select(&select)?;
         if self.json {

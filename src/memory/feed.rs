@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, StorageError};
+use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Select, StorageError};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
     Saving, StoredVectors,
@@ -25,6 +25,9 @@ use crate::search::Condition;
 const MAX_TITLE: usize = 80;
 /// More vectors than these are not asked for one by one.
 const FEW: usize = 64;
+/// Search gives one result for each file. Entries of memories name no file, so that each memory is a result of its own, also when several
+/// are pieces of one file. Their text and their chunk name it.
+const NO_FILE: Option<Arc<str>> = None;
 /// How long loading waits for another process's write.
 const BUSY: Duration = Duration::from_secs(5);
 
@@ -149,7 +152,6 @@ struct SavedMemories {
 struct SavedRow {
     number: u32,
     id: ChunkId,
-    path: Option<Arc<str>>,
     hash: Fingerprint,
     fact: Fact,
 }
@@ -223,9 +225,8 @@ impl MemoryFeed {
             for (number, memory) in changed {
                 let chunk = chunk_of(&memory);
                 let line = chunk.to_json();
-                let path = chunk.metadata.file_path.as_deref().map(Arc::from);
                 let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
-                let entry = Entry::of_known_line(chunk.id.clone(), path, chunk.chunk_type, None, at);
+                let entry = Entry::of_known_line(chunk.id.clone(), NO_FILE, chunk.chunk_type, None, at);
                 put(facts, number, Fact::of(&memory));
                 entries.insert(number, Arc::new(entry));
             }
@@ -273,13 +274,7 @@ impl Feed for MemoryFeed {
         let facts = self.facts.0.read().clone();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
-            Some(SavedRow {
-                number: *number,
-                id: entry.id.clone(),
-                path: entry.file_path.clone(),
-                hash,
-                fact: *facts.get(*number as usize)?,
-            })
+            Some(SavedRow { number: *number, id: entry.id.clone(), hash, fact: *facts.get(*number as usize)? })
         };
         let rows = self.entries.iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| io::Error::other("an entry is unknown"))?;
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
@@ -295,10 +290,10 @@ impl Feed for MemoryFeed {
         let entries = &mut self.entries;
         entries.clear();
         self.facts.change(|facts| {
-            for SavedRow { number, id, path, hash, fact } in rows {
+            for SavedRow { number, id, hash, fact } in rows {
                 put(facts, number, fact);
                 let at = (hash, lines.clone(), number..number);
-                entries.insert(number, Arc::new(Entry::of_known_line(id, path, ChunkType::Documentation, None, at)));
+                entries.insert(number, Arc::new(Entry::of_known_line(id, NO_FILE, ChunkType::Documentation, None, at)));
             }
         });
         self.position = position;
@@ -366,6 +361,14 @@ impl MemoryFilter {
         let unknown_sources = self.sources.iter().chain(&self.exclude_sources).filter(|s| !sources.contains(&s.as_str()));
         let unknown_operations = self.exclude_operations.iter().filter(|o| Operation::parse(o).is_none());
         unknown_sources.chain(unknown_operations).map(String::as_str).collect()
+    }
+}
+
+impl From<&MemoryFilter> for Select {
+    /// The memories in the database that the filter allows.
+    fn from(filter: &MemoryFilter) -> Self {
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = filter.clone();
+        Self { sources, exclude_sources, exclude_operations, group_ids, ..Self::default() }
     }
 }
 

@@ -42,6 +42,7 @@ mod feed;
 mod folder;
 mod home;
 mod hook;
+mod question;
 mod recall;
 mod recorder;
 mod session;

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::code::is_stale;
-use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, StorageError};
+use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Corpus, Filter, Hit, SearchError, Term};
 use crate::source::{printable, printable_lines};
@@ -18,6 +18,8 @@ const RECENCY: f64 = 1.0;
 const HALF_LIFE_DAYS: f64 = 14.0;
 /// How far below recency is looked for.
 const NEXT: usize = 5;
+/// The retriever of what is recent.
+const RECENT: &str = "recency";
 /// Which retriever a feature of the ranking belongs to; what is not listed tells files apart, not memories.
 const RETRIEVERS: &[(&str, &[&str])] = &[
     ("semantic", &["meaning", "outline_meaning"]),
@@ -64,13 +66,28 @@ pub struct Recall<'a> {
 }
 
 impl Recall<'_> {
-    /// The memories that answer best, and how many answer at all. Words alone count where the embedder fails.
+    /// The memories that answer a question best. A question that names nothing ("", "recent project context") gets the newest ones.
     ///
     /// # Errors
     /// When the index or the database cannot be read.
     pub fn search(&self, question: &str, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<Found>, RecallError> {
-        let query = self.corpus.query(question)?;
-        let vector = self.embedder.embed_query(&query.text).unwrap_or_else(|e: EmbedError| {
+        if question::is_for_recent(question) {
+            return self.recent(filter, limit, now);
+        }
+        self.ranked(question, question, filter, limit, now)
+    }
+
+    /// Ranks by the words of one text and the meaning of another. Words alone count where the embedder fails.
+    pub(super) fn ranked(
+        &self,
+        words: &str,
+        meaning: &str,
+        filter: &MemoryFilter,
+        limit: usize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<Found>, RecallError> {
+        let query = self.corpus.query(words)?;
+        let vector = self.embedder.embed_query(meaning).unwrap_or_else(|e: EmbedError| {
             tracing::debug!("memories are found by words alone: {e}");
             Vec::new()
         });
@@ -84,32 +101,51 @@ impl Recall<'_> {
         Ok(found)
     }
 
+    /// The newest memories, newest first.
+    fn recent(&self, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<Found>, RecallError> {
+        let newest = self.store.select(&Select { limit, ..Select::from(filter) })?;
+        Ok(newest.into_iter().map(|memory| self.dated(memory, now)).collect())
+    }
+
     /// `None` when it was deleted since it was indexed.
     fn found(&self, hit: &Hit, vector: &[f32], now: DateTime<Utc>) -> Result<Option<Found>, StorageError> {
         let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
-        let mut retrievers: BTreeMap<&'static str, f64> = BTreeMap::new();
+        let mut found = self.dated(memory, now);
         for (retriever, features) in RETRIEVERS {
             let adds: f64 = hit.terms.iter().filter(|t| features.contains(&t.feature)).map(Term::contribution).sum();
             if adds > 0.0 {
-                retrievers.insert(retriever, adds);
+                found.retrievers.insert(retriever, adds);
             }
         }
-        let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
-        let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
-        retrievers.insert("recency", recency);
-        let dominant = retrievers.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or("recency", |(name, _)| name);
+        found.dominant = found.retrievers.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(RECENT, |(name, _)| name);
+        found.score += hit.score;
+        found.words = hit.coverage;
         let stored = self.store.vectors_of(id)?.into_iter().find(|v| v.embedder == self.embedder.id());
         let cosine = |v: &crate::chunk::Quantized| v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>();
-        let similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
-        let words = hit.terms.iter().find(|t| t.feature == "file_words").map_or(0.0, |t| t.value);
+        found.similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
+        Ok(Some(found))
+    }
+
+    /// A memory that nothing but its age speaks for.
+    fn dated(&self, memory: Memory, now: DateTime<Utc>) -> Found {
+        let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
+        let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
         let stale = memory
             .code
             .iter()
             .filter(|code| is_stale(code, self.root))
-            .map(|code| code.symbol.as_ref().map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path)));
-        let stale = stale.collect();
-        Ok(Some(Found { stale, memory, words, score: hit.score + recency, similarity, retrievers, dominant }))
+            .map(|code| code.symbol.as_ref().map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path)))
+            .collect();
+        Found {
+            memory,
+            score: recency,
+            similarity: 0.0,
+            words: 0.0,
+            retrievers: BTreeMap::from([(RECENT, recency)]),
+            dominant: RECENT,
+            stale,
+        }
     }
 }
 

@@ -905,3 +905,51 @@ fn a_database_that_was_made_elsewhere_is_told() {
     home.open(Duration::from_secs(1)).unwrap();
     assert_eq!((fs::read(copy.join(".cortex/memory.db")).unwrap(), fs::read_dir(copy.join(".cortex")).unwrap().count()), (before, 1));
 }
+
+#[test]
+fn each_piece_of_a_notes_file_is_a_result() {
+    let f = fixture();
+    let sentence = |i: usize| format!("Note {i} speaks of the flux capacitor. {}\n", format!("filler{i} ").repeat(180));
+    let notes: String = (0..7).map(sentence).collect();
+    let pieces = f.capture.capture_file("notes.md", notes.as_bytes(), "").unwrap().unwrap();
+    assert!(pieces.len() >= 7);
+    let manager = f.manager();
+    let found = f.found(&manager, "flux capacitor", &MemoryFilter::default());
+    assert!(found.len() >= 7, "{} of {} pieces", found.len(), pieces.len());
+    assert!(found.iter().all(|f| f.memory.source.file_path() == Some("notes.md")));
+}
+
+#[test]
+fn words_are_the_share_that_a_memory_holds() {
+    let f = fixture();
+    f.capture.capture(said("E4711 means that the warehouse answered with an empty body")).unwrap();
+    for i in 0..20 {
+        f.capture.capture(said(&format!("Entry {i} of something else"))).unwrap();
+    }
+    let manager = f.manager();
+    let words = |question: &str| f.found(&manager, question, &MemoryFilter::default())[0].words;
+    assert!((words("E4711 warehouse body") - 1.0).abs() < 1e-6, "it holds all of them");
+    let half = words("warehouse pineapple");
+    assert!((0.3..0.6).contains(&half), "{half}");
+}
+
+#[test]
+fn a_query_that_names_nothing_gives_what_is_newest() {
+    let f = fixture();
+    for text in ["The first decision", "The second decision"] {
+        f.capture.capture(said(text)).unwrap();
+    }
+    f.capture.capture(event(EpisodeSource::GitBulkUpdate, Operation::Update, "a.rs")).unwrap();
+    f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Rename, "b.rs")).unwrap();
+    let manager = f.manager();
+    let filter = MemoryFilter {
+        exclude_sources: vec!["git_bulk_update".into()],
+        exclude_operations: vec!["move".into(), "rename".into()],
+        ..MemoryFilter::default()
+    };
+    for question in ["recent project context", ""] {
+        let found = f.found(&manager, question, &filter);
+        assert_eq!(contents(&found), ["The second decision", "The first decision"], "{question:?}");
+        assert!(found.iter().all(|f| f.dominant == "recency"));
+    }
+}

@@ -13,6 +13,8 @@ use super::{Slot, cores};
 pub(super) struct Lexical {
     /// Σ idf of the terms.
     pub(super) total_idf: f64,
+    /// Σ idf of the terms that are words.
+    total_held: f64,
     /// Σ idf of the words that occur.
     total_plain: f64,
     /// By term of the query.
@@ -54,6 +56,7 @@ struct InChunk {
     body: f32,
     plain: f32,
     names: f32,
+    held: f32,
 }
 
 /// Saturation and length normalisation of the score over all fields.
@@ -115,6 +118,7 @@ impl Lexical {
         let mut out = Self {
             total_idf: 0.0,
             total_plain: 0.0,
+            total_held: 0.0,
             terms: terms.into_iter().collect::<Result<_, _>>()?,
             touched: Vec::new(),
             chunks: vec![InChunk::default(); corpus.rows.len()],
@@ -122,6 +126,9 @@ impl Lexical {
         for term in &out.terms {
             let idf = term.idf;
             out.total_idf += f64::from(idf);
+            // A compound identifier is its parts.
+            let held = if term.is_whole { 0.0 } else { idf };
+            out.total_held += f64::from(held);
             for hit in &term.hits {
                 let chunk = &mut out.chunks[hit.slot as usize];
                 if chunk.fields == 0.0 {
@@ -130,6 +137,7 @@ impl Lexical {
                 chunk.fields += idf * hit.fields;
                 chunk.body += idf * hit.body;
                 chunk.names += if hit.counts.names > 0 { idf } else { 0.0 };
+                chunk.held += held;
             }
         }
         for hits in words {
@@ -146,6 +154,7 @@ impl Lexical {
         // Where nothing occurs, shares of nothing are asked for.
         out.total_idf = out.total_idf.max(1e-9);
         out.total_plain = out.total_plain.max(1e-9);
+        out.total_held = out.total_held.max(1e-9);
         Ok(out)
     }
 
@@ -162,6 +171,11 @@ impl Lexical {
     /// The same of BM25 of the words as they stand, stop words too.
     pub(super) fn plain(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].plain) / self.total_plain
+    }
+
+    /// Share of the query's words that a chunk holds in any field, 0–1. Words that are rare in the corpus weigh more.
+    pub(super) fn coverage(&self, slot: Slot) -> f64 {
+        f64::from(self.chunks[slot as usize].held) / self.total_held
     }
 
     /// The share (by idf) of the query's words that are parts of names defined in a chunk.

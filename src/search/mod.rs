@@ -31,6 +31,7 @@ pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use filter::{Condition, Filter};
 pub use form::Form;
 pub use query::Query;
+pub(crate) use query::is_stop_word;
 pub use rank::{FEATURES, Feature, Hit, Results, Term};
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};

@@ -58,7 +58,7 @@ when where which while who why will with would you your each between across abou
 working implementation implement implements implemented handle handles handled handling code function functions file files class classes method methods ";
 
 /// A lower-case word that is not searched for (unless there is nothing else).
-pub(super) fn is_stop_word(word: &str) -> bool {
+pub(crate) fn is_stop_word(word: &str) -> bool {
     // Spaces around the word: only whole words of the list.
     !word.is_empty() && !word.contains(' ') && STOP_WORDS.contains(&format!(" {word} "))
 }

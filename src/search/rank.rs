@@ -82,6 +82,8 @@ pub struct Hit {
     pub score: f64,
     /// In the order of [`FEATURES`]; features of value 0 are left out.
     pub terms: Vec<Term>,
+    /// Share of the query's words that the chunk holds in any field, weighted by how rare each is, 0–1. It takes no part in ranking.
+    pub coverage: f64,
 }
 
 /// What a search found.
@@ -139,6 +141,7 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
                 others: entries.take(MAX_OTHERS).cloned().collect(),
                 score: value,
                 terms: vec![Term { feature: "chunk_words", value, weight: 1.0 }],
+                coverage: ranking.lexical.coverage(slots[0]),
             })
         })
         .collect();

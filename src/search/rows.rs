@@ -78,7 +78,8 @@ impl Evidence<'_> {
 
     fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
         let chunk = self.corpus.chunk(place.best)?;
-        Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms })
+        let coverage = self.lexical.coverage(place.best);
+        Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms, coverage })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.

@@ -10,7 +10,8 @@ use crate::memory::{MemoryFilter, MemorySource};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NodeSearch {
-    /// A question, or some words.
+    /// A question, or some words. Without it, the newest.
+    #[serde(default)]
     query: String,
     /// Only memories of these groups.
     #[serde(default)]
@@ -31,7 +32,8 @@ pub(super) struct NodeSearch {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct FactSearch {
-    /// A question, or some words.
+    /// A question, or some words. Without it, the newest.
+    #[serde(default)]
     query: String,
     /// Only memories of these groups.
     #[serde(default)]

@@ -536,6 +536,7 @@ proptest! {
             others: (0..*n_others).map(|n| Arc::new(chunk(n, path, lines).into())).collect(),
             score: 1.0,
             terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
+            coverage: 1.0,
         }).collect();
         let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), hits::Show { explain, mark });
         let build = |level| Probe { rows: details.rows(level), state: State::default() };

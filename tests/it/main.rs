@@ -35,5 +35,6 @@ mod server;
 mod serving;
 mod settings;
 mod skip;
+mod told;
 mod tools_snapshot;
 mod warm;

@@ -1,0 +1,61 @@
+//! What a prompt or a query asks about: words that name no subject are told from those that do.
+
+use crate::search::is_stop_word;
+
+/// Words of prompts that say what to do, or are said out of courtesy.
+const FILLERS: &str = " a add again agreed also always and any anything are before bit change check could create did do does fails find fix for from get \
+give go going good great happens have hello help here hey hi how i if in is it its just let lets like look looks made make me mean means morning my need \
+needs new next nice no not now of ok okay on or our please put really right run same say see should show since so some something soon still sure take tell \
+thank thanks that the then there thing things this time to today try up us want wants was way we well were what when where which who why will with works \
+would write wrong yes yesterday yet you your ";
+
+/// Words of queries for whatever is recent, such as "recent project context".
+const GENERIC: &str = " all activity changes context events everything facts happened history know known last lately latest memories memory news notes \
+overview previous project recent recently remember remembered repo repository session sessions state status summary work worked ";
+
+fn is_in(list: &str, word: &str) -> bool {
+    // Spaces around the word: only whole words of the list.
+    !word.is_empty() && list.contains(&format!(" {word} "))
+}
+
+/// The words of a text with the form in which the lists have them.
+fn words(text: &str) -> impl Iterator<Item = (&str, String)> {
+    text.split_whitespace().map(|word| (word, word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()))
+}
+
+/// The words of a prompt that name its subject; empty where it names none ("ok, go on").
+pub(super) fn subject(prompt: &str) -> String {
+    let named: Vec<&str> =
+        words(prompt).filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word)).map(|(as_typed, _)| as_typed).collect();
+    named.join(" ")
+}
+
+/// Whether a query names nothing, or only asks for what is recent.
+pub(super) fn is_for_recent(query: &str) -> bool {
+    words(query).all(|(_, word)| word.is_empty() || is_in(GENERIC, &word) || is_in(FILLERS, &word) || is_stop_word(&word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_names_nothing_has_no_subject() {
+        for prompt in ["", "ok go on", "Yes, please!", "thanks, that works!", "…"] {
+            assert_eq!(subject(prompt), "", "{prompt}");
+        }
+        assert_eq!(subject("What does `E4711` mean?"), "`E4711`");
+        assert_eq!(subject("Please rename the session cookie"), "rename session cookie");
+    }
+
+    #[test]
+    fn a_query_for_what_is_recent_is_told_from_one_for_a_subject() {
+        for query in ["", " ", "recent project context", "What happened in the last session?", "latest changes", "everything you know", "?"]
+        {
+            assert!(is_for_recent(query), "{query}");
+        }
+        for query in ["cookie", "recent cookie changes", "last release", "最近"] {
+            assert!(!is_for_recent(query), "{query}");
+        }
+    }
+}
