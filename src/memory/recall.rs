@@ -16,6 +16,10 @@ use crate::source::{printable, printable_lines};
 /// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
 const RECENCY: f64 = 1.0;
 const HALF_LIFE_DAYS: f64 = 14.0;
+/// From this weight of a question's words on, the share of them that a memory holds counts in full ([`Results::query_weight`]).
+///
+/// [`Results::query_weight`]: crate::search::Results::query_weight
+const CERTAIN: f64 = 3.0;
 /// How far below recency is looked for.
 const NEXT: usize = 5;
 /// The retriever of what is recent.
@@ -37,6 +41,9 @@ pub struct Found {
     pub similarity: f32,
     /// The share of the question's words that it holds, by weight, 0–1.
     pub words: f64,
+    /// How strongly it speaks to the question, 0–2; comparable between questions. The cosine and the share of the words, which counts less
+    /// where the question has few words, or only common ones.
+    pub evidence: f64,
     /// What each retriever adds to the score.
     pub retrievers: BTreeMap<&'static str, f64>,
     /// The one that adds most.
@@ -94,7 +101,8 @@ impl Recall<'_> {
         let condition = (!filter.is_empty()).then(|| self.facts.condition(filter));
         // Recency may bring up what stands a little below.
         let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
-        let found = results.hits.iter().map(|hit| self.found(hit, &vector, now));
+        let certainty = (results.query_weight / CERTAIN).min(1.0);
+        let found = results.hits.iter().map(|hit| self.found(hit, &vector, certainty, now));
         let mut found: Vec<Found> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
         found.truncate(limit);
@@ -108,7 +116,7 @@ impl Recall<'_> {
     }
 
     /// `None` when it was deleted since it was indexed.
-    fn found(&self, hit: &Hit, vector: &[f32], now: DateTime<Utc>) -> Result<Option<Found>, StorageError> {
+    fn found(&self, hit: &Hit, vector: &[f32], certainty: f64, now: DateTime<Utc>) -> Result<Option<Found>, StorageError> {
         let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
         let mut found = self.dated(memory, now);
@@ -124,6 +132,7 @@ impl Recall<'_> {
         let stored = self.store.vectors_of(id)?.into_iter().find(|v| v.embedder == self.embedder.id());
         let cosine = |v: &crate::chunk::Quantized| v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>();
         found.similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
+        found.evidence = f64::from(found.similarity) + found.words * certainty;
         Ok(Some(found))
     }
 
@@ -142,6 +151,7 @@ impl Recall<'_> {
             score: recency,
             similarity: 0.0,
             words: 0.0,
+            evidence: 0.0,
             retrievers: BTreeMap::from([(RECENT, recency)]),
             dominant: RECENT,
             stale,

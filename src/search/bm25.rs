@@ -13,8 +13,8 @@ use super::{Slot, cores};
 pub(super) struct Lexical {
     /// Σ idf of the terms.
     pub(super) total_idf: f64,
-    /// Σ idf of the terms that are words.
-    total_held: f64,
+    /// Σ rarity of the terms.
+    total_rarity: f64,
     /// Σ idf of the words that occur.
     total_plain: f64,
     /// By term of the query.
@@ -27,6 +27,8 @@ pub(super) struct Lexical {
 
 pub(super) struct TermWeight {
     pub(super) idf: f32,
+    /// As a word that is known or not; 0 for a compound identifier.
+    rarity: f32,
     key: Key,
     is_whole: bool,
     hits: Vec<Hit>,
@@ -56,7 +58,7 @@ struct InChunk {
     body: f32,
     plain: f32,
     names: f32,
-    held: f32,
+    rarity: f32,
 }
 
 /// Saturation and length normalisation of the score over all fields.
@@ -72,6 +74,13 @@ const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 fn idf(n: u64, df: usize) -> f32 {
     let (n, df) = (n as f32, df as f32);
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
+}
+
+/// How rare a word is that `df` of `n` chunks hold: 1 for a word of one chunk. Some chunks are assumed beside those that are there,
+/// because a few chunks say little about which words are common.
+fn rarity(n: u64, df: usize) -> f32 {
+    const ASSUMED: u64 = 100;
+    idf(n + ASSUMED, df) / idf(n + ASSUMED, 1)
 }
 
 fn bm25(frequency: f32, much: f32) -> f32 {
@@ -96,7 +105,9 @@ impl TermWeight {
             });
         })?;
         let idf = idf(text.n_chunks(), df);
-        Ok(Self { idf, key: key(&term.canonical), is_whole: term.is_whole, hits })
+        // A compound identifier is its parts.
+        let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) };
+        Ok(Self { idf, rarity, key: key(&term.canonical), is_whole: term.is_whole, hits })
     }
 }
 
@@ -118,7 +129,7 @@ impl Lexical {
         let mut out = Self {
             total_idf: 0.0,
             total_plain: 0.0,
-            total_held: 0.0,
+            total_rarity: 0.0,
             terms: terms.into_iter().collect::<Result<_, _>>()?,
             touched: Vec::new(),
             chunks: vec![InChunk::default(); corpus.rows.len()],
@@ -126,9 +137,7 @@ impl Lexical {
         for term in &out.terms {
             let idf = term.idf;
             out.total_idf += f64::from(idf);
-            // A compound identifier is its parts.
-            let held = if term.is_whole { 0.0 } else { idf };
-            out.total_held += f64::from(held);
+            out.total_rarity += f64::from(term.rarity);
             for hit in &term.hits {
                 let chunk = &mut out.chunks[hit.slot as usize];
                 if chunk.fields == 0.0 {
@@ -137,7 +146,7 @@ impl Lexical {
                 chunk.fields += idf * hit.fields;
                 chunk.body += idf * hit.body;
                 chunk.names += if hit.counts.names > 0 { idf } else { 0.0 };
-                chunk.held += held;
+                chunk.rarity += term.rarity;
             }
         }
         for hits in words {
@@ -154,7 +163,7 @@ impl Lexical {
         // Where nothing occurs, shares of nothing are asked for.
         out.total_idf = out.total_idf.max(1e-9);
         out.total_plain = out.total_plain.max(1e-9);
-        out.total_held = out.total_held.max(1e-9);
+        out.total_rarity = out.total_rarity.max(1e-9);
         Ok(out)
     }
 
@@ -175,7 +184,12 @@ impl Lexical {
 
     /// Share of the query's words that a chunk holds in any field, 0–1. Words that are rare in the corpus weigh more.
     pub(super) fn coverage(&self, slot: Slot) -> f64 {
-        f64::from(self.chunks[slot as usize].held) / self.total_held
+        f64::from(self.chunks[slot as usize].rarity) / self.total_rarity
+    }
+
+    /// What the query's words weigh together: a word that one chunk alone holds weighs 1, a common word little.
+    pub(super) fn query_weight(&self) -> f64 {
+        self.total_rarity
     }
 
     /// The share (by idf) of the query's words that are parts of names defined in a chunk.

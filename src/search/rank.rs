@@ -93,6 +93,8 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// Files that match; in an exact search chunks that do.
     pub total: usize,
+    /// What the query's words weigh: about how many rare words they are worth; a common word weighs little.
+    pub query_weight: f64,
     /// What whoever asked should know: how the query was read where it was not taken as it stands.
     pub notes: Vec<String>,
 }
@@ -110,7 +112,7 @@ pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Fi
     files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
     let total = files.len();
     let hits = ranking.rows(files, limit);
-    Ok(Results { hits, total, notes })
+    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes })
 }
 
 /// Ranks what an exact query matched, by its words alone.
@@ -147,7 +149,7 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
         .collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     hits.truncate(limit);
-    Ok(Results { hits, total, notes: Vec::new() })
+    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
 }
 
 /// Ranks by the chunk of each file that is nearest to a vector; the file `without` is left out.
@@ -174,7 +176,7 @@ pub(super) fn by_meaning(
         Ranked { file, score: term.contribution(), terms: vec![term] }
     };
     let hits = ranking.rows(files.into_iter().map(rank).collect(), limit);
-    Ok(Results { hits, total, notes: Vec::new() })
+    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
 }
 
 /// What the file's score is made of.
