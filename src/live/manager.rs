@@ -14,11 +14,15 @@ use super::checked::{Checked, Summing};
 use super::memory::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
-use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded};
+use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded, Saved, Saving};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{Corpus, CorpusBuilder, SearchError, VectorSource};
+use crate::search::{Corpus, CorpusBuilder, Graph, SearchError, VectorSource, VectorTable};
 use crate::worker::Asking;
 
+/// The file in the cache that holds the graph of the vectors.
+const GRAPH: &str = "graph.bin";
+/// A saved graph takes some 211 bytes a vector. One with more bytes than this for each chunk that is served is of a corpus that is gone.
+const MOST_GRAPH_BYTES: u64 = 1000;
 /// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
 const WORTH_DROPPING: f64 = 0.1;
 
@@ -48,6 +52,8 @@ struct Source {
     /// Chunks that were indexed in memory.
     n_in_memory: usize,
     given_up: GivenUp,
+    /// The graph of the corpus is the one in the cache.
+    is_graph_saved: bool,
     /// Chunks that are served without their vectors.
     lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
@@ -110,6 +116,7 @@ impl ChunkManager {
                 n_unsaved: 0,
                 n_in_memory: 0,
                 given_up: GivenUp::Nothing,
+                is_graph_saved: false,
                 lacking: Vec::new(),
             });
         }
@@ -258,23 +265,48 @@ impl ChunkManager {
         result
     }
 
-    /// Builds a graph for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it. Reloads go on
-    /// while it is built, which takes minutes. False when no corpus wants one, or it was cancelled.
+    /// Has a graph answer for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it: the graph that
+    /// another process saved, or else a new one, which takes minutes and is saved. Reloads go on meanwhile. False when no corpus wants
+    /// one, or it was cancelled.
     pub fn build_graph(&self, from: usize, cancel: &Cancel) -> bool {
         let wanting = |(at, served): (usize, &Arc<Served>)| {
             let vectors = served.corpus.vectors();
             vectors.wants_graph(from).then(|| (at, vectors.clone()))
         };
         let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting) else { return false };
-        let Some(graph) = vectors.build_graph(cancel) else { return false };
+        let saved = || if vectors.graph().is_none() { self.saved_graph(at, &vectors, from) } else { None };
+        let (graph, is_saved) = match saved() {
+            Some(graph) => (graph, true),
+            None => match vectors.build_graph(cancel) {
+                Some(graph) => (Arc::new(graph), false),
+                None => return false,
+            },
+        };
         let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
-        let Some(builder) = sources[at].builder.as_mut().filter(|_| self.metrics().given_up == GivenUp::Nothing) else { return false };
+        let source = &mut sources[at];
+        let Some(builder) = source.builder.as_mut().filter(|_| source.given_up == GivenUp::Nothing) else { return false };
         let mut served = Served::clone(&corpora[at]);
         builder.attach(graph, &mut served.corpus);
         corpora[at] = Arc::new(served);
-        self.current.store(Arc::new(Snapshot { corpora, loaded_at: self.current().loaded_at }));
+        source.is_graph_saved = is_saved;
+        self.current.store(Arc::new(Snapshot { corpora: corpora.clone(), loaded_at: self.current().loaded_at }));
+        if !is_saved
+            && source.is_complete()
+            && let Err(e) = source.save(&corpora[at])
+        {
+            tracing::debug!("the graph of vectors was not saved for the next start: {e}");
+        }
         true
+    }
+
+    /// The graph in the cache of a corpus, if few of its vectors changed since it was built.
+    fn saved_graph(&self, at: usize, vectors: &VectorTable, from: usize) -> Option<Arc<Graph>> {
+        let saved = self.state.lock()[at].saved()?;
+        let graph = Arc::new(vectors.read_graph(&saved.read(GRAPH).ok()?)?);
+        let mut with_graph = vectors.clone();
+        with_graph.attach(graph.clone());
+        (!with_graph.wants_graph(from)).then_some(graph)
     }
 }
 
@@ -359,13 +391,18 @@ impl Source {
         self.is_restored = true;
         let keep = self.given_up == GivenUp::Nothing;
         let restore = || {
-            let saved = Checked::open(self.feed.cache()?.open()?)?;
+            let saved = self.saved()?;
             let set = self.feed.restore(&*saved)?;
             CorpusBuilder::open(&saved, &set, dimensions, keep)
         };
         let restored = catch_unwind(AssertUnwindSafe(restore)).unwrap_or_default();
         self.reads_saved = restored.is_some();
         restored
+    }
+
+    /// What is in the cache.
+    fn saved(&self) -> Option<Arc<dyn Saved>> {
+        Checked::open(self.feed.cache()?.open()?)
     }
 
     /// Nothing is lacking that the next process would have to make.
@@ -400,12 +437,23 @@ impl Source {
         // Whether it worked or not: it is tried again when there is more to save.
         self.n_unsaved = 0;
         let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
+        // A graph that took an hour to build is kept, also by a process that never asked it.
+        let most_bytes = MOST_GRAPH_BYTES * served.corpus.chunks().len() as u64;
+        let before = self.saved().filter(|saved| saved.open(GRAPH).is_ok_and(|file| file.n_bytes() <= most_bytes));
+        let new = served.corpus.vectors().graph().filter(|_| !self.is_graph_saved);
         cache.save(&mut |saving| {
             let mut summing = Summing::new(saving);
             self.feed.save(&mut summing)?;
             builder.save(&served.corpus, &mut summing)?;
+            match (new, &before) {
+                (Some(new), _) => summing.put(GRAPH, &new.to_bytes().ok_or_else(|| io::Error::other("the graph cannot be encoded"))?)?,
+                (None, Some(before)) => summing.keep(GRAPH, &**before)?,
+                (None, None) => {}
+            }
             summing.finish()
-        })
+        })?;
+        self.is_graph_saved = served.corpus.vectors().graph().is_some();
+        Ok(())
     }
 
     /// Chunks that are served without their vectors, and whose vectors are there now.

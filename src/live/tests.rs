@@ -304,6 +304,38 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
 }
 
 #[test]
+fn a_graph_that_one_process_built_answers_in_the_next() {
+    let f = fixture();
+    // A build that is cancelled gives no graph: what answers then was read.
+    let (go, cancelled) = (Cancel::new(false), Cancel::new(true));
+    f.write(&many(60, "first"));
+    f.reload().unwrap();
+    assert!(f.manager.build_graph(50, &go));
+    let next = || {
+        let manager = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+        manager.reload(&go).unwrap();
+        manager
+    };
+    let second = next();
+    assert!(second.build_graph(50, &cancelled), "it was saved");
+    assert!(!second.current().code().corpus.vectors().wants_graph(50));
+    // A process that saves the index and never asked the graph keeps it.
+    f.write(&many(60, "second"));
+    let third = next();
+    third.save(0.0);
+    let fourth = next();
+    assert!(fourth.build_graph(50, &cancelled), "it was kept");
+    let query = Query::new("animals swimming in a freezing ocean");
+    let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
+    let found = fourth.current().code().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
+    assert_eq!(&*found.hits[0].chunk.id, "second");
+    // Of a graph whose vectors changed nothing is used.
+    let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
+    f.write(&changed);
+    assert!(!next().build_graph(50, &cancelled), "it is stale");
+}
+
+#[test]
 fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let f = Arc::new(fixture());
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());

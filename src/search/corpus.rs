@@ -230,8 +230,8 @@ impl CorpusBuilder {
 
     /// Lets a graph of this corpus's vectors, as they once were, answer from now on: in `corpus`, the one that the last update
     /// gave, and in those to come.
-    pub fn attach(&mut self, graph: Graph, corpus: &mut Corpus) {
-        self.vectors.attach(Arc::new(graph));
+    pub fn attach(&mut self, graph: Arc<Graph>, corpus: &mut Corpus) {
+        self.vectors.attach(graph);
         corpus.vectors = self.vectors.clone();
     }
 

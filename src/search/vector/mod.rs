@@ -89,6 +89,12 @@ impl VectorTable {
         asked
     }
 
+    /// The graph that answers, if one does.
+    #[must_use]
+    pub fn graph(&self) -> Option<&Graph> {
+        self.graph.as_ref().map(|attached| &*attached.graph)
+    }
+
     /// Whether a graph should be built: there are at least `from` vectors ([`GRAPH_FROM`], where it is not a test that asks), and
     /// no graph, or too much changed since.
     #[must_use]
