@@ -118,6 +118,10 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
         let start = Instant::now();
         let bytes = table.build_graph(&AtomicBool::new(false)).and_then(|g| g.to_bytes()).expect("a graph");
         println!("{n}/graph: built in {:.0} s, {} bytes", start.elapsed().as_secs_f32(), bytes.len());
+        let start = Instant::now();
+        let read = table.read_graph(&bytes).expect("a graph");
+        table.clone().attach(Arc::new(read));
+        println!("{n}/graph: read and attached in {:.0} ms", start.elapsed().as_secs_f32() * 1e3);
         for n_found in FOUND {
             let graph = table.read_graph(&finding(&bytes, n_found)).expect("a graph");
             let mut table = table.clone();
