@@ -47,6 +47,7 @@ mod recorder;
 mod session;
 mod spool;
 mod sql;
+mod statements;
 mod trust;
 mod watcher;
 
