@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -95,12 +96,12 @@ fn a_memory_comes_back_as_it_was_stored() {
     assert_eq!(f.store.get(id).unwrap(), Some(memory));
     let vectors = f.store.vectors_of(id).unwrap();
     assert_eq!((vectors.len(), &*vectors[0].embedder), (1, StaticModel::bundled().id()));
-    let hook = f.capture.capture_hook_description("ran tests", HookType::PostToolUse, "s", Some("Bash".into())).unwrap();
+    let hook = f.capture.capture_hook_description("ran tests", HookType::PostToolUse, "s", Some("Bash".into()), None).unwrap();
     let answer = f.capture.capture_claude_response("done", ResponseType::StopResponse, "s").unwrap();
     let of_session: Vec<Uuid> = f.store.get_by_session("s").unwrap().iter().map(|m| m.id).collect();
     assert_eq!(of_session, [answer, hook, id], "newest first");
     assert_eq!(f.store.session("s").unwrap().unwrap().memory_count, 3);
-    let bash = MemorySource::HookDescription { hook_type: HookType::PostToolUse, tool_name: Some("Bash".into()) };
+    let bash = MemorySource::HookDescription { hook_type: HookType::PostToolUse, tool_name: Some("Bash".into()), file_path: None };
     assert_eq!(f.store.get(hook).unwrap().unwrap().source, bash);
     assert_eq!(f.store.count(&Select { sources: vec!["hook_description".into()], ..Select::default() }).unwrap(), 1);
     assert!(f.store.delete(hook).unwrap() && !f.store.delete(hook).unwrap());
@@ -379,18 +380,21 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
     let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());
     tell(input(serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" })).prompt_memory());
     let edit = serde_json::json!({ "session_id": "s", "tool_name": "Edit", "tool_input": { "file_path": "src/a.rs", "old_string": "one", "new_string": "two" } });
-    tell(input(edit).tool_memory());
+    tell(input(edit).tool_memory(Path::new("/project")));
     let answer = input(serde_json::json!({ "session_id": "s" }));
     let transcript = "{\"type\":\"user\"}\n{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"It read files twice.\"}]}}\n{\"type\":\"x\"}\nnot json\n";
     tell(answer.answer_memory(Some(transcript)));
     let first = summary(&f.store, "s").unwrap().unwrap();
-    assert_eq!(first.content, "Asked: Why is the index slow?. Changed: src/a.rs. Answered: It read files twice.");
+    assert_eq!(first.content, "Asked: Why is the index slow?\nChanged: src/a.rs\nAnswered: It read files twice.");
     f.capture.capture(first.clone()).unwrap();
     tell(input(serde_json::json!({ "session_id": "s", "prompt": "And now?" })).prompt_memory());
     let second = summary(&f.store, "s").unwrap().unwrap();
     assert!(second.id == first.id && second.content.contains("2 prompts"), "{second:?}");
     assert_eq!(input(serde_json::json!({ "prompt": "/compact" })).prompt_memory(), None);
-    assert_eq!(input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(), None);
+    assert_eq!(
+        input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(Path::new("/project")),
+        None
+    );
 }
 
 #[test]
@@ -765,7 +769,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
                 3 => input(
                     serde_json::json!({ "session_id": id, "tool_name": "Write", "tool_input": { "file_path": format!("{marker}.rs") } }),
                 )
-                .tool_memory(),
+                .tool_memory(Path::new("/project")),
                 4..=5 => {
                     let context = events::context(&[format!("commit {n}")], &id, &f.store).unwrap();
                     assert!(context.is_none_or(|m| f.capture.capture(m).is_ok()));
