@@ -193,8 +193,7 @@ impl Hook {
             Event::PromptSubmit => {
                 // What must not be lost is stored while the index is loaded.
                 let (loaded, remembered) = rayon::join(|| self.load(), || self.remember(memories));
-                let own = remembered.as_ref().ok().copied().flatten();
-                let answered = loaded.and_then(|loaded| self.tell_of_prompt(loaded, memories, own));
+                let answered = loaded.and_then(|loaded| self.tell_of_prompt(loaded, memories));
                 remembered?;
                 answered
             }
@@ -207,13 +206,13 @@ impl Hook {
             // What cannot be written can be read all the same.
             _ => {
                 let remembered = self.remember(memories);
-                self.answer(memories).and(remembered.map(drop))
+                self.answer(memories).and(remembered)
             }
         }
     }
 
-    /// Remembers what there is to remember, or keeps it for later. Returns its id.
-    fn remember(&self, memories: &Memories) -> Result<Option<Uuid>> {
+    /// Remembers what there is to remember, or keeps it for later.
+    fn remember(&self, memories: &Memories) -> Result<()> {
         let captured = self.capture(memories);
         if let Err(e) = &captured {
             self.keep(e)?;
@@ -221,19 +220,19 @@ impl Hook {
         captured
     }
 
-    fn capture(&self, Memories { capture, sessions, .. }: &Memories) -> Result<Option<Uuid>> {
+    fn capture(&self, Memories { capture, sessions, .. }: &Memories) -> Result<()> {
         if !self.input.session_id.is_empty() {
             sessions.resume(&self.input.session_id)?;
         }
-        let Some(Memory { content, source, session_id, .. }) = &self.own else { return Ok(None) };
-        let id = match source.clone() {
+        let Some(Memory { content, source, session_id, .. }) = &self.own else { return Ok(()) };
+        match source.clone() {
             MemorySource::HookDescription { hook_type, tool_name, file_path } => {
-                capture.capture_hook_description(content, hook_type, session_id, tool_name, file_path)?
+                capture.capture_hook_description(content, hook_type, session_id, tool_name, file_path)?;
             }
-            MemorySource::ClaudeResponse { response_type } => capture.capture_claude_response(content, response_type, session_id)?,
-            MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => return Ok(None),
-        };
-        Ok(Some(id))
+            MemorySource::ClaudeResponse { response_type } => drop(capture.capture_claude_response(content, response_type, session_id)?),
+            MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => {}
+        }
+        Ok(())
     }
 
     /// Keeps what could not be remembered for whoever opens the database next.
@@ -276,7 +275,7 @@ impl Hook {
             Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
                 let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
-                self.tell(store, &memory::for_file(store, &path, session, &store.given(session)?)?)?;
+                self.tell(store, &memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
                 // The user reads: now is the time to make the next question quick.
@@ -308,8 +307,8 @@ impl Hook {
         Ok((manager, facts))
     }
 
-    /// Tells what may help with a prompt, but not the prompt itself.
-    fn tell_of_prompt(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories, own: Option<Uuid>) -> Result<()> {
+    /// Tells what may help with a prompt.
+    fn tell_of_prompt(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
         let snapshot = manager.current();
@@ -320,10 +319,7 @@ impl Hook {
             embedder: manager.embedder(),
             root: self.project.layout.root(),
         };
-        let mut given = store.given(session)?;
-        given.extend(own);
-        given.extend(self.input.own_statements());
-        let told = self.tell(store, &memory::for_prompt(&recall, prompt, &given, memory::now())?);
+        let told = self.tell(store, &memory::for_prompt(&recall, prompt, &store.given(session)?, memory::now())?);
         // The process ends: the system frees all of it at once.
         std::mem::forget((snapshot, manager));
         told

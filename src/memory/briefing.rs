@@ -44,7 +44,7 @@ struct Line {
     ids: Vec<Uuid>,
     /// What is said; what was told already is left out.
     parts: Vec<Part>,
-    /// `text, 2026-01-31 12:00`
+    /// `text, 2026-01-31`
     source: String,
     /// Longest, in bytes.
     most: usize,
@@ -189,7 +189,7 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
         section("Last session", 120, last.map(summary).into_iter().collect()),
         section("Git", 70, operations.iter().map(|m| operation(m, &reasons)).collect()),
         section("Edited by hand", 70, edits),
-        section("Answered", 0, significant.map(|m| Line::new(m, &statements::rest(&m.content), source_and_time(m), LINE)).collect()),
+        section("Answered", 0, significant.map(|m| Line::new(m, &statements::rest(m), source_and_time(m), LINE)).collect()),
     ])
 }
 
@@ -225,11 +225,10 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
 /// Its text on one line, with its name where that says more.
 fn named(memory: &Memory) -> String {
     let content = folded(&memory.content);
-    let is_event = memory.source.operation().is_some() && !memory.name.is_empty();
-    if is_event {
-        memory.name.clone()
-    } else if memory.name.is_empty() || content.contains(&memory.name) {
+    if memory.name.is_empty() || content.contains(&memory.name) {
         content
+    } else if memory.source.operation().is_some() {
+        memory.name.clone()
     } else {
         format!("{}: {content}", memory.name)
     }
@@ -245,5 +244,5 @@ fn source_and_time(memory: &Memory) -> String {
 }
 
 fn when(at: DateTime<Utc>) -> String {
-    at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string()
+    at.with_timezone(&Local).format("%Y-%m-%d").to_string()
 }

@@ -111,11 +111,16 @@ impl MemoryCaptureService {
         let (memory, n_secrets) = redacted(memory);
         let mut all = self.pieces(&memory)?;
         if gives_statements(&memory.source) {
-            all.extend(self.merged(statements::memories(&memory.content, &memory))?);
+            all.extend(self.merged(statements::memories(&memory))?);
         }
         let (stored, _) = self.completed(all)?;
         self.store.exchange(&[], &stored)?;
         self.count_redacted(n_secrets);
+        // A session knows what was said in it, until it forgets.
+        if !memory.session_id.is_empty() {
+            let ids: Vec<Uuid> = stored.iter().map(|(memory, _)| memory.id).collect();
+            self.store.give(&memory.session_id, &ids)?;
+        }
         Ok(memory.id)
     }
 
@@ -255,7 +260,7 @@ impl MemoryCaptureService {
         if let Some(becomes) = becomes.filter(|b| gives_statements(&b.source)) {
             let is_piece = |m: &&Memory| m.id != becomes.id && m.chunk_metadata.is_some() && head_of(m) == head;
             for piece in related.iter().filter(is_piece).chain([becomes]) {
-                made.extend(statements::memories(&piece.content, &Memory { id: head, ..piece.clone() }));
+                made.extend(statements::memories(&Memory { id: head, ..piece.clone() }));
             }
         }
         let mut new = self.merged(made)?;
@@ -305,7 +310,7 @@ impl MemoryCaptureService {
             all.reverse();
         }
         let n_pieces = memory.chunk_metadata.as_ref().map_or(1, |m| m.total_chunks);
-        let made = statements::statements(&memory.content).into_iter().map(|s| statements::id_of(&s.text));
+        let made = statements::memories(memory).into_iter().map(|m| m.id);
         for id in (0..n_pieces).map(|index| piece_id(head, index)).chain(made) {
             if all.iter().all(|m| m.id != id) {
                 all.extend(self.store.get(id)?);

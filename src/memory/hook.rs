@@ -111,13 +111,6 @@ impl HookInput {
         Memory::new(content, MemorySource::HookDescription { hook_type, tool_name, file_path }, &self.session_id)
     }
 
-    /// The ids that statements of the prompt have as memories. Nobody needs to be told what he has just said.
-    #[must_use]
-    pub fn own_statements(&self) -> Vec<Uuid> {
-        let said = statements::statements(first(self.prompt.as_deref().unwrap_or_default(), KEPT));
-        said.iter().map(|statement| statements::id_of(&statement.text)).collect()
-    }
-
     /// The file that a tool is about, relative to `root` where it is below.
     #[must_use]
     pub fn file(&self, root: &Path) -> Option<String> {
@@ -179,12 +172,11 @@ fn is_worth_telling(found: &Found) -> bool {
     found.similarity >= LEAST_SIMILARITY || found.words >= LEAST_WORDS
 }
 
-/// What is known of a file that is about to be changed, and was not told before: what was said of it, and what other sessions than
-/// `session` changed in it.
+/// What is known of a file that is about to be changed, and was not told before: what was said of it, and what was changed in it.
 ///
 /// # Errors
 /// When the memories cannot be read.
-pub fn for_file(store: &MemoryStore, path: &str, session: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), StorageError> {
+pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), StorageError> {
     let said = Select {
         about: Some(path.into()),
         exclude_sources: vec!["git_bulk_update".into(), "filesystem_watch".into(), "hook_description".into()],
@@ -193,7 +185,8 @@ pub fn for_file(store: &MemoryStore, path: &str, session: &str, given: &[Uuid]) 
     };
     let done = Select { file_path: Some(path.into()), sources: vec!["hook_description".into()], limit: MOST_OF_FILE, ..Select::default() };
     let mut memories = store.select(&said)?;
-    memories.extend(store.select(&done)?.into_iter().filter(|m| m.session_id != session));
+    memories.extend(store.select(&done)?);
+    memories.sort_by_key(|m| (!is_recognised(m), matches!(m.source, MemorySource::HookDescription { .. })));
     let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());
     for memory in memories.into_iter().filter(|m| !given.contains(&m.id)) {
         let key = statements::key(&memory.content);
@@ -246,7 +239,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     let mut decided: Vec<&Memory> = memories.iter().filter(|m| is_recognised(m)).collect();
     decided.sort_by_key(|m| statements::kind_of(&m.content));
     parts.extend(decided.iter().take(8).map(|m| format!("{DECIDED}{}", folded(&m.content))));
-    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(|m| statements::rest(&m.content)).collect();
+    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(statements::rest).collect();
     let mut telling = asked.iter().filter(|text| text.split_whitespace().count() >= TELLING);
     let first_asked = match telling.next() {
         Some(text) => Some(text.clone()),
@@ -255,7 +248,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     let mut said: Vec<String> = first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
     said.extend(telling.last().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
     if let Some(last) = said.last_mut().filter(|_| n_prompts > 1) {
-        last.push_str(&format!(" ({n_prompts} prompts)"));
+        last.push_str(&format!(" ({n_prompts} prompts)."));
     }
     parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
@@ -272,7 +265,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
         parts.push(format!("{CHANGED}{}{more}", files.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
     }
     let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
-    let answer = begun().filter(is_answer).last().map(|m| statements::rest(&m.content)).filter(|rest| !rest.is_empty());
+    let answer = begun().filter(is_answer).map(statements::rest).filter(|rest| rest.split_whitespace().count() >= TELLING).last();
     parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
     // A session that goes on after a summary replaces it.
     let before = memories.iter().find(|m| is_summary(m));

@@ -41,11 +41,24 @@ pub(super) struct Statement {
     pub kind: Kind,
 }
 
+/// Who says a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    Person,
+    Agent,
+}
+
+impl Speaker {
+    fn of(memory: &Memory) -> Self {
+        if matches!(memory.source, MemorySource::ClaudeResponse { .. }) { Self::Agent } else { Self::Person }
+    }
+}
+
 /// The statements of a text in its order. Code, quotations and output of programs count for nothing.
-pub(super) fn statements(text: &str) -> Vec<Statement> {
+pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
     let mut found: Vec<(usize, Statement)> = Vec::new();
     let mut known = BTreeSet::new();
-    for (at, sentence) in sentences(text).into_iter().enumerate() {
+    for (at, sentence) in sentences(text, speaker).into_iter().enumerate() {
         if let Some(kind) = sentence.kind
             && known.insert(key(&sentence.text))
         {
@@ -58,21 +71,22 @@ pub(super) fn statements(text: &str) -> Vec<Statement> {
     found.into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// The sentences of a text that are no statements, on one line.
-pub(super) fn rest(text: &str) -> String {
-    let rest: Vec<String> = sentences(text).into_iter().filter(|s| s.kind.is_none()).map(|s| s.text).collect();
+/// The sentences of a memory that are no statements, and say something, on one line.
+pub(super) fn rest(memory: &Memory) -> String {
+    let is_rest = |s: &Sentence| s.kind.is_none() && !s.is_chat;
+    let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory)).into_iter().filter(is_rest).map(|s| s.text).collect();
     rest.join(" ")
 }
 
 /// What two texts have in common that say the same in nearly the same words.
 pub(super) fn key(text: &str) -> String {
-    let words = words(text);
+    let words = words(text, false);
     let counts = |word: &&String| word.chars().any(char::is_alphanumeric) && !RULES.same.contains(*word);
     words.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The memories that a text gives beside itself: one for each statement. They go with `origin`, which holds the text.
-pub(super) fn memories(text: &str, origin: &Memory) -> Vec<Memory> {
+/// The memories that a text gives beside itself: one for each statement. They go with `origin`, the first piece of the text.
+pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     let source = MemorySource::Episode(Episode { source: EpisodeSource::Message, operation: None, origin_path: None, git_batch_id: None });
     let memory = |statement: Statement| Memory {
         id: id_of(&statement.text),
@@ -82,7 +96,7 @@ pub(super) fn memories(text: &str, origin: &Memory) -> Vec<Memory> {
         derived_from: vec![origin.id],
         ..Memory::new(statement.text, source.clone(), &origin.session_id)
     };
-    statements(text).into_iter().map(memory).collect()
+    statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
 }
 
 /// The id of a statement follows from what it says, so that one that is made again is the same memory.
@@ -97,15 +111,16 @@ pub(super) fn is_recognised(memory: &Memory) -> bool {
 
 /// The strongest kind of statement that a text holds.
 pub(super) fn kind_of(text: &str) -> Option<Kind> {
-    sentences(text).into_iter().filter_map(|s| s.kind).min()
+    sentences(text, Speaker::Person).into_iter().filter_map(|s| s.kind).min()
 }
 
 struct Sentence {
     text: String,
     kind: Option<Kind>,
+    is_chat: bool,
 }
 
-fn sentences(text: &str) -> Vec<Sentence> {
+fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
     let mut all: Vec<Sentence> = Vec::new();
     for block in prose(text) {
         let from = all.len();
@@ -114,33 +129,36 @@ fn sentences(text: &str) -> Vec<Sentence> {
                 return all;
             }
             let text = folded(sentence);
-            let words = words(&text);
-            let kind = recognised(&text, &words);
+            let words = words(&text, true);
+            let starts = starts(&words);
+            let kind = recognised(&text, &words, &starts, speaker);
+            let is_chat = kind.is_none() && RULES.chat.iter().any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
             // One that is not understood alone takes along the one before.
             let before = all.last().filter(|b| kind.is_some() && leans(&words) && all.len() > from && b.kind.is_none());
             if let Some(together) = before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST) {
                 all.pop();
-                all.push(Sentence { text: together, kind });
+                all.push(Sentence { text: together, kind, is_chat });
             } else {
-                all.push(Sentence { text, kind });
+                all.push(Sentence { text, kind, is_chat });
             }
         }
     }
     all
 }
 
-fn recognised(text: &str, words: &[String]) -> Option<Kind> {
+fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) -> Option<Kind> {
     let n = words.iter().filter(|w| w.chars().any(char::is_alphanumeric)).count();
     let is_question = text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?').ends_with('?');
     if !(LEAST_WORDS..=MOST_WORDS).contains(&n) || is_question {
         return None;
     }
-    let starts = starts(words);
-    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts));
+    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, starts));
     if is_any(&RULES.not) {
         return None;
     }
-    let holds = |kind: &Kind| is_any(&RULES.kinds[kind]) && !RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let is_ordered = |kind: &Kind| *kind == Kind::Rule && speaker == Speaker::Person && is_any(&RULES.orders);
+    let is_excepted = |kind: &Kind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let holds = |kind: &Kind| (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind);
     [Kind::Decision, Kind::Rule, Kind::Fact].into_iter().find(holds)
 }
 
@@ -221,13 +239,15 @@ fn is_prose(line: &str) -> bool {
     letters * 10 >= n * 7 && !RULES.lines.iter().any(|start| line.starts_with(start.as_str()))
 }
 
-/// The words of a text in lower case, contractions in full, punctuation that ends a clause on its own, code and quotations as one word.
-fn words(text: &str) -> Vec<String> {
+/// The words of a text in lower case, contractions in full, and punctuation that ends a clause on its own. Where `is_masked`, code and
+/// quotations are one word.
+fn words(text: &str, is_masked: bool) -> Vec<String> {
     let mut all = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '+' | '#' | '@');
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let closing = match c {
+            _ if !is_masked => None,
             '`' | '"' => Some(c),
             '“' => Some('”'),
             '«' => Some('»'),
@@ -272,8 +292,10 @@ fn in_full(word: &str, all: &mut Vec<String>) {
 /// The rules as they are written.
 struct Rules {
     kinds: BTreeMap<Kind, Vec<Rule>>,
+    orders: Vec<Rule>,
     exceptions: BTreeMap<Kind, Vec<Rule>>,
     not: Vec<Rule>,
+    chat: Vec<Rule>,
     openers: BTreeSet<String>,
     leans: BTreeSet<String>,
     same: BTreeSet<String>,
@@ -296,8 +318,10 @@ impl Rules {
     fn new(text: &'static str) -> Self {
         let mut rules = Self {
             kinds: [Kind::Decision, Kind::Rule, Kind::Fact].map(|kind| (kind, Vec::new())).into(),
+            orders: Vec::new(),
             exceptions: BTreeMap::new(),
             not: Vec::new(),
+            chat: Vec::new(),
             openers: BTreeSet::new(),
             leans: BTreeSet::new(),
             same: BTreeSet::new(),
@@ -311,6 +335,8 @@ impl Rules {
                 "fact" => rules.kinds.entry(Kind::Fact).or_default().push(Rule::new(rule)),
                 "not-rule" => rules.exceptions.entry(Kind::Rule).or_default().push(Rule::new(rule)),
                 "not-fact" => rules.exceptions.entry(Kind::Fact).or_default().push(Rule::new(rule)),
+                "order" => rules.orders.push(Rule::new(rule)),
+                "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
                 "opener" => rules.openers.extend(listed(rule)),
                 "leans" => rules.leans.extend(listed(rule)),
