@@ -359,3 +359,23 @@ fn log(project: Option<&Project>, event: Event, what: &str) {
     // There is nobody to be told that this failed.
     let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session began untold when its 280 ms were over, of the seconds that its client gave it.
+    #[test]
+    fn each_event_has_the_time_that_its_client_allows() {
+        let client = Duration::from_secs(install::TIMEOUT_S.into());
+        for event in
+            [Event::SessionStart, Event::PromptSubmit, Event::PreTool, Event::PostTool, Event::Stop, Event::SessionEnd, Event::PreCompact]
+        {
+            let Limits { all, busy } = event.limits();
+            // The process has to begin and to end, too; and what is kept for later must still be written.
+            assert!(all + Duration::from_millis(500) <= client && 2 * busy < all, "{event:?}");
+        }
+        assert!(Event::SessionStart.limits().all >= Duration::from_secs(2));
+        assert!(Event::PromptSubmit.limits().all <= Duration::from_secs(1), "a user waits");
+    }
+}

@@ -134,7 +134,7 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
             let kind = recognised(&text, &words, &starts, speaker);
             let is_chat = kind.is_none() && RULES.chat.iter().any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
             // One that is not understood alone takes along the one before.
-            let before = all.last().filter(|b| kind.is_some() && leans(&words) && all.len() > from && b.kind.is_none());
+            let before = all.last().filter(|b| kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none());
             if let Some(together) = before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST) {
                 all.pop();
                 all.push(Sentence { text: together, kind, is_chat });
@@ -163,11 +163,9 @@ fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) 
 }
 
 /// Whether a sentence begins with a word for something that the one before it names.
-fn leans(words: &[String]) -> bool {
-    match words {
-        [first, second, ..] => RULES.leans.contains(first) || RULES.leans.contains(&format!("{first}-{second}")),
-        _ => false,
-    }
+fn leans(words: &[String], starts: &[usize]) -> bool {
+    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts[..starts.len().min(1)]));
+    is_any(&RULES.leans) && !is_any(&RULES.stands)
 }
 
 /// Where a sentence starts, behind words that only open it, and where what follows a colon or semicolon does.
@@ -297,7 +295,8 @@ struct Rules {
     not: Vec<Rule>,
     chat: Vec<Rule>,
     openers: BTreeSet<String>,
-    leans: BTreeSet<String>,
+    leans: Vec<Rule>,
+    stands: Vec<Rule>,
     same: BTreeSet<String>,
     lines: Vec<String>,
 }
@@ -323,7 +322,8 @@ impl Rules {
             not: Vec::new(),
             chat: Vec::new(),
             openers: BTreeSet::new(),
-            leans: BTreeSet::new(),
+            leans: Vec::new(),
+            stands: Vec::new(),
             same: BTreeSet::new(),
             lines: Vec::new(),
         };
@@ -339,7 +339,8 @@ impl Rules {
                 "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
                 "opener" => rules.openers.extend(listed(rule)),
-                "leans" => rules.leans.extend(listed(rule)),
+                "leans" => rules.leans.push(Rule::new(rule)),
+                "stands" => rules.stands.push(Rule::new(rule)),
                 "same" => rules.same.extend(listed(rule)),
                 "line" => rules.lines.push(rule.into()),
                 // A test holds that there is no other word.
