@@ -22,7 +22,9 @@ use super::wire::Project;
 use crate::chunk::Cancel;
 use crate::dir::{Dir, How};
 use crate::live::ChunkManager;
-use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, MemorySource, MemoryStore, Recall, StorageError};
+use crate::memory::{
+    self, CaptureError, Facts, HookInput, Memories, Memory, MemorySource, MemoryStore, Recall, SessionError, StorageError,
+};
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -162,8 +164,12 @@ struct Hook {
 }
 
 impl Hook {
-    fn new(event: Event, input: HookInput) -> Result<Self> {
+    fn new(event: Event, mut input: HookInput) -> Result<Self> {
         let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
+        if input.session_id.is_empty() && event != Event::SessionStart {
+            // Of an agent that does not name its sessions.
+            input.session_id = project.memory_home().current_session();
+        }
         let own = match event {
             Event::PromptSubmit => input.prompt_memory(),
             Event::PostTool => input.tool_memory(project.layout.root()),
@@ -173,7 +179,7 @@ impl Hook {
         Ok(Self { event, input, project, own })
     }
 
-    fn run(&self) -> Result<()> {
+    fn run(mut self) -> Result<()> {
         let result = match self.project.memories_within(self.event.limits().busy) {
             Ok(memories) => self.with(&memories),
             Err(e) => self.keep(&e).and(Err(e)),
@@ -188,7 +194,7 @@ impl Hook {
         Ok(())
     }
 
-    fn with(&self, memories: &Memories) -> Result<()> {
+    fn with(&mut self, memories: &Memories) -> Result<()> {
         match self.event {
             Event::PromptSubmit => {
                 // What must not be lost is stored while the index is loaded.
@@ -196,6 +202,13 @@ impl Hook {
                 let answered = loaded.and_then(|loaded| self.tell_of_prompt(loaded, memories));
                 remembered?;
                 answered
+            }
+            Event::SessionStart if self.input.session_id.is_empty() => {
+                self.input.session_id = match memories.sessions.start_session() {
+                    Ok(id) | Err(SessionError::AlreadyActive { session_id: id }) => id,
+                    Err(e) => return self.answer(memories).and(Err(e.into())),
+                };
+                self.answer(memories)
             }
             // What they are told needs nothing written, and somebody waits for it.
             Event::SessionStart | Event::PreTool => {

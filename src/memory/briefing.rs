@@ -73,14 +73,9 @@ pub fn briefing(store: &MemoryStore, given: &[Uuid], max_tokens: usize) -> Resul
             budget.fill(section, share);
         }
     }
-    let mut text = String::new();
-    for section in sections.iter().filter(|s| !s.lines.is_empty()) {
-        text.push_str(&format!("{}:\n{}", section.heading, section.lines.concat()));
-    }
-    if !text.is_empty() {
-        text = format!("{DATA}\n{text}{CLOSING}");
-    }
-    Ok((text, budget.told))
+    let filled = sections.iter().filter(|s| !s.lines.is_empty());
+    let told: String = filled.map(|s| format!("{}:\n{}", s.heading, s.lines.concat())).collect();
+    Ok((if told.is_empty() { told } else { format!("{DATA}\n{told}{CLOSING}") }, budget.told))
 }
 
 /// What is left, and what was told of it.

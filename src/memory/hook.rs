@@ -183,10 +183,10 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
         limit: MOST_OF_FILE,
         ..Select::default()
     };
-    let done = Select { file_path: Some(path.into()), sources: vec!["hook_description".into()], limit: MOST_OF_FILE, ..Select::default() };
+    let is_edit = |m: &Memory| matches!(m.source, MemorySource::HookDescription { .. });
     let mut memories = store.select(&said)?;
-    memories.extend(store.select(&done)?);
-    memories.sort_by_key(|m| (!is_recognised(m), matches!(m.source, MemorySource::HookDescription { .. })));
+    memories.extend(store.get_by_file_path(path)?.into_iter().filter(is_edit).take(MOST_OF_FILE));
+    memories.sort_by_key(|m| (!is_recognised(m), is_edit(m)));
     let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());
     for memory in memories.into_iter().filter(|m| !given.contains(&m.id)) {
         let key = statements::key(&memory.content);
@@ -246,9 +246,9 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
         None => decided.is_empty().then(|| folded(&any_asked.content)),
     };
     let mut said: Vec<String> = first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
-    said.extend(telling.last().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
+    said.extend(telling.next_back().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
     if let Some(last) = said.last_mut().filter(|_| n_prompts > 1) {
-        last.push_str(&format!(" ({n_prompts} prompts)."));
+        *last = format!("{last} ({n_prompts} prompts).");
     }
     parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
@@ -265,7 +265,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
         parts.push(format!("{CHANGED}{}{more}", files.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
     }
     let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
-    let answer = begun().filter(is_answer).map(statements::rest).filter(|rest| rest.split_whitespace().count() >= TELLING).last();
+    let answer = begun().rev().filter(is_answer).map(statements::rest).find(|rest| rest.split_whitespace().count() >= TELLING);
     parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
     // A session that goes on after a summary replaces it.
     let before = memories.iter().find(|m| is_summary(m));

@@ -146,7 +146,7 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<Stored, CaptureE
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
         let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0, process: None };
+        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0 };
         capture.store().put_session(&session)?;
     }
     match capture.capture_kept(memory) {

@@ -542,3 +542,18 @@ fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
     }
     assert!(!text.contains(".md ("), "no file of the reset: {text}");
 }
+
+/// What an agent told without naming its session was of none, and was never summed up.
+#[test]
+fn an_agent_need_not_name_its_sessions() {
+    let p = Project::sample();
+    told(&p, "session-start", json!({ "source": "startup" }));
+    told(&p, "prompt-submit", json!({ "prompt": "Where are failed attempts counted?" }));
+    told(&p, "session-start", json!({ "source": "startup" }));
+    told(&p, "stop", json!({ "last_assistant_message": "They are counted in src/retry.rs, by the caller." }));
+    told(&p, "session-end", json!({}));
+    let text = told(&p, "session-start", json!({ "source": "startup" }));
+    assert!(text.contains("Asked: Where are failed attempts counted?") && text.contains("Answered: They are counted"), "{text}");
+    let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
+    assert_eq!((timeline.matches("Completed  ").count(), timeline.matches("Active  ").count()), (1, 1), "{timeline}");
+}
