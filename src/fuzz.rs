@@ -86,7 +86,12 @@ pub fn config(bytes: &[u8]) {
 pub fn hook_input(bytes: &[u8]) {
     let Ok(input) = serde_json::from_slice::<HookInput>(bytes) else { return };
     let transcript = String::from_utf8_lossy(bytes);
-    let memories = [input.prompt_memory(), input.tool_memory(), input.answer_memory(None), input.answer_memory(Some(&transcript))];
+    let memories = [
+        input.prompt_memory(),
+        input.tool_memory(Path::new("/project")),
+        input.answer_memory(None),
+        input.answer_memory(Some(&transcript)),
+    ];
     for memory in memories.into_iter().flatten() {
         let _ = secrets::redact(&memory.content);
     }

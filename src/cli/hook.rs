@@ -8,9 +8,9 @@ mod install;
 use std::io::{Read, Write};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use chrono::Utc;
@@ -22,7 +22,9 @@ use super::wire::Project;
 use crate::chunk::Cancel;
 use crate::dir::{Dir, How};
 use crate::live::ChunkManager;
-use crate::memory::{self, CaptureError, Facts, HookInput, Memories, Memory, Recall, StorageError};
+use crate::memory::{
+    self, CaptureError, Facts, HookInput, Memories, Memory, MemorySource, MemoryStore, Recall, SessionError, StorageError,
+};
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -60,10 +62,6 @@ enum Event {
     PreCompact,
 }
 
-/// How long a hook takes at most, in all.
-const DEADLINE: Duration = Duration::from_millis(280);
-/// How long it waits for another process's write.
-const BUSY: Duration = Duration::from_millis(60);
 /// Larger input is no hook's.
 const MAX_INPUT: u64 = 64 << 20;
 /// How much of the end of a transcript is looked at.
@@ -75,9 +73,6 @@ const MAX_LOG: u64 = 1 << 20;
 const QUICKLY_COPIED: u64 = 32 << 20;
 /// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
 const WORTH_SAVING: f64 = 0.002;
-
-/// An answer for the agent, if there is one.
-type Told = Option<String>;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     match &args.command {
@@ -105,32 +100,53 @@ impl Event {
     }
 }
 
+/// How long a hook may take.
+struct Limits {
+    /// In all. Only a machine under load, or a database that others keep busy, comes near it.
+    all: Duration,
+    /// For each write that another process holds up. Then the spool takes what is to be remembered.
+    busy: Duration,
+}
+
+impl Event {
+    /// The client gives each hook [`install::TIMEOUT_S`]. A user waits for what comes before an answer, and for nothing that comes after it.
+    const fn limits(self) -> Limits {
+        let (all, busy) = match self {
+            Self::SessionStart => (2_000, 300),
+            Self::PromptSubmit => (1_000, 60),
+            Self::PreTool | Self::PostTool => (700, 60),
+            Self::Stop | Self::SessionEnd | Self::PreCompact => (4_000, 1_000),
+        };
+        Limits { all: Duration::from_millis(all), busy: Duration::from_millis(busy) }
+    }
+}
+
 /// Does what is to be done within the time there is, and prints what the agent is told.
 fn answer(event: Event) {
-    let deadline = Instant::now() + DEADLINE;
-    let (sender, told) = channel();
+    let (done, is_done) = channel::<()>();
     // On a thread: whatever holds it up, the agent goes on. The process ends under it.
     let work = move || {
         // A panic is noted as any other error, and not shouted out.
         panic::set_hook(Box::new(|_| {}));
-        let run = || read_input().and_then(|input| Hook::new(event, input)?.run(&sender));
+        let run = || read_input().and_then(|input| Hook::new(event, input)?.run());
         let result =
             panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(anyhow::anyhow!("a panic; this is a bug of cortex")));
         if let Err(e) = result {
             log(None, event, &format!("{e:#}"));
         }
-        drop(sender);
+        drop(done);
     };
-    if thread::Builder::new().name("hook".into()).spawn(work).is_err() {
-        return;
+    if thread::Builder::new().name("hook".into()).spawn(work).is_ok() {
+        // Whoever is done hangs up.
+        let _ = is_done.recv_timeout(event.limits().all);
     }
-    // Whoever is done hangs up.
-    if let Ok(Some(context)) = told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-        let reply = json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": context } });
-        let _ = writeln!(std::io::stdout(), "{reply}");
-    }
-    // What is done after the answer (an index is saved) may take what is left of the time.
-    let _ = told.recv_timeout(deadline.saturating_duration_since(Instant::now()));
+}
+
+/// Tells the agent something: all of it, or an error. The reader may be slow, or gone.
+fn print(event: Event, context: &str) -> Result<()> {
+    let reply = json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": context } });
+    let mut out = std::io::stdout().lock();
+    out.write_all(format!("{reply}\n").as_bytes()).and_then(|()| out.flush()).context("the agent does not read what it is told")
 }
 
 fn read_input() -> Result<HookInput> {
@@ -148,75 +164,131 @@ struct Hook {
 }
 
 impl Hook {
-    fn new(event: Event, input: HookInput) -> Result<Self> {
+    fn new(event: Event, mut input: HookInput) -> Result<Self> {
         let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
+        if input.session_id.is_empty() && event != Event::SessionStart {
+            // Of an agent that does not name its sessions.
+            input.session_id = project.memory_home().current_session();
+        }
         let own = match event {
             Event::PromptSubmit => input.prompt_memory(),
-            Event::PostTool => input.tool_memory(),
+            Event::PostTool => input.tool_memory(project.layout.root()),
             Event::Stop => input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref()),
             _ => None,
         };
         Ok(Self { event, input, project, own })
     }
 
-    fn run(&self, told: &Sender<Told>) -> Result<()> {
-        let result = self.project.memories_within(BUSY).and_then(|memories| self.with(&memories, told));
+    fn run(mut self) -> Result<()> {
+        let result = match self.project.memories_within(self.event.limits().busy) {
+            Ok(memories) => self.with(&memories),
+            Err(e) => self.keep(&e).and(Err(e)),
+        };
         if let Err(e) = &result {
-            if let Some(memory) = self.own.clone().filter(|_| !is_bad_content(e)) {
-                self.project.memory_home().keep_for_later(memory).context("it is lost")?;
-            }
             if self.event == Event::SessionStart && is_lost(e) {
                 // Nobody else would notice for long.
-                let _ = told.send(Some(format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n")));
+                print(self.event, &format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n"))?;
             }
             log(Some(&self.project), self.event, &format!("{e:#}"));
         }
         Ok(())
     }
 
-    fn with(&self, memories: &Memories, told: &Sender<Told>) -> Result<()> {
-        if self.event == Event::PromptSubmit {
-            // What must not be lost is stored while the index is loaded.
-            let (loaded, remembered) = rayon::join(|| self.load(), || self.remember(memories));
-            let answered = loaded.and_then(|loaded| self.tell(loaded, memories, told));
-            return remembered.and(answered);
+    fn with(&mut self, memories: &Memories) -> Result<()> {
+        match self.event {
+            Event::PromptSubmit => {
+                // What must not be lost is stored while the index is loaded.
+                let (loaded, remembered) = rayon::join(|| self.load(), || self.remember(memories));
+                let answered = loaded.and_then(|loaded| self.tell_of_prompt(loaded, memories));
+                remembered?;
+                answered
+            }
+            Event::SessionStart if self.input.session_id.is_empty() => {
+                self.input.session_id = match memories.sessions.start_session() {
+                    Ok(id) | Err(SessionError::AlreadyActive { session_id: id }) => id,
+                    Err(e) => return self.answer(memories).and(Err(e.into())),
+                };
+                self.answer(memories)
+            }
+            // What they are told needs nothing written, and somebody waits for it.
+            Event::SessionStart | Event::PreTool => {
+                let answered = self.answer(memories);
+                self.remember(memories)?;
+                answered
+            }
+            // What cannot be written can be read all the same.
+            _ => {
+                let remembered = self.remember(memories);
+                self.answer(memories).and(remembered)
+            }
         }
-        // What cannot be written can be read all the same.
-        self.remember(memories).and(self.answer(memories, told))
     }
 
-    fn remember(&self, Memories { capture, sessions, .. }: &Memories) -> Result<()> {
+    /// Remembers what there is to remember, or keeps it for later.
+    fn remember(&self, memories: &Memories) -> Result<()> {
+        let captured = self.capture(memories);
+        if let Err(e) = &captured {
+            self.keep(e)?;
+        }
+        captured
+    }
+
+    fn capture(&self, Memories { capture, sessions, .. }: &Memories) -> Result<()> {
         if !self.input.session_id.is_empty() {
             sessions.resume(&self.input.session_id)?;
         }
-        if let Some(memory) = &self.own {
-            capture.capture(memory.clone())?;
+        let Some(Memory { content, source, session_id, .. }) = &self.own else { return Ok(()) };
+        match source.clone() {
+            MemorySource::HookDescription { hook_type, tool_name, file_path } => {
+                capture.capture_hook_description(content, hook_type, session_id, tool_name, file_path)?;
+            }
+            MemorySource::ClaudeResponse { response_type } => drop(capture.capture_claude_response(content, response_type, session_id)?),
+            MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => {}
         }
         Ok(())
     }
 
-    fn answer(&self, Memories { store, capture, sessions }: &Memories, told: &Sender<Told>) -> Result<()> {
+    /// Keeps what could not be remembered for whoever opens the database next.
+    fn keep(&self, e: &anyhow::Error) -> Result<()> {
+        match self.own.clone().filter(|_| !is_bad_content(e)) {
+            Some(memory) => self.project.memory_home().keep_for_later(memory).context("it is lost"),
+            None => Ok(()),
+        }
+    }
+
+    /// Tells the agent something, and notes that it was told once it was written.
+    fn tell(&self, store: &MemoryStore, (text, ids): &(String, Vec<Uuid>)) -> Result<()> {
+        if !text.is_empty() {
+            print(self.event, text)?;
+        }
+        if !ids.is_empty() {
+            store.give(&self.input.session_id, ids)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&self, Memories { store, capture, sessions }: &Memories) -> Result<()> {
         let session = &self.input.session_id;
-        let tell = |(text, ids): (String, Vec<Uuid>)| -> Result<()> {
-            let _ = told.send(Some(text).filter(|t| !t.is_empty()));
-            store.give(session, &ids)?;
-            Ok(())
-        };
         match self.event {
             Event::SessionStart => {
                 // What it was told it has forgotten.
                 let has_forgotten = matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
-                let briefing = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
-                let cleared = if has_forgotten { store.take_back(session) } else { Ok(()) };
+                let (briefing, ids) = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
                 let notice = self.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
-                tell((notice.unwrap_or_default() + &briefing.0, briefing.1))?;
-                cleared?;
+                let text = notice.unwrap_or_default() + &briefing;
+                if !text.is_empty() {
+                    print(self.event, &text)?;
+                }
+                if has_forgotten {
+                    store.take_back(session)?;
+                }
+                self.tell(store, &(String::new(), ids))?;
             }
             Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
                 let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
-                tell(memory::for_file(store, &path, &store.given(session)?)?)?;
+                self.tell(store, &memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
                 // The user reads: now is the time to make the next question quick.
@@ -249,7 +321,7 @@ impl Hook {
     }
 
     /// Tells what may help with a prompt.
-    fn tell(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories, told: &Sender<Told>) -> Result<()> {
+    fn tell_of_prompt(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
         let snapshot = manager.current();
@@ -260,14 +332,10 @@ impl Hook {
             embedder: manager.embedder(),
             root: self.project.layout.root(),
         };
-        let given: Vec<Uuid> = store.given(session)?.into_iter().chain(self.own.as_ref().map(|m| m.id)).collect();
-        let (text, ids) = memory::for_prompt(&recall, prompt, &given, memory::now())?;
-        let _ = told.send(Some(text).filter(|t| !t.is_empty()));
-        let given = store.give(session, &ids);
+        let told = self.tell(store, &memory::for_prompt(&recall, prompt, &store.given(session)?, memory::now())?);
         // The process ends: the system frees all of it at once.
         std::mem::forget((snapshot, manager));
-        given?;
-        Ok(())
+        told
     }
 }
 
@@ -303,4 +371,24 @@ fn log(project: Option<&Project>, event: Event, what: &str) {
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
     // There is nobody to be told that this failed.
     let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A session began untold when its 280 ms were over, of the seconds that its client gave it.
+    #[test]
+    fn each_event_has_the_time_that_its_client_allows() {
+        let client = Duration::from_secs(install::TIMEOUT_S.into());
+        for event in
+            [Event::SessionStart, Event::PromptSubmit, Event::PreTool, Event::PostTool, Event::Stop, Event::SessionEnd, Event::PreCompact]
+        {
+            let Limits { all, busy } = event.limits();
+            // The process has to begin and to end, too; and what is kept for later must still be written.
+            assert!(all + Duration::from_millis(500) <= client && 2 * busy < all, "{event:?}");
+        }
+        assert!(Event::SessionStart.limits().all >= Duration::from_secs(2));
+        assert!(Event::PromptSubmit.limits().all <= Duration::from_secs(1), "a user waits");
+    }
 }

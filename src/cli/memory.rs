@@ -395,13 +395,14 @@ fn short(id: Uuid) -> String {
 fn row(memory: &Memory) -> String {
     let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
     let pin = if memory.pinned { "📌 " } else { "" };
-    let text = format!("{}  {at}  {}  {pin}{}", short(memory.id), memory.source.name(), printable(title(memory)));
+    let piece = memory.piece().map(|(index, n)| format!("({}/{n}) ", index + 1)).unwrap_or_default();
+    let text = format!("{}  {at}  {}  {pin}{piece}{}", short(memory.id), memory.source.name(), printable(title(memory)));
     console::truncate_str(&text, width(), "…").into_owned()
 }
 
 /// Its name, or its first line.
 fn title(memory: &Memory) -> &str {
-    if memory.name.is_empty() { memory.content.lines().next().unwrap_or_default() } else { &memory.name }
+    if memory.name.is_empty() { memory.content.trim_start().lines().next().unwrap_or_default() } else { &memory.name }
 }
 
 fn head(memory: &Memory) -> String {

@@ -20,6 +20,8 @@ const MAX_PLACES: usize = 8;
 const ONE_EVENT: TimeDelta = TimeDelta::hours(12);
 /// What of the session's last prompt and answer is kept with what git did, in bytes.
 const REASONING: usize = 600;
+/// Among so many memories the last prompt and answer are looked for; a long one is in pieces.
+const RECENT: usize = 1_000;
 
 /// What happened to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -287,11 +289,11 @@ pub(super) fn context(what: &[String], session_id: &str, store: &MemoryStore) ->
     let recent = Select {
         session_id: Some(session_id.into()),
         sources: vec!["hook_description".into(), "claude_response".into()],
-        limit: 50,
+        limit: RECENT,
         ..Select::default()
     };
     let recent = store.select(&recent)?;
-    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source));
+    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source) && !m.is_continued());
     let asked = newest(|s| matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }));
     let said = newest(|s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary));
     let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", said)].into_iter().filter_map(|(who, m)| Some((who, m?))).collect();

@@ -33,7 +33,8 @@ const BUSY: Duration = Duration::from_secs(5);
 
 /// A memory as it is searched.
 pub(super) fn chunk_of(memory: &Memory) -> Chunk {
-    let piece = memory.chunk_metadata.as_ref();
+    // A piece of what somebody said is of no file.
+    let piece = memory.chunk_metadata.as_ref().filter(|p| !p.file_path.is_empty());
     let first_line = || memory.content.trim_start().lines().next().unwrap_or_default().chars().take(MAX_TITLE).collect();
     let title = match (&memory.name, piece) {
         (name, _) if !name.is_empty() => name.clone(),

@@ -118,6 +118,12 @@ impl MemoryHome {
         Some(self.place.open().ok()?.stat(DATABASE).ok()??.id.1)
     }
 
+    /// The id of the session under way; empty when none is, or the file that names it cannot be read.
+    #[must_use]
+    pub fn current_session(&self) -> String {
+        session::current(&self.place).ok().flatten().unwrap_or_default()
+    }
+
     /// Notes which files changed, where anything is remembered.
     pub fn journal(&self) -> impl Fn(&[FileChange]) + Send + Sync + 'static {
         let home = self.clone();
@@ -125,7 +131,7 @@ impl MemoryHome {
             if !home.is_in_use() {
                 return;
             }
-            let session = session::current(&home.place).ok().flatten().unwrap_or_default();
+            let session = home.current_session();
             if let Err(e) = home.store(NOTING).and_then(|store| store.note_changes(changes, &session, now())) {
                 tracing::warn!("what happened to {} files is not remembered: {e}", changes.len());
             }

@@ -1,13 +1,15 @@
 //! What an agent's hooks tell, and what they are told.
 
-use std::fmt::Write;
+use std::path::{Component, Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use serde::Deserialize;
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::capture::MAX_TEXT_CHARS;
 use super::recall::{DATA, context, cut, folded, source_of};
+use super::statements::{self, is_recognised};
 use crate::source::printable;
 
 use super::{HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError, question};
@@ -27,7 +29,9 @@ const LEAST_BESIDE_BEST: f64 = 0.85;
 /// What of a prompt is searched for, in characters.
 const ASKED: usize = 2_000;
 /// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut is known for one.
-const KEPT: usize = super::MAX_CONTENT_CHARS + 2_000;
+const KEPT: usize = MAX_TEXT_CHARS + 2_000;
+/// Memories of each kind that are told of a file, at most.
+const MOST_OF_FILE: usize = 10;
 /// What of a tool's arguments is remembered.
 const ARGUMENT: usize = 300;
 /// An answer of so many words is worth telling later.
@@ -60,25 +64,27 @@ impl HookInput {
         let prompt = self.prompt.as_deref()?.trim();
         // Commands of the agent's own say nothing of the project.
         let is_command = prompt.starts_with('/') && !prompt.contains(char::is_whitespace);
-        (!prompt.is_empty() && !is_command).then(|| self.described(first(prompt, KEPT), HookType::UserPromptSubmit))
+        (!prompt.is_empty() && !is_command).then(|| self.described(first(prompt, KEPT), HookType::UserPromptSubmit, None))
     }
 
-    /// What a tool did, to be remembered: only what changes something.
+    /// What a tool did in the project at `root`, to be remembered: only what changes something.
     #[must_use]
-    pub fn tool_memory(&self) -> Option<Memory> {
+    pub fn tool_memory(&self, root: &Path) -> Option<Memory> {
         let tool = self.tool_name.as_deref()?;
         let argument = |key: &str| self.tool_input.get(key).and_then(Value::as_str).filter(|s| !s.trim().is_empty());
         let said = match tool {
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
-                let path = argument("file_path").or_else(|| argument("notebook_path"))?;
+                let path = self.file(root)?;
                 let edits = self.tool_input.get("edits").and_then(Value::as_array);
                 let of_first = |key: &str| edits.and_then(|e| e.first()?.get(key)?.as_str());
                 let change = |key: &str| argument(key).or_else(|| of_first(key)).map(|s| first(s.trim(), ARGUMENT));
-                match (change("old_string"), change("new_string").or_else(|| change("content")).or_else(|| change("new_source"))) {
-                    (Some(old), Some(new)) => format!("{tool} {path}\n- {old}\n+ {new}"),
-                    (_, Some(new)) => format!("{tool} {path}\n+ {new}"),
-                    _ => format!("{tool} {path}"),
-                }
+                let content =
+                    match (change("old_string"), change("new_string").or_else(|| change("content")).or_else(|| change("new_source"))) {
+                        (Some(old), Some(new)) => format!("{tool} {path}\n- {old}\n+ {new}"),
+                        (_, Some(new)) => format!("{tool} {path}\n+ {new}"),
+                        _ => format!("{tool} {path}"),
+                    };
+                return Some(self.described(&content, HookType::PostToolUse, Some(path)));
             }
             "Bash" => {
                 let command = first(argument("command")?, ARGUMENT);
@@ -86,7 +92,7 @@ impl HookInput {
             }
             _ => return None,
         };
-        Some(self.described(&said, HookType::PostToolUse))
+        Some(self.described(&said, HookType::PostToolUse, None))
     }
 
     /// What the agent answered last, to be remembered.
@@ -102,16 +108,36 @@ impl HookInput {
         Some(Memory::new(answer, MemorySource::ClaudeResponse { response_type }, &self.session_id))
     }
 
-    fn described(&self, content: &str, hook_type: HookType) -> Memory {
-        Memory::new(content, MemorySource::HookDescription { hook_type, tool_name: self.tool_name.clone() }, &self.session_id)
+    fn described(&self, content: &str, hook_type: HookType, file_path: Option<String>) -> Memory {
+        let tool_name = self.tool_name.clone();
+        Memory::new(content, MemorySource::HookDescription { hook_type, tool_name, file_path }, &self.session_id)
     }
 
-    /// The file that a tool is about to change, relative to `root` where it is below.
+    /// The file that a tool is about, relative to `root` where it is below.
     #[must_use]
-    pub fn file(&self, root: &std::path::Path) -> Option<String> {
+    pub fn file(&self, root: &Path) -> Option<String> {
         let path = ["file_path", "notebook_path"].iter().find_map(|key| self.tool_input.get(key)?.as_str())?;
-        Some(std::path::Path::new(path).strip_prefix(root).map_or(path.into(), |p| p.to_string_lossy().into_owned()))
+        let path = Path::new(path.trim());
+        if path.as_os_str().is_empty() {
+            return None;
+        }
+        // An agent may know the project by a link to it.
+        let full = self.cwd.as_deref().filter(|_| path.is_relative()).unwrap_or(root).join(path);
+        let below = full.strip_prefix(root).ok().filter(|p| is_plain(p)).map(Path::to_path_buf);
+        let below = below.or_else(|| canonical(&full)?.strip_prefix(root).ok().map(Path::to_path_buf));
+        Some(below.as_deref().unwrap_or(&full).to_string_lossy().into_owned())
     }
+}
+
+/// Whether a path has no part that leads up.
+fn is_plain(path: &Path) -> bool {
+    path.components().all(|c| matches!(c, Component::Normal(_)))
+}
+
+/// The path without links above the file, which need not be there.
+fn canonical(path: &Path) -> Option<PathBuf> {
+    let above = path.ancestors().skip(1).find_map(|above| Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?)));
+    above.filter(|(_, rest)| is_plain(rest)).map(|(above, rest)| above.join(rest))
 }
 
 /// The text of the last answer in a transcript: JSON, one message a line.
@@ -141,32 +167,42 @@ pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<U
         return Ok((String::new(), Vec::new()));
     }
     let mut found = recall.ranked(&subject, prompt, &filter, 4 * MOST, now)?;
-    // Also one that was told before says how good a memory can be.
-    let least = LEAST_EVIDENCE.max(LEAST_BESIDE_BEST * found.iter().map(|f| f.evidence).fold(0.0, f64::max));
-    found.retain(|f| f.evidence >= least && !given.contains(&f.memory.id) && f.memory.content.trim() != prompt.trim());
+    // What this session said itself, and was told, is no measure for the others.
+    found.retain(|f| !given.contains(&f.memory.id) && f.memory.content.trim() != prompt.trim());
+    let best = found.iter().map(|f| f.evidence).fold(0.0, f64::max);
+    found.retain(|f| f.evidence >= LEAST_EVIDENCE.max(LEAST_BESIDE_BEST * best));
     found.truncate(MOST);
     let (text, n) = context(&found, PROMPT_TOKENS);
     let text = if n > 0 { format!("{DATA}\n\n{text}") } else { text };
     Ok((text, found[..n].iter().map(|f| f.memory.id).collect()))
 }
 
-/// What is known of a file that is about to be changed, and was not told before.
+/// What is known of a file that is about to be changed, and was not told before: what was said of it, and what was changed in it.
 ///
 /// # Errors
 /// When the memories cannot be read.
 pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), StorageError> {
-    let about = Select {
+    let said = Select {
         about: Some(path.into()),
-        exclude_sources: vec!["git_bulk_update".into(), "filesystem_watch".into()],
+        exclude_sources: vec!["git_bulk_update".into(), "filesystem_watch".into(), "hook_description".into()],
+        limit: MOST_OF_FILE,
         ..Select::default()
     };
-    let (mut text, mut told) = (String::new(), Vec::new());
-    for memory in store.select(&Select { limit: 10, ..about })?.into_iter().filter(|m| !given.contains(&m.id)) {
+    let is_edit = |m: &Memory| matches!(m.source, MemorySource::HookDescription { .. });
+    let mut memories = store.select(&said)?;
+    memories.extend(store.get_by_file_path(path)?.into_iter().filter(is_edit).take(MOST_OF_FILE));
+    memories.sort_by_key(|m| (!is_recognised(m), is_edit(m)));
+    let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());
+    for memory in memories.into_iter().filter(|m| !given.contains(&m.id)) {
+        let key = statements::key(&memory.content);
         let line = format!("> {} ({})\n", printable(&cut(&folded(&memory.content), 300)), printable(&source_of(&memory.source)));
-        if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
-            break;
+        if !known.contains(&key) {
+            if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
+                break;
+            }
+            text.push_str(&line);
+            known.push(key);
         }
-        text.push_str(&line);
         told.push(memory.id);
     }
     if !told.is_empty() {
@@ -186,43 +222,67 @@ pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, 
     Ok(summary_of(&memories, session_id))
 }
 
-/// The same of the memories of a session, oldest first.
+/// How the parts of a summary begin, a line each.
+pub(super) const DECIDED: &str = "Decided: ";
+const ASKED_FIRST: &str = "Asked: ";
+const ASKED_LAST: &str = "Asked last: ";
+const CHANGED: &str = "Changed: ";
+const ANSWERED: &str = "Answered: ";
+/// A prompt of fewer words ("thanks!") does not say what a session was about.
+const TELLING: usize = 3;
+
+/// The same of the memories of a session, oldest first. What was decided comes first, and is not said again by what was asked and
+/// answered. Of a text in pieces the first counts.
 pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
-    let one_line = |m: &Memory, n: usize| cut(&folded(&m.content), n);
+    let begun = || memories.iter().filter(|m| !m.is_continued());
     let of = |wanted: HookType| {
-        memories.iter().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
+        begun().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
     };
-    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(|m| one_line(m, 120)).collect();
-    let first_asked = asked.first()?;
-    let mut text = format!("Asked: {first_asked}");
-    if let Some(last) = asked.last().filter(|_| asked.len() > 1) {
-        let _ = write!(text, "; … ({} prompts) last: {last}", asked.len());
+    let n_prompts = of(HookType::UserPromptSubmit).count();
+    let any_asked = of(HookType::UserPromptSubmit).next()?;
+    let mut parts: Vec<String> = Vec::new();
+    let mut decided: Vec<&Memory> = memories.iter().filter(|m| is_recognised(m)).collect();
+    decided.sort_by_key(|m| statements::kind_of(&m.content));
+    parts.extend(decided.iter().take(8).map(|m| format!("{DECIDED}{}", folded(&m.content))));
+    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(statements::rest).collect();
+    let mut telling = asked.iter().filter(|text| text.split_whitespace().count() >= TELLING);
+    let first_asked = match telling.next() {
+        Some(text) => Some(text.clone()),
+        None => decided.is_empty().then(|| folded(&any_asked.content)),
+    };
+    let mut said: Vec<String> = first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
+    said.extend(telling.next_back().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
+    if let Some(last) = said.last_mut().filter(|_| n_prompts > 1) {
+        *last = format!("{last} ({n_prompts} prompts).");
     }
+    parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
     for memory in of(HookType::PostToolUse) {
-        let path =
-            memory.content.lines().next().and_then(|l| l.split_once(' ')).filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write");
-        if let Some((_, path)) = path.filter(|(_, p)| !files.contains(p)) {
+        // What an older version remembered has the path in its text alone.
+        let in_text = || memory.content.lines().next()?.split_once(' ').filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write");
+        let path = memory.source.file_path().or_else(|| Some(in_text()?.1));
+        if let Some(path) = path.filter(|p| !files.contains(p)) {
             files.push(path);
         }
     }
     if !files.is_empty() {
-        let _ = write!(text, ". Changed: {}", files.iter().take(8).copied().collect::<Vec<_>>().join(", "));
-        if files.len() > 8 {
-            let _ = write!(text, " and {} more", files.len() - 8);
-        }
+        let more = if files.len() > 8 { format!(" and {} more", files.len() - 8) } else { String::new() };
+        parts.push(format!("{CHANGED}{}{more}", files.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
     }
-    let answer = memories
-        .iter()
-        .rev()
-        .find(|m| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type != ResponseType::SessionSummary));
-    if let Some(answer) = answer {
-        let _ = write!(text, ". Answered: {}", one_line(answer, 400));
-    }
+    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
+    let answer = begun().rev().filter(is_answer).map(statements::rest).find(|rest| rest.split_whitespace().count() >= TELLING);
+    parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
     // A session that goes on after a summary replaces it.
     let before = memories.iter().find(|m| is_summary(m));
-    let new = Memory::new(text, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
+    let new = Memory::new(parts.join("\n"), MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
     Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
+}
+
+/// The parts of a summary, each with how it begins.
+pub(super) fn parts_of_summary(content: &str) -> Vec<(&str, &str)> {
+    let starts = [DECIDED, ASKED_FIRST, ASKED_LAST, CHANGED, ANSWERED];
+    let part = |line| starts.iter().find_map(|start| Some((*start, str::strip_prefix(line, start)?))).unwrap_or(("", line));
+    content.lines().map(part).collect()
 }
 
 pub(super) fn is_summary(memory: &Memory) -> bool {

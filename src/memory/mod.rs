@@ -48,6 +48,7 @@ mod recorder;
 mod session;
 mod spool;
 mod sql;
+mod statements;
 mod trust;
 mod watcher;
 
@@ -114,6 +115,9 @@ pub enum MemorySource {
         hook_type: HookType,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_name: Option<String>,
+        /// The file that the tool changed, relative to the project root where it is below.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        file_path: Option<String>,
     },
     ClaudeResponse {
         response_type: ResponseType,
@@ -223,7 +227,8 @@ impl MemorySource {
         match self {
             Self::MDFileChunk { file_path, .. } => Some(file_path),
             Self::Episode(episode) => episode.origin_path.as_deref(),
-            _ => None,
+            Self::HookDescription { file_path, .. } => file_path.as_deref(),
+            Self::ClaudeResponse { .. } => None,
         }
     }
 
@@ -257,6 +262,18 @@ impl Memory {
             code: Vec::new(),
             derived_from: Vec::new(),
         }
+    }
+
+    /// Which piece of a long text it is, from 0, and of how many; `None` where it is all of it.
+    #[must_use]
+    pub fn piece(&self) -> Option<(u32, u32)> {
+        self.chunk_metadata.as_ref().filter(|m| m.total_chunks > 1).map(|m| (m.chunk_index, m.total_chunks))
+    }
+
+    /// Whether it goes on with a text that another memory begins.
+    #[must_use]
+    pub fn is_continued(&self) -> bool {
+        self.piece().is_some_and(|(index, _)| index > 0)
     }
 }
 

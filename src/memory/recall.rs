@@ -224,7 +224,7 @@ pub fn context(found: &[Found], max_tokens: usize) -> (String, usize) {
 /// A source in words.
 pub(super) fn source_of(source: &MemorySource) -> String {
     match source {
-        MemorySource::HookDescription { tool_name: Some(tool), hook_type } => format!("{} {tool}", hook_type.as_str()),
+        MemorySource::HookDescription { tool_name: Some(tool), hook_type, .. } => format!("{} {tool}", hook_type.as_str()),
         MemorySource::HookDescription { hook_type, .. } => hook_type.as_str().to_string(),
         MemorySource::ClaudeResponse { response_type } => response_type.as_str().to_string(),
         MemorySource::MDFileChunk { file_path, .. } => format!("`{file_path}`"),

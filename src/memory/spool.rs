@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use super::capture::{CaptureError, MemoryCaptureService, without_secrets};
+use super::capture::{CaptureError, MemoryCaptureService, redacted};
 use super::folder::folder_of;
 use super::{Memory, Session, SessionStatus, StorageError};
 use crate::dir::{Dir, How, Kind, Stat};
@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(1);
 /// # Errors
 /// When the file cannot be written, or holds too much already.
 pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
-    let (memory, _) = without_secrets(memory);
+    let (memory, _) = redacted(memory);
     let mut line = serde_json::to_vec(&memory)?;
     line.push(b'\n');
     let (folder, name) = folder_of(spool)?;
@@ -146,10 +146,10 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<Stored, CaptureE
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
         let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0, process: None };
+        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0 };
         capture.store().put_session(&session)?;
     }
-    match capture.capture(memory) {
+    match capture.capture_kept(memory) {
         Ok(_) => Ok(Stored::Yes),
         Err(CaptureError::EmptyContent) => Ok(Stored::Nothing),
         Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => Ok(Stored::Unusable(e.to_string())),

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -51,7 +52,7 @@ impl Fixture {
     /// A session is under way.
     fn begin(&self, id: &str) {
         let (id, status) = (id.into(), SessionStatus::Active);
-        self.store.put_session(&Session { id, started_at: now(), ended_at: None, status, memory_count: 0, process: None }).unwrap();
+        self.store.put_session(&Session { id, started_at: now(), ended_at: None, status, memory_count: 0 }).unwrap();
     }
 
     fn manager(&self) -> (ChunkManager, Facts) {
@@ -95,12 +96,12 @@ fn a_memory_comes_back_as_it_was_stored() {
     assert_eq!(f.store.get(id).unwrap(), Some(memory));
     let vectors = f.store.vectors_of(id).unwrap();
     assert_eq!((vectors.len(), &*vectors[0].embedder), (1, StaticModel::bundled().id()));
-    let hook = f.capture.capture_hook_description("ran tests", HookType::PostToolUse, "s", Some("Bash".into())).unwrap();
+    let hook = f.capture.capture_hook_description("ran tests", HookType::PostToolUse, "s", Some("Bash".into()), None).unwrap();
     let answer = f.capture.capture_claude_response("done", ResponseType::StopResponse, "s").unwrap();
     let of_session: Vec<Uuid> = f.store.get_by_session("s").unwrap().iter().map(|m| m.id).collect();
     assert_eq!(of_session, [answer, hook, id], "newest first");
     assert_eq!(f.store.session("s").unwrap().unwrap().memory_count, 3);
-    let bash = MemorySource::HookDescription { hook_type: HookType::PostToolUse, tool_name: Some("Bash".into()) };
+    let bash = MemorySource::HookDescription { hook_type: HookType::PostToolUse, tool_name: Some("Bash".into()), file_path: None };
     assert_eq!(f.store.get(hook).unwrap().unwrap().source, bash);
     assert_eq!(f.store.count(&Select { sources: vec!["hook_description".into()], ..Select::default() }).unwrap(), 1);
     assert!(f.store.delete(hook).unwrap() && !f.store.delete(hook).unwrap());
@@ -267,7 +268,7 @@ fn the_corpus_is_the_same_whether_it_was_kept_updated_or_made_anew() {
         let body_count = f.store.stats().unwrap().memories;
         assert_eq!(kept.0.current().code().corpus.chunks().len(), body_count, "round {round}");
     }
-    assert_eq!(f.store.integrity().unwrap(), "ok");
+    assert!(f.store.examine().is_ok());
 }
 
 #[test]
@@ -379,18 +380,21 @@ fn a_session_is_summed_up_and_again_when_it_goes_on() {
     let tell = |memory: Option<Memory>| assert!(f.capture.capture(memory.unwrap()).is_ok());
     tell(input(serde_json::json!({ "session_id": "s", "prompt": "Why is the index slow?" })).prompt_memory());
     let edit = serde_json::json!({ "session_id": "s", "tool_name": "Edit", "tool_input": { "file_path": "src/a.rs", "old_string": "one", "new_string": "two" } });
-    tell(input(edit).tool_memory());
+    tell(input(edit).tool_memory(Path::new("/project")));
     let answer = input(serde_json::json!({ "session_id": "s" }));
     let transcript = "{\"type\":\"user\"}\n{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"It read files twice.\"}]}}\n{\"type\":\"x\"}\nnot json\n";
     tell(answer.answer_memory(Some(transcript)));
     let first = summary(&f.store, "s").unwrap().unwrap();
-    assert_eq!(first.content, "Asked: Why is the index slow?. Changed: src/a.rs. Answered: It read files twice.");
+    assert_eq!(first.content, "Asked: Why is the index slow?\nChanged: src/a.rs\nAnswered: It read files twice.");
     f.capture.capture(first.clone()).unwrap();
     tell(input(serde_json::json!({ "session_id": "s", "prompt": "And now?" })).prompt_memory());
     let second = summary(&f.store, "s").unwrap().unwrap();
     assert!(second.id == first.id && second.content.contains("2 prompts"), "{second:?}");
     assert_eq!(input(serde_json::json!({ "prompt": "/compact" })).prompt_memory(), None);
-    assert_eq!(input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(), None);
+    assert_eq!(
+        input(serde_json::json!({ "tool_name": "Read", "tool_input": { "file_path": "a" } })).tool_memory(Path::new("/project")),
+        None
+    );
 }
 
 #[test]
@@ -765,7 +769,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
                 3 => input(
                     serde_json::json!({ "session_id": id, "tool_name": "Write", "tool_input": { "file_path": format!("{marker}.rs") } }),
                 )
-                .tool_memory(),
+                .tool_memory(Path::new("/project")),
                 4..=5 => {
                     let context = events::context(&[format!("commit {n}")], &id, &f.store).unwrap();
                     assert!(context.is_none_or(|m| f.capture.capture(m).is_ok()));
@@ -804,7 +808,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
         let left: Vec<String> = f.store.get_by_session(&id).unwrap().into_iter().map(|m| m.content).collect();
         assert!(left.iter().all(|c| !c.contains("marker")), "{left:?}");
     }
-    assert_eq!(f.store.integrity().unwrap(), "ok");
+    assert!(f.store.examine().is_ok());
 }
 
 #[test]
@@ -952,4 +956,229 @@ fn a_query_that_names_nothing_gives_what_is_newest() {
         assert_eq!(contents(&found), ["The second decision", "The first decision"], "{question:?}");
         assert!(found.iter().all(|f| f.dominant == "recency"));
     }
+}
+
+fn input(json: serde_json::Value) -> HookInput {
+    serde_json::from_value(json).unwrap()
+}
+
+impl Fixture {
+    /// Remembers a prompt of a session, as the hook does.
+    fn ask(&self, session: &str, prompt: &str) -> Uuid {
+        self.begin(session);
+        self.capture.capture_hook_description(prompt, HookType::UserPromptSubmit, session, None, None).unwrap()
+    }
+
+    fn answer(&self, session: &str, answer: &str) -> Uuid {
+        self.begin(session);
+        self.capture.capture_claude_response(answer, ResponseType::StopResponse, session).unwrap()
+    }
+
+    /// Ends a session with its summary.
+    fn sum_up(&self, session: &str) {
+        self.capture.capture(summary(&self.store, session).unwrap().unwrap()).unwrap();
+    }
+
+    fn statements(&self) -> Vec<Memory> {
+        self.store.select(&Select { sources: vec!["message".into()], ..Select::default() }).unwrap()
+    }
+}
+
+const COOKIE: &str = "Please remember: we decided to never rename the session cookie, because old clients break.";
+
+#[test]
+fn a_decision_is_stored_once_and_tied_to_code() {
+    let f = fixture();
+    fs::write(f.layout.root().join("cookie.rs"), "pub fn cookie() {}\n").unwrap();
+    let f = Fixture { capture: f.capture.clone().tied_to(f.layout.root(), &f.layout.code_graph()), ..f };
+    let said = "We decided to never rename what cookie.rs returns, because old clients break.";
+    let first = f.ask("one", said);
+    let second = f.answer("two", &format!("Noted. {said}\n"));
+    f.ask("two", "Should we always rename it? Never mind.");
+    let all = f.statements();
+    assert_eq!((all.len(), &*all[0].content, &*all[0].session_id), (1, said, "two"));
+    assert_eq!((&all[0].derived_from, &*all[0].code[0].path), (&vec![first, second], "cookie.rs"));
+    assert!(f.store.given("two").unwrap().contains(&all[0].id), "the session knows what was said in it");
+    // What somebody made of it stays.
+    f.capture.change(Memory { content: "Ask Ada about cookie.rs.".into(), pinned: true, ..all[0].clone() }).unwrap();
+    f.ask("three", said);
+    assert_eq!(f.statements()[0].content, "Ask Ada about cookie.rs.");
+}
+
+#[test]
+fn a_decision_is_forgotten_with_the_last_text_that_says_it() {
+    for order in [[0, 1], [1, 0]] {
+        let f = fixture();
+        let said = [f.ask("one", COOKIE), f.ask("two", &format!("{COOKIE} And fix the test."))];
+        f.sum_up("two");
+        f.capture.forget(said[order[0]]).unwrap();
+        assert_eq!(f.statements().len(), 1, "another prompt says it");
+        f.capture.forget(said[order[1]]).unwrap();
+        assert_eq!(f.statements(), []);
+        assert_eq!(f.store.stats().unwrap().memories, 0, "nor does a summary");
+    }
+    // And with a prompt that becomes another one.
+    let f = fixture();
+    let id = f.ask("one", COOKIE);
+    f.sum_up("one");
+    let before = f.store.get(id).unwrap().unwrap();
+    f.capture.change(Memory { content: "Never use floats for money.".into(), ..before }).unwrap();
+    assert_eq!(f.statements().iter().map(|m| &*m.content).collect::<Vec<_>>(), ["Never use floats for money."]);
+    assert!(f.store.get_by_session("one").unwrap().iter().all(|m| !m.content.contains("cookie")));
+}
+
+/// Prompts and answers lost their tail in silence.
+#[test]
+fn a_long_prompt_lost_its_tail() {
+    let f = fixture();
+    let manager = f.manager();
+    let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
+    let prompt = format!("Why is the kettle cold? {} {key} {} The walrus is late.", text_of(2_000, "tea"), text_of(2_000, "cup"));
+    let id = f.ask("s", &prompt);
+    f.answer("s", &format!("The stove is off. {}", text_of(3_000, "oven")));
+    let found = f.found(&manager, "walrus", &MemoryFilter::default());
+    let (index, n) = found[0].memory.piece().unwrap();
+    assert!(found.len() == 1 && found[0].memory.content.contains("The walrus is late.") && index == n - 1 && n > 10, "{found:?}");
+    let of_session = f.store.get_by_session("s").unwrap();
+    assert!(of_session.iter().all(|m| m.content.chars().count() <= MAX_CONTENT_CHARS && !m.content.contains("ghp_")));
+    assert_eq!(f.store.stats().unwrap().redacted, 1);
+    // It is one prompt for whoever sums up, and for whoever forgets it.
+    f.sum_up("s");
+    let summary = |f: &Fixture| f.store.get_by_session("s").unwrap().into_iter().find(hook::is_summary);
+    let text = summary(&f).unwrap().content;
+    assert!(text.starts_with("Asked: Why is the kettle cold?") && !text.contains("prompts"), "{text}");
+    assert!(text.contains("Answered: The stove is off."), "{text}");
+    let git = events::context(&["commit 1".into()], "s", &f.store).unwrap().unwrap();
+    assert!(git.content.contains("Asked: Why is the kettle cold?") && git.content.contains("Said: The stove is off."), "{git:?}");
+    f.capture.forget(found[0].memory.id).unwrap();
+    let left = f.store.get_by_session("s").unwrap();
+    assert!(left.iter().all(|m| m.id != id && !m.content.contains("tea") && !m.content.contains("cup")), "{left:?}");
+    // What is longer than any text is cut, and says so.
+    f.ask("t", &"ä ".repeat(150_000));
+    let last = f.store.get_by_session("t").unwrap().into_iter().max_by_key(Memory::piece).unwrap();
+    assert!(last.content.ends_with("[the rest is not kept]"), "{last:?}");
+}
+
+#[test]
+fn a_long_prompt_that_was_kept_for_later_loses_nothing() {
+    let f = fixture();
+    let spool = f.layout.dot_cortex().join("memory.spool");
+    let prompt = format!("{} {COOKIE} {} The walrus is late.", text_of(3_000, "tea"), text_of(3_000, "cup"));
+    let memory = input(serde_json::json!({ "session_id": "late", "prompt": prompt })).prompt_memory().unwrap();
+    for _ in 0..2 {
+        spool::append(&spool, memory.clone()).unwrap();
+        assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 1);
+    }
+    let all = f.store.get_by_session("late").unwrap();
+    let n = all.iter().find_map(Memory::piece).unwrap().1 as usize;
+    assert_eq!((all.len(), f.statements().len()), (n + 1, 1), "stored twice, it is one");
+    assert!(all.iter().any(|m| m.content.contains("walrus")) && f.statements()[0].derived_from == [memory.id]);
+}
+
+/// The agent's absolute path, a link to the project, a relative path, one out of the project.
+#[test]
+fn edits_were_kept_under_absolute_paths() {
+    let f = fixture();
+    let root = f.layout.root();
+    fs::create_dir(root.join("src")).unwrap();
+    let link = root.parent().unwrap().join("link");
+    std::os::unix::fs::symlink(root, &link).unwrap();
+    let outside = root.parent().unwrap().join("elsewhere/x.py");
+    let of = |path: &Path, cwd: &Path| {
+        let edit = serde_json::json!({ "tool_name": "Edit", "cwd": cwd, "session_id": "s",
+            "tool_input": { "file_path": path, "old_string": "1", "new_string": "2" } });
+        input(edit).tool_memory(root).unwrap()
+    };
+    let same = [
+        root.join("src/app.py"),
+        link.join("src/app.py"),
+        root.join("src/../src/app.py"),
+        "src/app.py".into(),
+        "../project/src/app.py".into(),
+    ];
+    for path in same {
+        let memory = of(&path, root);
+        assert_eq!((memory.source.file_path(), &*memory.content), (Some("src/app.py"), "Edit src/app.py\n- 1\n+ 2"), "{}", path.display());
+    }
+    assert_eq!(of(Path::new("app.py"), &link.join("src")).source.file_path(), Some("src/app.py"));
+    assert_eq!(of(&root.join("gone/deep/a.py"), root).source.file_path(), Some("gone/deep/a.py"));
+    assert_eq!(of(&outside, root).source.file_path(), outside.to_str());
+    f.begin("s");
+    let memory = of(&root.join("src/app.py"), root);
+    let MemorySource::HookDescription { hook_type, tool_name, file_path } = memory.source.clone() else { panic!("{memory:?}") };
+    f.capture.capture_hook_description(&memory.content, hook_type, "s", tool_name, file_path).unwrap();
+    assert_eq!(f.store.get_by_file_path("src/app.py").unwrap().len(), 1);
+    let (text, ids) = for_file(&f.store, "src/app.py", &[]).unwrap();
+    assert!(text.contains("> Edit src/app.py - 1 + 2 (PostToolUse Edit)") && ids.len() == 1, "{text}");
+    assert_eq!(for_file(&f.store, "src/app.py", &f.store.given("s").unwrap()).unwrap().0, "", "the session did it itself");
+}
+
+/// Prompts were told before decisions, the same thing three times, and the summary was cut before it came to them.
+#[test]
+fn decisions_are_told_before_what_was_asked_and_nothing_twice() {
+    let f = fixture();
+    f.capture.capture(said("The cache is one file.")).unwrap();
+    f.ask("one", COOKIE);
+    f.ask("one", &format!("Look into the checkout. {}", "It is slow on Mondays, and nobody knows for how long. ".repeat(8)));
+    f.ask("one", "thanks!");
+    f.answer("one", &format!("{} It turned out that the pool is shared. We chose UUIDs for all keys.", "The log is long. ".repeat(60)));
+    f.sum_up("one");
+    for _ in 0..2 {
+        f.ask("two", COOKIE);
+        f.ask("two", "Never use floats for money.");
+    }
+    f.sum_up("two");
+    let (text, _) = briefing(&f.store, &[], BRIEFING_TOKENS).unwrap();
+    let told = [
+        "> Never use floats for money. (",
+        "because old clients break. (",
+        "We chose UUIDs",
+        "> The cache is one file. (",
+        "the pool is shared",
+    ];
+    let at: Vec<usize> = told.iter().map(|told| text.find(told).unwrap_or_else(|| panic!("{told}: {text}"))).collect();
+    assert!(at.is_sorted_by(|a, b| a < b) || at[4] > at[0..4].iter().copied().max().unwrap(), "{text}");
+    assert!(told.iter().all(|told| text.matches(told).count() == 1), "{text}");
+    assert!(!text.contains("Last session") && !text.contains("thanks"), "of the last session all is said: {text}");
+    // Without the statements the summary still says what was decided, first.
+    let statements: Vec<Uuid> = f.statements().into_iter().map(|m| m.id).collect();
+    f.store.delete(f.store.get_by_session("two").unwrap()[0].id).unwrap();
+    let (text, _) = briefing(&f.store, &statements, 160).unwrap();
+    assert!(text.contains("> Decided: Please remember: we decided to never rename") && text.contains("Decided: We chose UUIDs"), "{text}");
+    assert!(text.contains('…'), "what was asked is cut: {text}");
+}
+
+#[test]
+fn a_briefing_uses_its_budget() {
+    let f = fixture();
+    for i in 0..60 {
+        f.ask("one", &format!("We decided to put part {i} of the harbour plan on page {i} of the atlas."));
+        f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Update, &format!("src/file{i}.py"))).unwrap();
+    }
+    f.ask("one", "Where does the atlas end, and who keeps it?");
+    f.answer("one", "In the map room. The keeper has it.");
+    f.sum_up("one");
+    for budget in [200, BRIEFING_TOKENS] {
+        let (text, ids) = briefing(&f.store, &[], budget).unwrap();
+        assert!((budget - 40..=budget).contains(&tokens(&text)) || ids.len() >= 20, "{} of {budget}: {text}", tokens(&text));
+        for part in ["We decided to put part 59", "Last session:", "Edited by hand:"] {
+            assert!(budget < BRIEFING_TOKENS || text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+/// Why git was told to was never told.
+#[test]
+fn the_reason_for_an_operation_of_git_is_told_with_it() {
+    let f = fixture();
+    f.ask("s", "Reset to the release, the import broke the parser.");
+    let reset = Episode { source: EpisodeSource::GitMetadata, operation: None, origin_path: None, git_batch_id: Some("b".into()) };
+    let name = "git reset --hard: 47 files at 15:30";
+    let memory = Memory::new(format!("{name}\n1a2b3c4 → 5d6e7f8"), MemorySource::Episode(reset), "s");
+    f.capture.capture(Memory { name: name.into(), ..memory }).unwrap();
+    f.capture.capture(events::context(&["commit 1: x".into(), name.into()], "s", &f.store).unwrap().unwrap()).unwrap();
+    let (text, ids) = briefing(&f.store, &[], BRIEFING_TOKENS).unwrap();
+    let line = text.lines().find(|l| l.contains(name)).unwrap();
+    assert!(line.contains("Asked: Reset to the release, the import broke the parser.") && line.contains("1a2b3c4 → 5d6e7f8"), "{text}");
+    assert_eq!((text.matches("15:30").count(), ids.len()), (1, 2), "{text}");
 }

@@ -412,3 +412,148 @@ fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     assert!(told(&p, "session-start", json!({ "session_id": "next", "source": "startup" })).contains("> Releases are cut from potatoes."));
     assert_eq!(fs::read(p.path(".cortex/memory.db")).unwrap(), before);
 }
+
+/// As an agent whose client does not read what it is told.
+fn hook_into(p: &Project, event: &str, mut input: Value, stdout: impl Into<Stdio>) {
+    input["cwd"] = p.root().to_str().unwrap().into();
+    let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
+    let out = child.wait_with_output().unwrap();
+    assert!(out.status.success() && out.stderr.is_empty(), "{event}: {}", String::from_utf8_lossy(&out.stderr));
+}
+
+/// What was never written was noted as told.
+#[test]
+fn what_nobody_read_is_told_the_next_time() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "In src/retry.rs waiting doubles."]).expect(0);
+    let input = |event: &str| {
+        let change = json!({ "file_path": p.path("src/retry.rs") });
+        json!({ "session_id": event, "source": "resume", "prompt": "In src/retry.rs waiting doubles?", "tool_name": "Edit", "tool_input": change })
+    };
+    for event in ["session-start", "pre-tool", "prompt-submit"] {
+        // Nobody reads any more, or not yet: a pipe holds 64 KB on Linux, and a page at least.
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        hook_into(&p, event, input(event), writer);
+        let (_reader, mut writer) = std::io::pipe().unwrap();
+        rustix::io::ioctl_fionbio(&writer, true).unwrap();
+        while writer.write(&[b' '; 1024]).is_ok() {}
+        while writer.write(b" ").is_ok() {}
+        rustix::io::ioctl_fionbio(&writer, false).unwrap();
+        hook_into(&p, event, input(event), writer);
+        assert!(told(&p, event, input(event)).contains("waiting doubles"), "{event}");
+        assert_eq!(told(&p, event, input(event)), "", "{event}");
+    }
+}
+
+/// A prompt "Please remember: we decided…" was told at the next beginning, and at the one after no more.
+#[test]
+fn yesterdays_decision_is_told_tomorrow() {
+    let p = Project::sample();
+    let ask = |session: &str, prompt: &str| told(&p, "prompt-submit", json!({ "session_id": session, "prompt": prompt }));
+    let begin = |session: &str| told(&p, "session-start", json!({ "session_id": session, "source": "startup" }));
+    let end = |session: &str| told(&p, "session-end", json!({ "session_id": session }));
+    let decision = "Please remember: we decided to never rename the session cookie, because old clients break.";
+    ask("one", decision);
+    ask("one", "thanks!");
+    end("one");
+    for session in ["two", "three", "four"] {
+        let text = begin(session);
+        assert_eq!(text.matches("never rename the session cookie").count(), 1, "{session}: {text}");
+        assert!(!text.contains("thanks"), "{text}");
+        ask(session, "Where are failed attempts counted in this project?");
+        told(&p, "stop", json!({ "session_id": session, "last_assistant_message": "They are counted in src/retry.rs." }));
+        end(session);
+    }
+    assert!(begin("five").find("never rename").unwrap() < begin("six").find("Last session:").unwrap());
+    let id = p.json(&["memory", "list", "--source", "hook_description"]).as_array().unwrap().last().unwrap()["id"].clone();
+    p.run(&["memory", "forget", id.as_str().unwrap()]).expect(0);
+    assert!(!begin("seven").contains("cookie"));
+}
+
+#[test]
+fn an_edit_of_a_hook_is_found_by_its_file() {
+    let p = Project::sample();
+    let edit = json!({ "file_path": p.path("src/retry.rs"), "old_string": "attempts * 2", "new_string": "attempts * 3" });
+    let session = |id: &str| json!({ "session_id": id, "tool_name": "Edit", "tool_input": edit });
+    told(&p, "post-tool", session("one"));
+    let found = p.json(&["memory", "list", "--file", "src/retry.rs"]);
+    assert_eq!(found[0]["source"]["file_path"], "src/retry.rs", "{found}");
+    let text = told(&p, "pre-tool", session("two"));
+    assert!(text.contains("Of `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"), "{text}");
+    assert_eq!(told(&p, "pre-tool", session("one")), "", "its own session knows");
+}
+
+/// Prompts and answers of more than 10 000 characters lost their tail in silence.
+#[test]
+fn the_tail_of_a_long_answer_is_found() {
+    let p = Project::sample();
+    let long: String = (0..4_000).map(|i| format!("word{i} ")).collect();
+    let answer = format!("The harbour is large. {long} The walrus sleeps behind the lighthouse.");
+    told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": answer }));
+    let found = p.json(&["memory", "search", "where does the walrus sleep"]);
+    let content = found[0]["memory"]["content"].as_str().unwrap();
+    assert!(content.ends_with("The walrus sleeps behind the lighthouse.") && content.len() < 3_000, "{content}");
+    let listed = p.run(&["memory", "list", "-n", "100"]).expect(0).stdout;
+    let n = listed.lines().count();
+    assert!(listed.contains(&format!("(1/{n}) The harbour is large.")) && listed.contains(&format!("({n}/{n})")), "{listed}");
+}
+
+/// Seed 001: work, a reset of 47 files, and the next session, without a server.
+#[test]
+fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
+    let p = Project::sample();
+    for i in 0..46 {
+        p.write(format!("pages/{i}.md"), format!("# Page {i}\n"));
+    }
+    let git = |args: &str| {
+        let mut command = std::process::Command::new("git");
+        command.current_dir(p.root()).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args.split(' '));
+        assert!(command.env("HOME", p.home()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success(), "{args}");
+    };
+    git("init -q -b main");
+    git("add -A");
+    git("commit -qm first");
+    for i in 0..46 {
+        p.write(format!("pages/{i}.md"), format!("# Page {i}\n\nRevised.\n"));
+    }
+    p.write("settings.toml", "[server]\nport = 8081\n");
+    git("commit -qam revised");
+    p.run(&["hook", "install"]).expect(0);
+    told(&p, "session-start", json!({ "session_id": "one", "source": "startup" }));
+    told(&p, "prompt-submit", json!({ "session_id": "one", "prompt": "From now on waiting triples. Change src/retry.rs." }));
+    let index = || assert_eq!(run(p.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0")).code, 0);
+    index();
+    p.write("src/retry.rs", "/// Waits longer.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 3\n}\n");
+    told(&p, "post-tool", json!({ "session_id": "one", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } }));
+    told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": "Waiting triples now, as you asked." }));
+    told(&p, "session-end", json!({ "session_id": "one" }));
+    index();
+    told(&p, "prompt-submit", json!({ "session_id": "two", "prompt": "The revised pages are wrong, go back to the first commit." }));
+    git("reset -q --hard HEAD~1");
+    p.write("tools/colours.py", "def paint_wall(colour):\n    return colour.lower()\n");
+    index();
+    told(&p, "session-end", json!({ "session_id": "two" }));
+    let text = told(&p, "session-start", json!({ "session_id": "three", "source": "startup" }));
+    assert!(text.len() <= 4 * 500 && text.matches("git reset --hard").count() == 1, "{text}");
+    for part in ["> From now on waiting triples.", "update tools/colours.py", "update src/retry.rs", "The revised pages are wrong"] {
+        assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
+    }
+    assert!(!text.contains(".md ("), "no file of the reset: {text}");
+}
+
+/// What an agent told without naming its session was of none, and was never summed up.
+#[test]
+fn an_agent_need_not_name_its_sessions() {
+    let p = Project::sample();
+    told(&p, "session-start", json!({ "source": "startup" }));
+    told(&p, "prompt-submit", json!({ "prompt": "Where are failed attempts counted?" }));
+    told(&p, "session-start", json!({ "source": "startup" }));
+    told(&p, "stop", json!({ "last_assistant_message": "They are counted in src/retry.rs, by the caller." }));
+    told(&p, "session-end", json!({}));
+    let text = told(&p, "session-start", json!({ "source": "startup" }));
+    assert!(text.contains("Asked: Where are failed attempts counted?") && text.contains("Answered: They are counted"), "{text}");
+    let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
+    assert_eq!((timeline.matches("Completed  ").count(), timeline.matches("Active  ").count()), (1, 1), "{timeline}");
+}

@@ -38,7 +38,8 @@ const HOOKS: &[(&str, Option<&str>, &str)] = &[
     ("SessionEnd", None, "session-end"),
     ("PreCompact", None, "pre-compact"),
 ];
-const TIMEOUT_S: u32 = 5;
+/// More than any hook takes.
+pub(super) const TIMEOUT_S: u32 = 5;
 const DIRECTORY: &str = ".claude";
 /// Permissions of what is made, as far as the user's umask allows.
 const DIRECTORY_MODE: u32 = 0o777;

@@ -500,11 +500,11 @@ impl MemoryStore {
     /// # Errors
     /// When it cannot be written.
     pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
-        let Session { id, started_at, ended_at, status, process, .. } = session;
+        let Session { id, started_at, ended_at, status, .. } = session;
         self.write(|t| {
             t.execute(
-                "INSERT INTO sessions VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET ended_at = ?3, status = ?4, process = ?5",
-                params![id, started_at.timestamp_millis(), ended_at.map(|at| at.timestamp_millis()), status.as_str(), process],
+                "INSERT INTO sessions(id, started_at, ended_at, status) VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO UPDATE SET ended_at = ?3, status = ?4",
+                params![id, started_at.timestamp_millis(), ended_at.map(|at| at.timestamp_millis()), status.as_str()],
             )
         })?;
         Ok(())
@@ -534,7 +534,7 @@ impl MemoryStore {
 
     fn sessions_where(&self, condition: &str, values: Vec<Value>) -> Result<Vec<Session>, StorageError> {
         let sql = format!(
-            "SELECT id, started_at, ended_at, status, process, (SELECT count(*) FROM memories m WHERE m.session_id = s.id) FROM sessions s WHERE {condition}"
+            "SELECT id, started_at, ended_at, status, (SELECT count(*) FROM memories m WHERE m.session_id = s.id) FROM sessions s WHERE {condition}"
         );
         let session = |r: &Row| {
             Ok(Session {
@@ -542,8 +542,7 @@ impl MemoryStore {
                 started_at: time(r.get(1)?),
                 ended_at: r.get::<_, Option<i64>>(2)?.map(time),
                 status: SessionStatus::parse(&r.get::<_, String>(3)?).unwrap_or(SessionStatus::Abandoned),
-                process: r.get(4)?,
-                memory_count: r.get(5)?,
+                memory_count: r.get(4)?,
             })
         };
         self.read(|c| c.prepare_cached(&sql)?.query_map(params_from_iter(values), session)?.collect())
@@ -648,14 +647,6 @@ impl MemoryStore {
     /// What is in the database, if it is whole.
     pub(super) fn examine(&self) -> Result<Examined, StorageError> {
         examined(&self.connection()?.connection, &self.path)
-    }
-
-    /// What SQLite finds wrong with the database; `ok` when nothing is.
-    ///
-    /// # Errors
-    /// When it cannot be read.
-    pub fn integrity(&self) -> Result<String, StorageError> {
-        self.read(|c| c.query_row("PRAGMA integrity_check", [], |r| r.get(0)))
     }
 }
 

@@ -1,0 +1,382 @@
+//! Recognises sentences that should last: what was decided, what is always or never to be done, what turned out. By rules, which are data
+//! (`rules.tsv`), and no model: the same sentence is recognised everywhere, in microseconds.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use unicode_segmentation::UnicodeSegmentation;
+use uuid::{Builder, Uuid};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::recall::{cut, folded};
+use super::{Episode, EpisodeSource, Memory, MemorySource};
+
+/// Most statements of one text. A text that makes more gives the first ones of the strongest kind.
+const MOST: usize = 6;
+/// Most sentences that are looked at.
+const MOST_SENTENCES: usize = 1_000;
+/// A sentence of fewer words says too little, one of more is no sentence.
+const LEAST_WORDS: usize = 3;
+const MOST_WORDS: usize = 60;
+/// Longest statement in bytes.
+const LONGEST: usize = 400;
+/// Most words that `*` stands for.
+const GAP: usize = 8;
+/// Stands for code and quotations in the words of a sentence.
+const MASKED: &str = "\u{fffc}";
+
+/// What a statement says, the strongest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Decision,
+    Rule,
+    Fact,
+}
+
+/// A sentence that should last.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Statement {
+    /// As it was said, on one line.
+    pub text: String,
+    pub kind: Kind,
+}
+
+/// Who says a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Speaker {
+    Person,
+    Agent,
+}
+
+impl Speaker {
+    fn of(memory: &Memory) -> Self {
+        if matches!(memory.source, MemorySource::ClaudeResponse { .. }) { Self::Agent } else { Self::Person }
+    }
+}
+
+/// The statements of a text in its order. Code, quotations and output of programs count for nothing.
+pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
+    let mut found: Vec<(usize, Statement)> = Vec::new();
+    let mut known = BTreeSet::new();
+    for (at, sentence) in sentences(text, speaker).into_iter().enumerate() {
+        if let Some(kind) = sentence.kind
+            && known.insert(key(&sentence.text))
+        {
+            found.push((at, Statement { text: cut(&sentence.text, LONGEST), kind }));
+        }
+    }
+    found.sort_by_key(|(at, statement)| (statement.kind, *at));
+    found.truncate(MOST);
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, statement)| statement).collect()
+}
+
+/// The sentences of a memory that are no statements, and say something, on one line.
+pub(super) fn rest(memory: &Memory) -> String {
+    let is_rest = |s: &Sentence| s.kind.is_none() && !s.is_chat;
+    let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory)).into_iter().filter(is_rest).map(|s| s.text).collect();
+    rest.join(" ")
+}
+
+/// What two texts have in common that say the same in nearly the same words.
+pub(super) fn key(text: &str) -> String {
+    let words = words(text, false);
+    let counts = |word: &&String| word.chars().any(char::is_alphanumeric) && !RULES.same.contains(*word);
+    words.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+/// The memories that a text gives beside itself: one for each statement. They go with `origin`, the first piece of the text.
+pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
+    let source = MemorySource::Episode(Episode { source: EpisodeSource::Message, operation: None, origin_path: None, git_batch_id: None });
+    let memory = |statement: Statement| Memory {
+        id: id_of(&statement.text),
+        created_at: origin.created_at,
+        updated_at: origin.updated_at,
+        group_id: origin.group_id.clone(),
+        derived_from: vec![origin.id],
+        ..Memory::new(statement.text, source.clone(), &origin.session_id)
+    };
+    statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
+}
+
+/// The id of a statement follows from what it says, so that one that is made again is the same memory.
+pub(super) fn id_of(text: &str) -> Uuid {
+    Builder::from_custom_bytes(xxh3_128(key(text).as_bytes()).to_be_bytes()).into_uuid()
+}
+
+/// Whether a memory is a statement that was recognised in another one.
+pub(super) fn is_recognised(memory: &Memory) -> bool {
+    !memory.derived_from.is_empty() && matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::Message)
+}
+
+/// The strongest kind of statement that a text holds.
+pub(super) fn kind_of(text: &str) -> Option<Kind> {
+    sentences(text, Speaker::Person).into_iter().filter_map(|s| s.kind).min()
+}
+
+struct Sentence {
+    text: String,
+    kind: Option<Kind>,
+    is_chat: bool,
+}
+
+fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
+    let mut all: Vec<Sentence> = Vec::new();
+    for block in prose(text) {
+        let from = all.len();
+        for sentence in block.unicode_sentences() {
+            if all.len() == MOST_SENTENCES {
+                return all;
+            }
+            let text = folded(sentence);
+            let words = words(&text, true);
+            let starts = starts(&words);
+            let kind = recognised(&text, &words, &starts, speaker);
+            let is_chat = kind.is_none() && RULES.chat.iter().any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
+            // One that is not understood alone takes along the one before.
+            let before = all.last().filter(|b| kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none());
+            if let Some(together) = before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST) {
+                all.pop();
+                all.push(Sentence { text: together, kind, is_chat });
+            } else {
+                all.push(Sentence { text, kind, is_chat });
+            }
+        }
+    }
+    all
+}
+
+fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) -> Option<Kind> {
+    let n = words.iter().filter(|w| w.chars().any(char::is_alphanumeric)).count();
+    let is_question = text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?').ends_with('?');
+    if !(LEAST_WORDS..=MOST_WORDS).contains(&n) || is_question {
+        return None;
+    }
+    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, starts));
+    if is_any(&RULES.not) {
+        return None;
+    }
+    let is_ordered = |kind: &Kind| *kind == Kind::Rule && speaker == Speaker::Person && is_any(&RULES.orders);
+    let is_excepted = |kind: &Kind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let holds = |kind: &Kind| (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind);
+    [Kind::Decision, Kind::Rule, Kind::Fact].into_iter().find(holds)
+}
+
+/// Whether a sentence begins with a word for something that the one before it names.
+fn leans(words: &[String], starts: &[usize]) -> bool {
+    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts[..starts.len().min(1)]));
+    is_any(&RULES.leans) && !is_any(&RULES.stands)
+}
+
+/// Where a sentence starts, behind words that only open it, and where what follows a colon or semicolon does.
+fn starts(words: &[String]) -> Vec<usize> {
+    let begins = |at: usize| at == 0 || matches!(&*words[at - 1], ":" | ";");
+    let behind_openers = |at: usize| {
+        let is_opener = |word: &&String| RULES.openers.contains(*word) || *word == ",";
+        at + words[at..].iter().take_while(is_opener).count()
+    };
+    (0..words.len()).filter(|at| begins(*at)).map(behind_openers).collect()
+}
+
+/// Paragraphs and items of lists, each on one line, without code, quotations and what programs print.
+fn prose(text: &str) -> Vec<String> {
+    let mut blocks: Vec<String> = vec![String::new()];
+    let (mut fence, mut tag): (Option<&str>, Option<String>) = (None, None);
+    let mut is_list = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if let Some(mark) = fence {
+            fence = (!trimmed.starts_with(mark)).then_some(mark);
+            continue;
+        }
+        if let Some(end) = &tag {
+            if trimmed.contains(&**end) {
+                tag = None;
+            }
+            continue;
+        }
+        fence = ["```", "~~~"].into_iter().find(|mark| trimmed.starts_with(mark));
+        tag = opened_tag(trimmed);
+        let item = item(trimmed);
+        is_list = item.is_some() || is_list && !trimmed.is_empty();
+        let is_code = line.starts_with(['\t']) || line.starts_with("    ");
+        let is_prose = fence.is_none() && !trimmed.starts_with(['>', '<']) && (is_list || !is_code) && is_prose(trimmed);
+        if item.is_some() || trimmed.starts_with('#') || !is_prose {
+            blocks.push(String::new());
+        }
+        if let Some(block) = blocks.last_mut().filter(|_| is_prose) {
+            block.push_str(item.unwrap_or(trimmed.trim_start_matches('#')));
+            block.push(' ');
+        }
+        if trimmed.starts_with('#') {
+            blocks.push(String::new());
+        }
+    }
+    blocks.retain(|b| !b.trim().is_empty());
+    blocks
+}
+
+/// What stands behind the mark of an item of a list.
+fn item(line: &str) -> Option<&str> {
+    let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let rest = if number.len() < line.len() { number.strip_prefix(['.', ')']) } else { line.strip_prefix(['-', '*', '+', '•']) };
+    rest.filter(|rest| rest.starts_with(' ')).map(str::trim_start)
+}
+
+/// The end of an element that a line begins and does not end.
+fn opened_tag(line: &str) -> Option<String> {
+    let name: String = line.strip_prefix('<')?.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
+    let end = format!("</{name}>");
+    (!name.is_empty() && line.contains('>') && !line.contains(&end)).then_some(end)
+}
+
+/// Whether a line is mostly words, and does not begin as programs print.
+fn is_prose(line: &str) -> bool {
+    let n = line.chars().count();
+    let letters = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
+    letters * 10 >= n * 7 && !RULES.lines.iter().any(|start| line.starts_with(start.as_str()))
+}
+
+/// The words of a text in lower case, contractions in full, and punctuation that ends a clause on its own. Where `is_masked`, code and
+/// quotations are one word.
+fn words(text: &str, is_masked: bool) -> Vec<String> {
+    let mut all = Vec::new();
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '+' | '#' | '@');
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let closing = match c {
+            _ if !is_masked => None,
+            '`' | '"' => Some(c),
+            '“' => Some('”'),
+            '«' => Some('»'),
+            _ => None,
+        };
+        if let Some(end) = closing.and_then(|closing| rest[c.len_utf8()..].find(closing).map(|at| at + c.len_utf8() + closing.len_utf8())) {
+            all.push(MASKED.to_string());
+            rest = &rest[end..];
+        } else if is_part(c) {
+            let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+            in_full(&rest[..end].to_lowercase().replace('’', "'"), &mut all);
+            rest = &rest[end..];
+        } else {
+            if matches!(c, ',' | ':' | ';' | '—' | '–') {
+                all.push(if matches!(c, '—' | '–') { ";".into() } else { c.to_string() });
+            }
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    all
+}
+
+/// A word without punctuation around it; a contraction as its words.
+fn in_full(word: &str, all: &mut Vec<String>) {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+    let mut push = |parts: &[&str]| all.extend(parts.iter().filter(|p| !p.is_empty()).map(|p| (*p).to_string()));
+    match word {
+        "can't" | "cannot" => return push(&["can", "not"]),
+        "won't" => return push(&["will", "not"]),
+        "let's" => return push(&["let", "us"]),
+        "that's" | "it's" | "there's" | "here's" | "what's" => return push(&[&word[..word.len() - 2], "is"]),
+        _ => {}
+    }
+    for (end, full) in [("n't", "not"), ("'ll", "will"), ("'re", "are"), ("'ve", "have"), ("'d", "would"), ("'m", "am")] {
+        if let Some(start) = word.strip_suffix(end) {
+            return push(&[start, full]);
+        }
+    }
+    push(&[word]);
+}
+
+/// The rules as they are written.
+struct Rules {
+    kinds: BTreeMap<Kind, Vec<Rule>>,
+    orders: Vec<Rule>,
+    exceptions: BTreeMap<Kind, Vec<Rule>>,
+    not: Vec<Rule>,
+    chat: Vec<Rule>,
+    openers: BTreeSet<String>,
+    leans: Vec<Rule>,
+    stands: Vec<Rule>,
+    same: BTreeSet<String>,
+    lines: Vec<String>,
+}
+
+/// One line of the rules: what must follow each other.
+struct Rule(Vec<Part>);
+
+enum Part {
+    Start,
+    Gap,
+    /// One of these; may it be absent?
+    Word(Vec<&'static str>, bool),
+}
+
+static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(include_str!("rules.tsv")));
+
+impl Rules {
+    fn new(text: &'static str) -> Self {
+        let mut rules = Self {
+            kinds: [Kind::Decision, Kind::Rule, Kind::Fact].map(|kind| (kind, Vec::new())).into(),
+            orders: Vec::new(),
+            exceptions: BTreeMap::new(),
+            not: Vec::new(),
+            chat: Vec::new(),
+            openers: BTreeSet::new(),
+            leans: Vec::new(),
+            stands: Vec::new(),
+            same: BTreeSet::new(),
+            lines: Vec::new(),
+        };
+        let listed = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
+        for (what, rule) in text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t')) {
+            match what {
+                "decision" => rules.kinds.entry(Kind::Decision).or_default().push(Rule::new(rule)),
+                "rule" => rules.kinds.entry(Kind::Rule).or_default().push(Rule::new(rule)),
+                "fact" => rules.kinds.entry(Kind::Fact).or_default().push(Rule::new(rule)),
+                "not-rule" => rules.exceptions.entry(Kind::Rule).or_default().push(Rule::new(rule)),
+                "not-fact" => rules.exceptions.entry(Kind::Fact).or_default().push(Rule::new(rule)),
+                "order" => rules.orders.push(Rule::new(rule)),
+                "chat" => rules.chat.push(Rule::new(rule)),
+                "not" => rules.not.push(Rule::new(rule)),
+                "opener" => rules.openers.extend(listed(rule)),
+                "leans" => rules.leans.push(Rule::new(rule)),
+                "stands" => rules.stands.push(Rule::new(rule)),
+                "same" => rules.same.extend(listed(rule)),
+                "line" => rules.lines.push(rule.into()),
+                // A test holds that there is no other word.
+                _ => {}
+            }
+        }
+        rules
+    }
+}
+
+impl Rule {
+    fn new(text: &'static str) -> Self {
+        let part = |part: &'static str| match part {
+            "^" => Part::Start,
+            "*" => Part::Gap,
+            word => Part::Word(word.trim_end_matches('?').split('|').collect(), word.ends_with('?')),
+        };
+        Self(text.split(' ').map(part).collect())
+    }
+
+    fn is_in(&self, words: &[String], starts: &[usize]) -> bool {
+        (0..words.len()).any(|at| follows(&self.0, words, at, starts))
+    }
+}
+
+fn follows(parts: &[Part], words: &[String], at: usize, starts: &[usize]) -> bool {
+    let Some((part, rest)) = parts.split_first() else { return true };
+    match part {
+        Part::Start => starts.contains(&at) && follows(rest, words, at, starts),
+        Part::Gap => (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts)),
+        Part::Word(any, may_be_absent) => {
+            let is_here = words.get(at).is_some_and(|word| any.contains(&&**word));
+            is_here && follows(rest, words, at + 1, starts) || *may_be_absent && follows(rest, words, at, starts)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
