@@ -293,7 +293,9 @@ impl Project {
         let decide = || {
             let (state, layout) = (config::state_home(), &self.layout);
             let (own, keep_out) = (layout.own_place(), layout.is_in_cache());
-            MemoryHome::of(layout.tree(), own, keep_out, state.as_deref(), layout.code_graph(), self.embedder.clone())
+            let home = MemoryHome::of(layout.tree(), own, keep_out, state.as_deref(), layout.code_graph(), self.embedder.clone());
+            let layout = layout.clone();
+            home.counting_from(move || layout.compared_at())
         };
         self.memory_home.get_or_init(decide).clone()
     }

@@ -3,13 +3,13 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::trust::Records;
 use super::{CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, backup, now, session, spool, sql};
 use crate::dir::{Dir, Kind, Place, SharedDir, own_user};
 use crate::embed::Embedder;
-use crate::source::FileChange;
+use crate::source::{self, FileChange, GitWatch};
 
 /// How long an index run waits to note what changed.
 const NOTING: Duration = Duration::from_secs(1);
@@ -37,6 +37,7 @@ pub struct MemoryHome {
     is_in_project: bool,
     /// What was in the project.
     found: Found,
+    compared_at: Arc<dyn Fn() -> Option<SystemTime> + Send + Sync>,
 }
 
 /// A memory that is open.
@@ -89,7 +90,15 @@ impl MemoryHome {
             records,
             is_in_project,
             found,
+            compared_at: Arc::new(|| None),
         }
+    }
+
+    /// The same, where a function says when the index was last compared with the tree. The changes that are noted first happened since
+    /// then, so that what git did since then belongs to a memory that begins later.
+    #[must_use]
+    pub fn counting_from(self, compared_at: impl Fn() -> Option<SystemTime> + Send + Sync + 'static) -> Self {
+        Self { compared_at: Arc::new(compared_at), ..self }
     }
 
     /// What is to be said in each reply about memories: that some came with the clone.
@@ -146,7 +155,7 @@ impl MemoryHome {
         self.tree.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
         if !self.is_in_project {
-            return MemoryStore::open_within(&self.database, busy);
+            return self.opened(&dir, busy);
         }
         match found(&self.place, self.records.as_ref()) {
             Found::Foreign | Found::Traces => return Err(StorageError::Foreign),
@@ -157,9 +166,27 @@ impl MemoryHome {
         // Another process may make it at the same moment.
         let _lock = records.lock()?;
         let is_new = !dir.has_file(DATABASE);
-        let store = MemoryStore::open_within(&self.database, busy)?;
+        let store = self.opened(&dir, busy)?;
         if is_new {
             records.put(&store.claim()?)?;
+        }
+        Ok(store)
+    }
+
+    /// Opens the database. In one that is new it is noted how far git has come, so that its next operation is told from edits.
+    fn opened(&self, dir: &Dir, busy: Duration) -> Result<MemoryStore, StorageError> {
+        let is_new = !dir.has_file(DATABASE);
+        let store = MemoryStore::open_within(&self.database, busy)?;
+        if is_new {
+            let since = (self.compared_at)().unwrap_or_else(SystemTime::now);
+            let position = |tree: String| {
+                let at = self.root.join(&tree);
+                // A folder without a repository of its own is in the one around it.
+                let watch = GitWatch::open_since(&at, since).filter(|watch| tree.is_empty() || watch.is_of(&at))?;
+                Some((tree, watch.without_commits().position()))
+            };
+            let trees = source::submodules(&self.root).into_iter().chain([String::new()]);
+            store.begin_at(trees.filter_map(position))?;
         }
         Ok(store)
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use chrono::{TimeDelta, Utc};
 use parking_lot::Mutex;
@@ -14,7 +14,7 @@ use parking_lot::Mutex;
 use super::backup::back_up_if_due;
 use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
 use super::sql::{EventLimits, Noted, Recorded};
-use super::{CaptureError, Memories, Memory, MemoryHome};
+use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
 use crate::source::{self, ChangeWatcher, Changed, Commit, GitWatch, TreeChange, Whose};
 use crate::worker::{Asking, Worker};
 
@@ -148,7 +148,7 @@ impl Recorder {
         let noted = store.noted_changes()?;
         let trees = self.trees.clone();
         let mut trees = trees.lock();
-        self.open(&mut trees, &noted, &store.git_positions()?);
+        self.open(&mut trees, &noted, store)?;
         if let Some(wait) = self.must_wait(&noted, &trees) {
             return Ok((true, Some(wait)));
         }
@@ -205,7 +205,8 @@ impl Recorder {
     }
 
     /// Every work tree that the project or a change is in, read from where it was last recorded.
-    fn open(&self, trees: &mut BTreeMap<String, Tree>, noted: &[Noted], positions: &BTreeMap<String, String>) {
+    fn open(&self, trees: &mut BTreeMap<String, Tree>, noted: &[Noted], store: &MemoryStore) -> Result<(), StorageError> {
+        let positions = store.git_positions()?;
         let root = &self.home.root;
         let folders: BTreeSet<&Path> = noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
         let nested = folders.into_iter().filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
@@ -222,8 +223,9 @@ impl Recorder {
             let (at, position) = (root.join(&name), positions.get(&name).cloned());
             let watch = match &position {
                 Some(position) => GitWatch::open_at(&at, position),
-                // The project's own was there before. Of others the first changes come with them.
-                None if name.is_empty() => GitWatch::open(&at),
+                // It came when there were memories already, or a former version stored them.
+                None if name.is_empty() => GitWatch::open_since(&at, store.began()?.map_or_else(SystemTime::now, SystemTime::from)),
+                // The first changes come with it.
                 None => GitWatch::open_new(&at),
             };
             // A folder without a repository of its own is in the one around it.
@@ -232,6 +234,7 @@ impl Recorder {
                 trees.insert(name, Tree { watch, position, touched: None });
             }
         }
+        Ok(())
     }
 
     /// How long until git has said everything, as far as can be known. Changes that never end are recorded in between.
@@ -265,14 +268,14 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// The operation of the same work tree that is nearest in time; one of those before `n_before`, which were told before, only if it
-    /// is near, and rather one of which no file is known yet.
+    /// The operation of the same work tree that is nearest in time, the later of two in the same second. One of those before
+    /// `n_before`, which were told before, is only taken when it is near, and rather one of which no file is known yet.
     fn batch_of(&mut self, event: &Event, n_before: usize, trees: &BTreeMap<String, Tree>) -> usize {
         let name = tree_of(&event.path, trees).unwrap_or_default();
         let is_there = trees.get(&name).is_some_and(|tree| tree.watch.is_some());
         let near = 2 * self.settings.window.as_secs().max(1);
         let may_be = |i: usize, batch: &Batch| batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near);
-        let own = self.recent.iter().enumerate().filter(|(i, (batch, _))| may_be(*i, batch));
+        let own = self.recent.iter().enumerate().rev().filter(|(i, (batch, _))| may_be(*i, batch));
         if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| (*i < n_before && !batch.is_empty(), batch.distance(event))) {
             return i;
         }

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -440,6 +441,12 @@ impl Layout {
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         self.has(MANIFEST)
+    }
+
+    /// When the index was last compared with the tree and written. `None` when there is no table of its files.
+    #[must_use]
+    pub fn compared_at(&self) -> Option<SystemTime> {
+        Some(self.data().ok()?.stat(SOURCES).ok()??.modified)
     }
 
     /// Whether there is a `.cortex`.

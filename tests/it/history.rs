@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::following::wait_until;
 use crate::memory::told;
 use crate::project::Project;
-use crate::server::Server;
+use crate::server::{Client, Server};
 
 /// Files of the first commit.
 const N_FILES: usize = 60;
@@ -55,6 +55,14 @@ fn code(i: usize, version: &str) -> String {
 impl Repository {
     /// `main` has two commits, the second of which changed 47 files; `side` comes from the first and changed three others.
     fn new() -> Self {
+        let this = Self::without_memories();
+        this.project.run(&["memory", "add", "The server is written in Rust."]).expect(0);
+        this.project.index();
+        this
+    }
+
+    /// The same, indexed before anything is remembered.
+    fn without_memories() -> Self {
         let this = Self { project: Project::new(), seen: BTreeSet::new() };
         this.git(&["init", "-q"]);
         this.write_all(0..N_FILES, "first");
@@ -65,9 +73,14 @@ impl Repository {
         this.write_all(47..50, "side");
         this.commit("side");
         this.git(&["checkout", "-q", "main"]);
-        this.project.run(&["memory", "add", "The server is written in Rust."]).expect(0);
         this.project.index();
         this
+    }
+
+    /// Indexes as if everything had been quiet for long.
+    fn index_later(&self) {
+        let out = crate::project::run(self.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"));
+        assert_eq!(out.code, 0, "{}", out.stderr);
     }
 
     fn write_all(&self, files: std::ops::Range<usize>, version: &str) {
@@ -281,14 +294,91 @@ fn what_happened_while_nothing_ran_is_found_at_the_start() {
     r.expect("what happened", &[&hand[0], &hand[1]], 47, &["commit ", "git reset --hard: 47 files"]);
 }
 
+/// The ways in which memory begins.
+fn begin(r: &Repository, how: &str) {
+    match how {
+        "memory add" => drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0)),
+        "a hook" => drop(told(&r.project, "prompt-submit", serde_json::json!({ "session_id": "one", "prompt": "What is slow here?" }))),
+        "an import" => {
+            let other = Project::new();
+            other.run(&["memory", "add", "The server is written in Rust."]).expect(0);
+            let exported = other.run(&["memory", "export"]).expect(0).stdout;
+            r.project.write(".git/exported.jsonl", exported);
+            r.project.run(&["memory", "import", ".git/exported.jsonl"]).expect(0);
+        }
+        "a tool" => {
+            let server = Server::start(&mut r.project.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]));
+            let memory = serde_json::json!({ "name": "language", "episode_body": "The server is written in Rust." });
+            Client::new(&server.line()).call("add_memory", &memory);
+        }
+        _ => unreachable!("{how}"),
+    }
+}
+
+#[test]
+fn the_first_operation_of_git_after_memory_begins_is_gits() {
+    for how in ["memory add", "a hook", "an import", "a tool"] {
+        for is_before in [false, true] {
+            let mut r = Repository::without_memories();
+            let steps: [&dyn Fn(); 2] = [&|| begin(&r, how), &|| r.git(&["reset", "-q", "--hard", "HEAD~1"])];
+            steps[usize::from(is_before)]();
+            steps[usize::from(!is_before)]();
+            r.project.write(file(55), code(55, "edited"));
+            r.index_later();
+            let what = format!("{how}, reset before: {is_before}");
+            r.expect(&what, &[&format!("update {}", file(55))], 47, &["git reset --hard: 47 files"]);
+        }
+    }
+}
+
+#[test]
+fn the_first_operation_under_a_server_is_gits_however_soon_it_comes() {
+    for does_wait in [false, true] {
+        let mut r = Repository::without_memories();
+        let _server = r.serve();
+        begin(&r, "memory add");
+        if does_wait {
+            r.project.write("waited.rs", code(1, "waited"));
+            r.expect("an edit", &["create waited.rs"], 0, &[]);
+        }
+        r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        r.expect("the reset", &[], 47, &["git reset --hard: 47 files"]);
+    }
+}
+
+#[test]
+fn the_first_operation_in_a_submodule_is_gits() {
+    let mut r = Repository::without_memories();
+    let library = Repository::without_memories();
+    r.git(&["submodule", "--quiet", "add", library.project.root().to_str().unwrap(), "sub"]);
+    r.project.index();
+    begin(&r, "memory add");
+    let sub = r.project.path("sub");
+    assert!(git(&sub, &["reset", "-q", "--hard", "HEAD~1"]));
+    r.project.write("sub/by_hand.rs", code(1, "by hand"));
+    assert!(git(&sub, &["add", "by_hand.rs"]) && git(&sub, &["commit", "-q", "-m", "by hand"]));
+    r.index_later();
+    r.expect("a reset and a commit", &["create sub/by_hand.rs"], 47, &["commit ", "git reset --hard: 47 files"]);
+}
+
+/// There was no repository when memory began, so there is no position of git to go on from.
+#[test]
+fn the_first_operation_in_a_repository_that_came_after_the_memories_is_gits() {
+    let r = Repository::without_memories();
+    fs::rename(r.project.path(".git"), r.project.home().join("git")).unwrap();
+    begin(&r, "memory add");
+    fs::rename(r.project.home().join("git"), r.project.path(".git")).unwrap();
+    r.git(&["reset", "-q", "--hard", "HEAD~1"]);
+    r.index_later();
+    let (by_hand, by_git, _) = r.told();
+    assert_eq!((by_hand, by_git.len()), (Vec::new(), 47));
+}
+
 /// Without a server whoever indexes notes what changed, and records it when git had the time to say something.
 #[test]
 fn without_a_server_the_next_run_records() {
     let mut r = Repository::new();
-    let index = |r: &Repository| {
-        let out = crate::project::run(r.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"));
-        assert_eq!(out.code, 0, "{}", out.stderr);
-    };
+    let index = Repository::index_later;
     r.project.write("edited.rs", code(0, "one"));
     index(&r);
     r.expect("an edit", &["create edited.rs"], 0, &[]);

@@ -70,6 +70,21 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([], noted)?.collect())
     }
 
+    /// Notes how far each work tree's git has come, where that is not known.
+    pub(in crate::memory) fn begin_at(&self, positions: impl Iterator<Item = (String, String)>) -> Result<(), StorageError> {
+        let positions: Vec<_> = positions.collect();
+        self.write(|t| {
+            let mut statement = t.prepare_cached("INSERT OR IGNORE INTO git_positions VALUES(?1, ?2)")?;
+            positions.iter().try_for_each(|(tree, position)| statement.execute([tree, position]).map(drop))
+        })
+    }
+
+    /// When the oldest memory was made.
+    pub(in crate::memory) fn began(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
+        let at: Option<i64> = self.read(|c| c.query_row("SELECT min(created_at) FROM memories", [], |r| r.get(0)))?;
+        Ok(at.map(time))
+    }
+
     /// How far each work tree's git was read, as it was last recorded.
     pub(in crate::memory) fn git_positions(&self) -> Result<BTreeMap<String, String>, StorageError> {
         self.read(|c| {

@@ -7,7 +7,7 @@ use super::{MAX_LIST_BYTES, object_id};
 use crate::dir::Dir;
 
 /// Below the directory of a work tree's own.
-const NAME: &str = "logs/HEAD";
+pub(super) const NAME: &str = "logs/HEAD";
 
 /// A line of a reflog.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -55,6 +55,20 @@ impl Log {
         let entries = lines(&text[known..]).filter_map(parse).collect();
         self.went_to_end(base, &text);
         entries
+    }
+
+    /// Goes back to the first line that was written at a time (Unix seconds) or later.
+    pub(super) fn go_to(&mut self, since: i64) {
+        let text = self.text_from(0);
+        let is_before = |line: &&[u8]| parse(line).is_none_or(|entry| entry.at < since);
+        let len = lines(&text).take_while(is_before).map(|line| line.len() + 1).sum();
+        (self.start, self.last, self.at) = (0, 0, 0);
+        self.went_to_end(0, &text[..len]);
+    }
+
+    /// How many lines [`Log::read`] would return.
+    pub(super) fn n_ahead(&self) -> usize {
+        lines(&self.text_from(self.start)).count().saturating_sub(usize::from(self.last != 0))
     }
 
     /// Git has removed lines: the new ones come after the last one that is known, or else are younger than it.

@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::reflog::{Log, LogEntry, lines, parse};
+use super::reflog::{self, Log, LogEntry, lines, parse};
 use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
 
 #[cfg(test)]
@@ -18,8 +18,12 @@ mod tests;
 const REMEMBERED: Duration = Duration::from_secs(30);
 /// No operation of git takes longer.
 const LONGEST: Duration = Duration::from_mins(10);
+/// The reflog of the stashes, below the directory that all work trees share.
+const STASHES: &str = "logs/refs/stash";
 /// So many stashes are remembered, to tell which was taken.
 const MAX_STASHES: usize = 32;
+/// How the word of a position begins that says how many lines of the log were there before.
+const OLD: &str = "old=";
 
 /// What git operation it was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -81,6 +85,8 @@ pub struct GitWatch {
     index: Stamp,
     auto_merge: Stamp,
     message: Stamp,
+    /// Among this many of the next lines of the log, commits are not told.
+    n_old: usize,
     /// What was noted of merges that [`GitWatch::operations`] has not told yet.
     merging: bool,
     /// And whether the index was written since.
@@ -160,6 +166,34 @@ impl GitWatch {
         Some(watch)
     }
 
+    /// As [`GitWatch::open`], from a time in the past on. A line that git wrote to a log in the same second counts as later, unless that
+    /// log was not written since.
+    #[must_use]
+    pub fn open_since(root: &Path, since: SystemTime) -> Option<Self> {
+        let mut watch = Self::open(root)?;
+        let (own, common) = (watch.dir.own.clone(), watch.dir.common.clone());
+        let is_later = |path: PathBuf| modified(&path).is_ok_and(|at| at >= since);
+        if is_later(own.join(reflog::NAME)) {
+            watch.log.go_to(seconds(since));
+        }
+        if is_later(common.join(STASHES)) {
+            watch.stashes.retain(|stash| stash.at < seconds(since));
+        }
+        for (name, stamp) in [("index", &mut watch.index), ("AUTO_MERGE", &mut watch.auto_merge)] {
+            if is_later(own.join(name)) {
+                // The file that is there now is a new one.
+                *stamp = None;
+            }
+        }
+        Some(watch)
+    }
+
+    /// The same repository, where commits are not told that are there already.
+    #[must_use]
+    pub fn without_commits(self) -> Self {
+        Self { n_old: self.log.n_ahead(), ..self }
+    }
+
     /// As [`GitWatch::open`], from a former [`GitWatch::position`] on; from now on when that cannot be read.
     #[must_use]
     pub fn open_at(root: &Path, position: &str) -> Option<Self> {
@@ -177,7 +211,8 @@ impl GitWatch {
         let stashes: Vec<String> = self.stashes.iter().rev().take(MAX_STASHES).rev().filter_map(|s| s.to.clone()).collect();
         let head = self.head.as_deref().unwrap_or("-");
         let stamps = [self.index, self.auto_merge, self.message].map(stamp_text);
-        format!("1 {} {:016x} {} {head} {} {}", log.start, log.last, log.at, stamps.join(" "), stashes.join(" ")).trim_end().to_string()
+        let words = [&stamps[..], &stashes, &Vec::from_iter((self.n_old > 0).then(|| format!("{OLD}{}", self.n_old)))].concat().join(" ");
+        format!("1 {} {:016x} {} {head} {words}", log.start, log.last, log.at)
     }
 
     fn restore(&mut self, position: &str) -> Option<()> {
@@ -192,7 +227,12 @@ impl GitWatch {
         self.index = stamp_of(words.next()?)?;
         self.auto_merge = stamp_of(words.next()?)?;
         self.message = stamp_of(words.next()?)?;
-        self.stashes = words.filter_map(object_id).map(|id| LogEntry { to: Some(id), ..LogEntry::default() }).collect();
+        for word in words {
+            match word.strip_prefix(OLD) {
+                Some(n) => self.n_old = n.parse().ok()?,
+                None => self.stashes.extend(object_id(word).map(|id| LogEntry { to: Some(id), ..LogEntry::default() })),
+            }
+        }
         Some(())
     }
 
@@ -214,6 +254,7 @@ impl GitWatch {
             index: None,
             auto_merge: None,
             message: None,
+            n_old: 0,
             merging: false,
             rewritten: false,
             evidence: Evidence::default(),
@@ -291,11 +332,12 @@ impl GitWatch {
         let mut happened = Happened::default();
         let stashed = self.stash_operations(rewritten, &mut happened);
         let entries = self.log_entries();
+        let n_old = std::mem::take(&mut self.n_old);
         // A stash resets the work tree; that is not told twice.
         let by_stash = |e: &LogEntry| e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)));
         let mut by_stash_left = stashed.len();
         let mut running: Option<OperationKind> = None;
-        for entry in entries {
+        for (i, entry) in entries.into_iter().enumerate() {
             let Some(to) = entry.to.clone() else { continue };
             let action = action(&entry);
             self.add_step(&entry, &action, to.clone());
@@ -304,6 +346,7 @@ impl GitWatch {
                 continue;
             }
             match action {
+                Action::Commit if i < n_old => {}
                 Action::Commit => {
                     let id = to;
                     happened.commits.push(Committed { id, subject: entry.message.clone(), at: entry.at });
@@ -437,7 +480,7 @@ impl GitWatch {
     }
 
     fn stash_entries(&self) -> Vec<LogEntry> {
-        let text = own_bytes(&self.dir.common, "logs/refs/stash", MAX_LIST_BYTES).unwrap_or_default();
+        let text = own_bytes(&self.dir.common, STASHES, MAX_LIST_BYTES).unwrap_or_default();
         lines(&text).filter_map(parse).collect()
     }
 }
