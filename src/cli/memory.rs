@@ -216,13 +216,13 @@ pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, l
     Ok(found)
 }
 
-/// The memory whose id begins so.
+/// The memory whose id begins or ends so.
 fn find(memories: &Memories, id: &str) -> Result<Memory> {
-    let mut found = memories.store.starting_with(&id.to_lowercase())?;
+    let mut found = memories.store.named(&id.to_lowercase())?;
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => bail!("there is no memory {id}: `cortex memory list` shows the ids"),
-        n => bail!("{n} memories or more begin with {id}: give more of the id"),
+        n => bail!("{id} is part of {n} ids or more: give more of the id"),
     }
 }
 
@@ -386,9 +386,9 @@ fn memories_in_words(n: usize) -> String {
     if n == 1 { "1 memory".into() } else { format!("{n} memories") }
 }
 
-/// The end of an id tells memories of one moment apart, its start memories of different times; both fit.
+/// The end of an id. The start of it is the same for memories of one moment.
 fn short(id: Uuid) -> String {
-    id.to_string()[..18].to_string()
+    id.to_string()[24..].to_string()
 }
 
 /// `0199f1c2-…  2026-01-31 12:00  text  name or first words`

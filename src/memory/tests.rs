@@ -1182,3 +1182,18 @@ fn the_reason_for_an_operation_of_git_is_told_with_it() {
     assert!(line.contains("Asked: Reset to the release, the import broke the parser.") && line.contains("1a2b3c4 → 5d6e7f8"), "{text}");
     assert_eq!((text.matches("15:30").count(), ids.len()), (1, 2), "{text}");
 }
+
+/// `cortex memory list` showed one id for all files of a git operation.
+#[test]
+fn memories_of_one_moment_are_told_apart_by_the_ends_of_their_ids() {
+    let f = fixture();
+    let all: Vec<Memory> = (0..100).map(|i| said(&format!("number {i}"))).collect();
+    all.iter().for_each(|memory| drop(f.capture.capture(memory.clone()).unwrap()));
+    for memory in &all {
+        let id = memory.id.to_string();
+        for part in [&id[24..], &id] {
+            let found: Vec<Uuid> = f.store.named(part).unwrap().into_iter().map(|m| m.id).collect();
+            assert_eq!(found, [memory.id], "{part}");
+        }
+    }
+}

@@ -67,7 +67,8 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     let shown = p.run(&["search", "boil potatoes", "--memories", "1"]).expect(0).stdout;
     assert!(shown.contains("remembered:\n") && shown.contains("boiled in salted water"), "{shown}");
 
-    let short = &id[..18];
+    // As `cortex memory list` shows it.
+    let short = &id[24..];
     p.run(&["memory", "edit", short, "The", "cache", "is", "two", "files."]).expect(0);
     let editor = run(p.cortex(&["memory", "edit", short]).env("EDITOR", "sed -i s/two/three/"));
     assert_eq!(editor.code, 0, "{}", editor.stderr);

@@ -333,12 +333,12 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?.transpose()
     }
 
-    /// The memories whose ids begin so.
+    /// The memories whose ids begin or end so, at most ten.
     ///
     /// # Errors
     /// When they cannot be read.
-    pub fn starting_with(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
-        let sql = format!("SELECT {COLUMNS} {FROM} WHERE substr(m.id, 1, ?2) = ?1 ORDER BY m.number LIMIT 10");
+    pub fn named(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
+        let sql = format!("SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10");
         self.all(&sql, vec![id.to_string().into(), i64::try_from(id.chars().count()).unwrap_or(i64::MAX).into()])
     }
 
