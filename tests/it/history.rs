@@ -425,3 +425,88 @@ fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     git(&["gc", "-q", "--prune=now"]);
     step("the commit that was indexed is gone", 1, 0);
 }
+
+/// Operations of git that bring what the branch `feat` has: files that are made, changed and removed. First the commands that come
+/// before anything is remembered, then the operation.
+const OPERATIONS: [(&str, &[&str], &str); 16] = [
+    ("git pull", &["branch -q -u feat"], "pull -q --no-rebase"),
+    ("git pull", &["branch -q -u feat"], "pull -q --ff-only"),
+    ("git pull", &["branch -q -u feat"], "pull -q --rebase"),
+    ("git rebase", &["branch -q -u feat", "commit -q --allow-empty -m local"], "rebase -q"),
+    ("git pull", &["branch -q -u feat", "commit -q --allow-empty -m local"], "pull -q --rebase"),
+    ("git pull", &["branch -q -u feat", "commit -q --allow-empty -m local"], "pull -q --no-rebase"),
+    ("git merge", &[], "merge -q --ff-only feat"),
+    ("git merge", &[], "merge -q --no-ff -m merged feat"),
+    ("git merge", &[], "merge -q --squash feat"),
+    ("git checkout", &[], "checkout -q feat"),
+    ("git checkout", &[], "switch -q feat"),
+    ("git reset --hard", &[], "reset -q --hard feat"),
+    ("git cherry-pick", &["commit -q --allow-empty -m local"], "cherry-pick feat"),
+    ("git cherry-pick", &[], "cherry-pick -n feat"),
+    ("git", &[], "checkout -q feat -- made.rs deep/below/made.rs changed.rs"),
+    ("git revert", &["checkout -q -b back feat", "revert --no-edit HEAD"], "revert --no-edit HEAD"),
+];
+
+/// Each operation of [`OPERATIONS`], and an edit right after it.
+fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
+    let case = |(said, before, operation): (&str, &[&str], &str)| {
+        let mut r = Repository { project: Project::new(), seen: BTreeSet::new() };
+        let run = |r: &Repository, words: &str| r.git(&words.split(' ').collect::<Vec<_>>());
+        run(&r, "init -q");
+        for name in ["changed.rs", "removed.rs", "kept.rs"] {
+            r.project.write(name, code(1, name));
+        }
+        r.commit("one");
+        run(&r, "checkout -q -b feat");
+        for name in ["made.rs", "deep/below/made.rs"] {
+            r.project.write(name, code(2, name));
+        }
+        r.project.write("changed.rs", code(1, "changed"));
+        r.project.remove("removed.rs");
+        r.commit("feat");
+        run(&r, "checkout -q main");
+        before.iter().for_each(|words| run(&r, words));
+        r.project.index();
+        begin(&r, "memory add");
+        let _server = with_server.then(|| r.serve());
+        run(&r, operation);
+        r.project.write("by_hand.rs", code(3, "by hand"));
+        if !with_server {
+            r.index_later();
+        }
+        let n = if operation.contains(" -- ") { 3 } else { 4 };
+        r.expect(operation, &["create by_hand.rs"], n, &[&format!("{said}: {n} files")]);
+    };
+    let failed: Vec<&str> =
+        OPERATIONS.into_iter().filter(|row| std::panic::catch_unwind(|| case(*row)).is_err()).map(|(_, _, operation)| operation).collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+#[test]
+fn files_that_an_operation_makes_are_gits() {
+    operations_that_make_change_and_remove_files_are_gits(false);
+}
+
+#[test]
+fn files_that_an_operation_makes_under_a_server_are_gits() {
+    operations_that_make_change_and_remove_files_are_gits(true);
+}
+
+#[test]
+fn untracked_files_of_a_stash_are_gits() {
+    for with_server in [false, true] {
+        let mut r = Repository::without_memories();
+        r.project.write("untracked.rs", code(1, "untracked"));
+        r.project.write(file(3), code(3, "stashed"));
+        r.project.index();
+        begin(&r, "memory add");
+        let _server = with_server.then(|| r.serve());
+        for (operation, said) in [(&["stash", "-q", "-u"][..], "git stash: 2 files"), (&["stash", "pop", "-q"], "git stash pop: 2 files")] {
+            r.git(operation);
+            if !with_server {
+                r.index_later();
+            }
+            r.expect(said, &[], 2, &[said]);
+        }
+    }
+}

@@ -20,6 +20,8 @@ const REMEMBERED: Duration = Duration::from_secs(30);
 const LONGEST: Duration = Duration::from_mins(10);
 /// The reflog of the stashes, below the directory that all work trees share.
 const STASHES: &str = "logs/refs/stash";
+/// The message of a merge that is not to be one.
+const SQUASH: &str = "SQUASH_MSG";
 /// So many stashes are remembered, to tell which was taken.
 const MAX_STASHES: usize = 32;
 /// How the word of a position begins that says how many lines of the log were there before.
@@ -84,6 +86,7 @@ pub struct GitWatch {
     head: Option<String>,
     index: Stamp,
     auto_merge: Stamp,
+    squash: Stamp,
     message: Stamp,
     /// Among this many of the next lines of the log, commits are not told.
     n_old: usize,
@@ -123,8 +126,11 @@ pub(super) struct Step {
 /// A merge in the work tree: all that git wrote there, with the marks of conflicts.
 #[derive(Debug)]
 pub(super) struct Merged {
+    /// Its id, or that of a commit that has it.
     pub(super) tree: String,
     pub(super) head: Option<String>,
+    /// By `git merge --squash`, where nothing had to be merged.
+    squashed: bool,
     pub(super) at: SystemTime,
 }
 
@@ -153,6 +159,7 @@ impl GitWatch {
         watch.head = watch.dir.head();
         watch.index = stamp(&watch.dir.own.join("index"));
         watch.auto_merge = stamp(&watch.dir.own.join("AUTO_MERGE"));
+        watch.squash = stamp(&watch.dir.own.join(SQUASH));
         watch.message = stamp(&watch.dir.own.join("COMMIT_EDITMSG"));
         Some(watch)
     }
@@ -179,7 +186,7 @@ impl GitWatch {
         if is_later(common.join(STASHES)) {
             watch.stashes.retain(|stash| stash.at < seconds(since));
         }
-        for (name, stamp) in [("index", &mut watch.index), ("AUTO_MERGE", &mut watch.auto_merge)] {
+        for (name, stamp) in [("index", &mut watch.index), ("AUTO_MERGE", &mut watch.auto_merge), (SQUASH, &mut watch.squash)] {
             if is_later(own.join(name)) {
                 // The file that is there now is a new one.
                 *stamp = None;
@@ -227,6 +234,8 @@ impl GitWatch {
         self.index = stamp_of(words.next()?)?;
         self.auto_merge = stamp_of(words.next()?)?;
         self.message = stamp_of(words.next()?)?;
+        // Git writes it after the index: one that is newer is new.
+        self.squash = stamp(&self.dir.own.join(SQUASH)).filter(|(at, _)| self.index.is_none_or(|(index, _)| *at <= index));
         for word in words {
             match word.strip_prefix(OLD) {
                 Some(n) => self.n_old = n.parse().ok()?,
@@ -253,6 +262,7 @@ impl GitWatch {
             head: None,
             index: None,
             auto_merge: None,
+            squash: None,
             message: None,
             n_old: 0,
             merging: false,
@@ -303,7 +313,7 @@ impl GitWatch {
     }
 
     /// Looks at what git may soon overwrite or remove: when it wrote the index, and what it merged. To be called at each relevant
-    /// event, as soon as it comes; costs two `stat`.
+    /// event, as soon as it comes; costs three `stat`.
     pub fn note(&mut self) {
         let index = self.dir.own.join("index");
         let now = stamp(&index);
@@ -318,7 +328,21 @@ impl GitWatch {
             self.auto_merge = now;
             let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
             if let (Some(tree), Ok(at)) = (tree, modified(&auto_merge)) {
-                self.evidence.merges.push(Merged { tree, head: self.dir.head(), at });
+                self.evidence.merges.push(Merged { tree, head: self.dir.head(), squashed: false, at });
+                self.merging = true;
+            }
+        }
+        let squash = self.dir.own.join(SQUASH);
+        let now = stamp(&squash);
+        if now != self.squash {
+            self.squash = now;
+            let head = self.dir.head();
+            let is_known = self.evidence.merges.iter().any(|m| m.head == head);
+            // A merge that needs no merging: what is there now is what the commit has that is named first.
+            let text = small_text(&self.dir.own, SQUASH).filter(|_| !is_known).unwrap_or_default();
+            let tip = text.lines().find_map(|line| object_id(line.strip_prefix("commit ")?));
+            if let (Some(tree), Ok(at)) = (tip, modified(&squash)) {
+                self.evidence.merges.push(Merged { tree, head, squashed: true, at });
                 self.merging = true;
             }
         }
@@ -380,7 +404,7 @@ impl GitWatch {
         let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
         let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
         if let Some(tree) = tree.filter(|tree| !known(tree)) {
-            self.evidence.merges.push(Merged { tree, head: None, at: SystemTime::now() });
+            self.evidence.merges.push(Merged { tree, head: None, squashed: false, at: SystemTime::now() });
         }
     }
 
@@ -452,7 +476,7 @@ impl GitWatch {
     fn unlogged_merge(&self, commits: &[Committed]) -> Operation {
         let is = |name: &str| self.dir.own.join(name).exists();
         let said = |part: &str| commits.iter().any(|c| c.subject.starts_with(part));
-        let kind = if is("MERGE_HEAD") || is("SQUASH_MSG") || said("commit (merge)") {
+        let kind = if is("MERGE_HEAD") || is(SQUASH) || said("commit (merge)") || self.evidence.merges.last().is_some_and(|m| m.squashed) {
             OperationKind::Merge
         } else if is("rebase-merge") || is("rebase-apply") {
             OperationKind::Rebase
