@@ -18,7 +18,7 @@ use super::render::{count, json, line, printable, width};
 use super::wire::Project;
 use crate::chunk::Cancel;
 use crate::dir::{Dir, How};
-use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Recall, Select, now};
+use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Period, Recall, Select, now};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]
@@ -159,16 +159,23 @@ struct Of {
     /// Only of this group; may be repeated
     #[arg(long = "group", value_name = "ID")]
     group_ids: Vec<String>,
+    /// Only those made at this time or later: a date, a date and time, or how long ago (2026-01-31, 2026-01-31T12:00:00Z, 3d, 12h)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only those made before this time; a date includes its day
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
 }
 
 impl Of {
-    fn filter(&self) -> MemoryFilter {
-        MemoryFilter {
+    fn filter(&self) -> Result<MemoryFilter> {
+        Ok(MemoryFilter {
             sources: self.sources.clone(),
             exclude_sources: self.exclude_sources.clone(),
             exclude_operations: self.exclude_operations.clone(),
             group_ids: self.group_ids.clone(),
-        }
+            period: Period::parse(self.since.as_deref(), self.until.as_deref(), now())?,
+        })
     }
 }
 
@@ -282,7 +289,7 @@ impl Args {
     }
 
     fn search(&self, project: &Project, memories: &Memories, search: &Search) -> Result<Outcome> {
-        let found = recall(project, &search.query.join(" "), &search.of.filter(), search.limit)?;
+        let found = recall(project, &search.query.join(" "), &search.of.filter()?, search.limit)?;
         if self.json {
             json(&found)?;
         } else {
@@ -295,7 +302,7 @@ impl Args {
     }
 
     fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
-        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = list.of.filter();
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period } = list.of.filter()?;
         let select = Select {
             sources,
             exclude_sources,
@@ -304,6 +311,8 @@ impl Args {
             session_id: list.session.clone(),
             file_path: list.file.clone(),
             pinned: list.pinned.then_some(true),
+            since: period.since,
+            until: period.until,
             limit: list.limit,
             ..Select::default()
         };

@@ -402,9 +402,7 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     fs::write(&a, "The magpie steals spoons.").unwrap();
     fs::write(&b, "The stork is late.").unwrap();
     fs::write(notes.path().join("c.txt"), "no note").unwrap();
-    let missing = MDFileWatcher::new(vec![notes.path().join("nowhere")], f.layout.tree(), f.capture.clone());
-    assert!(matches!(missing, Err(WatcherError::PathNotFound { path }) if path.ends_with("nowhere")));
-    let watcher = || MDFileWatcher::new(vec![notes.path().to_path_buf()], f.layout.tree(), f.capture.clone()).unwrap();
+    let watcher = || MDFileWatcher::new(vec![notes.path().to_path_buf()], f.layout.tree().clone(), f.home());
     let pieces = || {
         let select = Select { sources: vec!["md_file_chunk".into()], ..Select::default() };
         let mut all: Vec<String> = f.store.select(&select).unwrap().into_iter().map(|m| m.content).collect();
@@ -440,6 +438,42 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     assert_eq!(second.stop(), Statistics { processed: 2, deleted: 0, failed: 2 }, "each once, but for the broken one");
 }
 
+/// One watcher finds what was not there when it began: the memory, a folder, and one that went and came back.
+#[test]
+fn notes_that_come_later_are_not_followed() {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("project")).unwrap();
+    let layout = Layout::at(&dir.path().join("project")).unwrap();
+    layout.create().unwrap();
+    let (early, late) = (dir.path().join("early"), dir.path().join("deep/late"));
+    fs::create_dir(&early).unwrap();
+    fs::write(early.join("a.md"), "The magpie steals spoons.").unwrap();
+    let watcher = MDFileWatcher::new(vec![late.clone(), early.clone()], layout.tree().clone(), home(&layout));
+    watcher.scan();
+    assert!(!home(&layout).is_in_use(), "it began nothing by itself");
+
+    let store = home(&layout).store(Duration::from_secs(5)).unwrap();
+    let pieces = || {
+        let select = Select { sources: vec!["md_file_chunk".into()], ..Select::default() };
+        let mut all: Vec<String> = store.select(&select).unwrap().into_iter().map(|m| m.content).collect();
+        all.sort();
+        all
+    };
+    watcher.scan();
+    assert_eq!(pieces(), ["The magpie steals spoons."], "memory began, and one of the folders is missing");
+    fs::create_dir_all(&late).unwrap();
+    fs::write(late.join("b.md"), "The stork is late.").unwrap();
+    watcher.scan();
+    assert_eq!(pieces(), ["The magpie steals spoons.", "The stork is late."]);
+    fs::remove_dir_all(&late).unwrap();
+    watcher.scan();
+    assert_eq!(pieces(), ["The magpie steals spoons."]);
+    fs::create_dir(&late).unwrap();
+    fs::write(late.join("b.md"), "The stork is back.").unwrap();
+    watcher.scan();
+    assert_eq!(pieces(), ["The magpie steals spoons.", "The stork is back."]);
+}
+
 #[test]
 fn notes_of_the_project_that_are_links_are_followed() {
     let f = fixture();
@@ -450,10 +484,8 @@ fn notes_of_the_project_that_are_links_are_followed() {
     std::os::unix::fs::symlink(outside.path(), root.join("linked")).unwrap();
     std::os::unix::fs::symlink(outside.path(), root.join("notes/folder")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("private.md"), root.join("notes/private.md")).unwrap();
-    let watcher = |name: &str| MDFileWatcher::new(vec![root.join(name)], f.layout.tree(), f.capture.clone());
-    assert!(watcher("linked").is_err_and(|e| e.to_string().contains("symbolic link")));
-    assert!(watcher("linked/private.md").is_err());
-    watcher("notes").unwrap().scan();
+    let named = ["linked", "linked/private.md", "notes"].map(|name| root.join(name));
+    MDFileWatcher::new(named.to_vec(), f.layout.tree().clone(), f.home()).scan();
     assert_eq!(f.store.select(&Select::default()).unwrap().into_iter().map(|m| m.content).collect::<Vec<_>>(), ["The newt tells."]);
 }
 

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, ToolError};
+use super::{Call, Tool, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
 use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome, Recording};
@@ -234,6 +234,12 @@ impl Context {
             Ok(Some(manifest)) if manifest.generation > code.generation || code.local => manifest.n_changed,
             _ => 0,
         }
+    }
+
+    /// Whether a tool is listed now. One that is not is answered all the same.
+    #[must_use]
+    pub fn lists(&self, tool: &Tool) -> bool {
+        !tool.needs_memories || self.memory.as_ref().is_some_and(|remembered| remembered.home.is_in_use())
     }
 
     /// Which state a snapshot is.

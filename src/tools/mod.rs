@@ -81,6 +81,8 @@ pub enum Effect {
 pub struct Tool {
     pub group: Group,
     pub effect: Effect,
+    /// Listed only once something is remembered: until then it has nothing to work on.
+    pub needs_memories: bool,
     /// `cortex_search`
     pub name: &'static str,
     /// For people.
@@ -186,6 +188,7 @@ trait Question: DeserializeOwned + JsonSchema {
     const DESCRIPTION: &'static str;
     const GROUP: Group = Group::Search;
     const EFFECT: Effect = Effect::None;
+    const NEEDS_MEMORIES: bool = false;
     type Reply: Reply;
 
     fn answer(self, asked: Asked) -> Result<Self::Reply, ToolError>;
@@ -263,6 +266,7 @@ impl Tool {
         Self {
             group: Q::GROUP,
             effect: Q::EFFECT,
+            needs_memories: Q::NEEDS_MEMORIES,
             name: Q::NAME,
             title: Q::TITLE,
             description: Q::DESCRIPTION,

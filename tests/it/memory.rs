@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::following::wait_until;
 use crate::project::{Output, Project, Random, run};
-use crate::server::{Client, Server, get, initialize};
+use crate::server::{Client, Server, agent, get, initialize};
 
 /// Calls a hook as an agent does.
 pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
@@ -235,19 +235,122 @@ fn the_notes_of_an_agent_are_found() {
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
-/// An agent that remembers nothing pays for no tools that do.
+/// What a client is told over standard output until that is `wanted`.
+fn heard(server: &Server, wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let message: Value = serde_json::from_str(&server.line()).unwrap();
+        if wanted(&message) {
+            return message;
+        }
+    }
+}
+
+fn listed(server: &mut Server, params: &Value) -> Vec<String> {
+    let tools = server.ask("tools/list", params)["result"]["tools"].clone();
+    tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect()
+}
+
+/// An agent remembers with the first server that a project has, and is told when there is more that it can do.
 #[test]
-fn tools_over_memories_are_offered_where_there_are_any() {
+fn memory_tools_are_not_offered_until_a_restart() {
     let p = Project::sample();
-    let offered = |p: &Project| {
-        let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
-        server.ask("initialize", &initialize("2025-06-18"));
-        let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
-        tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let info = server.ask("initialize", &initialize("2025-06-18"))["result"].clone();
+    assert_eq!(info["capabilities"]["tools"]["listChanged"], true);
+    assert!(info["instructions"].as_str().unwrap().contains("briefing: true"));
+    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let has = |tools: &[String], name: &str| tools.iter().any(|t| t == name);
+    let before = listed(&mut server, &json!({}));
+    assert!(["add_memory", "search_memory_nodes", "search_memory_facts"].iter().all(|name| has(&before, name)), "{before:?}");
+    assert!(!has(&before, "delete_memory") && !has(&before, "list_sessions"), "there is nothing to delete: {before:?}");
+
+    let mut call =
+        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    for (tool, arguments) in [
+        ("search_memory_nodes", json!({ "query": "walls" })),
+        ("search_memory_nodes", json!({ "briefing": true })),
+        ("search_memory_facts", json!({ "query": "walls" })),
+    ] {
+        let reply = call(tool, arguments);
+        assert!(reply["content"][0]["text"].as_str().unwrap().contains("nothing is remembered in this project yet"), "{reply}");
+        assert_eq!(reply["structuredContent"]["results"], json!([]));
+    }
+    assert_eq!(call("list_sessions", json!({}))["structuredContent"]["sessions"], json!([]));
+    assert!(!p.path(".cortex/memory.db").exists(), "nobody who only asks makes a database");
+
+    call("add_memory", json!({ "name": "walls", "episode_body": "Walls are painted twice." }));
+    heard(&server, |m| m["method"] == "notifications/tools/list_changed");
+    let after = listed(&mut server, &json!({}));
+    assert!(has(&after, "delete_memory") && has(&after, "list_sessions"), "{after:?}");
+    let mut call =
+        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    let found = call("search_memory_nodes", json!({ "query": "how often are walls painted" }));
+    assert_eq!(found["structuredContent"]["results"][0]["content"], "Walls are painted twice.");
+}
+
+/// Clients of the newest revision ask for the announcement. Over HTTP there is none, and the list is right with each request.
+#[test]
+fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
+    let p = Project::sample();
+    let meta = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    } });
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    assert_eq!(server.ask("server/discover", &meta)["result"]["capabilities"]["tools"]["listChanged"], true);
+    let mut listen = meta.clone();
+    listen["notifications"] = json!({ "toolsListChanged": true });
+    server.send(&json!({ "jsonrpc": "2.0", "id": "listening", "method": "subscriptions/listen", "params": listen }));
+    heard(&server, |m| m["method"] == "notifications/subscriptions/acknowledged");
+    let http = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = http.line();
+    let over_http = || {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+        let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
+        let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
+        response.body_mut().read_to_string().unwrap()
     };
-    assert!(!offered(&p).contains(&"add_memory".to_string()));
+    assert!(over_http().contains("add_memory") && !over_http().contains("delete_memory"));
     p.run(&["memory", "add", "Something."]).expect(0);
-    assert!(offered(&p).contains(&"add_memory".to_string()));
+    heard(&server, |m| m["method"] == "notifications/tools/list_changed");
+    assert!(listed(&mut server, &meta).contains(&"delete_memory".to_string()));
+    assert!(over_http().contains("delete_memory"));
+}
+
+/// A client without hooks is told what a hook would tell, by a tool and as a resource.
+#[test]
+fn clients_without_hooks_have_no_briefing() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "--pin", "Releases are cut from main."]).expect(0);
+    p.run(&["memory", "add", "The cache is one file because rename is atomic."]).expect(0);
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let reply = server.ask("tools/call", &json!({ "name": "search_memory_nodes", "arguments": { "briefing": true } }))["result"].clone();
+    let told = reply["structuredContent"]["briefing"].as_str().unwrap().to_string();
+    assert!(told.contains("Releases are cut from main.") && told.contains("rename is atomic"), "{told}");
+    assert!(reply["content"][0]["text"].as_str().unwrap().starts_with(told.trim_end()), "{reply}");
+    let resources = server.ask("resources/list", &json!({}))["result"].to_string();
+    assert!(resources.contains("cortex://briefing"), "{resources}");
+    let read = server.ask("resources/read", &json!({ "uri": "cortex://briefing" }))["result"].clone();
+    assert_eq!(read["contents"][0]["text"], told);
+}
+
+/// A server that was there before the memory, and before the folder of notes, follows them.
+#[test]
+fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
+    let p = Project::sample();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    client.call("add_memory", &json!({ "name": "x", "episode_body": "Something." }));
+    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
+    let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
+    wait_until("the note is found", || find()["source"]["type"] == "MDFileChunk");
 }
 
 pub const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
