@@ -84,7 +84,7 @@ A backup is made once a day, when a session ends or a server runs: .cortex/memor
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
-    /// What there is
+    /// What there is, and whether the database is whole
     #[command(after_help = "Example: cortex memory stats")]
     Stats,
     /// What happened in this project, by session
@@ -379,6 +379,7 @@ impl Args {
     }
 
     fn stats(&self, memories: &Memories) -> Result<Outcome> {
+        memories.store.check_integrity()?;
         let stats = memories.store.stats()?;
         if self.json {
             json(&stats)?;
@@ -389,7 +390,7 @@ impl Args {
             line(&format!("{n:>8} {source}"))?;
         }
         line(&format!("{} taken out before storing", count(stats.redacted, "secret")))?;
-        line(&format!("{} KB in {}", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
+        line(&format!("{} KB in {}, checked and whole", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
         Ok(Outcome::Done)
     }
 }

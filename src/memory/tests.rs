@@ -151,7 +151,7 @@ fn file_index_crud() {
     let ids = f.capture.capture_file("docs/a.md", text.as_bytes(), "").unwrap().unwrap();
     assert_eq!(ids.len(), 3);
     f.capture.capture_file("docs/b.md", b"Short.", "").unwrap();
-    let of_file = f.store.get_by_file_path("docs/a.md").unwrap();
+    let of_file = f.store.select(&Select { file_path: Some("docs/a.md".into()), ..Select::default() }).unwrap();
     assert_eq!(of_file.iter().map(|m| m.id).collect::<BTreeSet<_>>(), ids.iter().copied().collect());
     assert_eq!(f.capture.capture_file("docs/a.md", text.as_bytes(), "").unwrap(), None, "it did not change");
     assert_eq!(f.capture.delete_by_file_path("docs/a.md").unwrap(), 3);
@@ -267,7 +267,7 @@ fn the_corpus_is_the_same_whether_it_was_kept_updated_or_made_anew() {
         let body_count = f.store.stats().unwrap().memories;
         assert_eq!(kept.0.current().code().corpus.chunks().len(), body_count, "round {round}");
     }
-    assert_eq!(f.store.integrity().unwrap(), "ok");
+    f.store.check_integrity().unwrap();
 }
 
 #[test]
@@ -836,7 +836,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
         let left: Vec<String> = f.store.get_by_session(&id).unwrap().into_iter().map(|m| m.content).collect();
         assert!(left.iter().all(|c| !c.contains("marker")), "{left:?}");
     }
-    assert_eq!(f.store.integrity().unwrap(), "ok");
+    f.store.check_integrity().unwrap();
 }
 
 #[test]

@@ -92,6 +92,10 @@ pub struct Wait {
 pub struct Freshness {
     /// Counts the changes of the index; everything in a reply is of this one.
     pub generation: u64,
+    /// Only this process counts it so: whoever writes the chunk files does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub local: bool,
     /// When that generation was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexed_at: Option<String>,
@@ -252,6 +256,8 @@ impl Context {
         let code = snapshot.code();
         Freshness {
             generation: code.generation,
+            // Before anything is loaded nobody counts.
+            local: code.local && code.generation > 0,
             indexed_at: code.indexed_at.clone(),
             head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
             pending,

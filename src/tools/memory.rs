@@ -74,10 +74,14 @@ impl Asked<'_> {
         Ok(self.context.manager.current())
     }
 
-    /// The state that a reply describes which finds nothing because nothing was ever remembered.
+    /// The state of a reply that finds nothing because nothing was ever remembered.
     pub(super) fn state_without_memories(&self) -> State {
-        let mut warnings = self.warnings.clone();
-        warnings.push(self.notice().unwrap_or_else(|| NOTHING_YET.into()));
+        self.state_with(self.notice().or_else(|| Some(NOTHING_YET.into())))
+    }
+
+    /// The state of a reply that does not depend on which memories are loaded.
+    pub(super) fn state_with(&self, warning: Option<String>) -> State {
+        let warnings = self.warnings.iter().cloned().chain(warning).collect();
         State::new(self.context.freshness(&self.context.manager.current()), warnings)
     }
 
@@ -171,10 +175,13 @@ pub(super) struct Source {
     /// HookDescription, ClaudeResponse, MDFileChunk, or the source of an episode.
     #[serde(rename = "type")]
     kind: &'static str,
+    /// Of a HookDescription: UserPromptSubmit and so on.
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_type: Option<&'static str>,
+    /// Of a HookDescription: the tool that the agent used.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<String>,
+    /// Of a ClaudeResponse: StopResponse, SignificantResponse or SessionSummary.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_type: Option<&'static str>,
     /// The file that it is about.

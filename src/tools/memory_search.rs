@@ -130,7 +130,7 @@ find out what happened to a file, or what an operation changed.";
 /// What a session is told by a hook when it begins, for clients that have none.
 fn brief(asked: &Asked) -> Result<MemoriesReply, ToolError> {
     let (text, state) = match asked.memories_so_far()? {
-        Some(memories) => (briefing(&memories.store, &[], BRIEFING_TOKENS)?.0, asked.memory_state(&memories)),
+        Some(memories) => (briefing(&memories.store, &[], BRIEFING_TOKENS)?.0, asked.state_with(asked.notice())),
         None => (String::new(), asked.state_without_memories()),
     };
     Ok(MemoriesReply { results: Vec::new(), briefing: Some(text), state })

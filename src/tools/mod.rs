@@ -246,7 +246,7 @@ trait Reply: Serialize + JsonSchema {
     /// All of it: warnings, which must be seen, come first.
     fn text(&self) -> String {
         let State { index, warnings } = self.state();
-        let mut freshness = vec![format!("generation {}", index.generation)];
+        let mut freshness = vec![format!("generation {}{}", index.generation, if index.local { " (local)" } else { "" })];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {
             freshness.push(format!("{} pending", count(index.pending, "file")));

@@ -235,6 +235,86 @@ fn the_notes_of_an_agent_are_found() {
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
+/// A reply names what a memory comes from as it is stored, and what each retriever adds. Filters keep their names.
+#[test]
+fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
+    let p = Project::sample();
+    told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
+    told(&p, "prompt-submit", json!({ "session_id": "s", "prompt": "Why do gherkins grow in the cellar?" }));
+    told(
+        &p,
+        "stop",
+        json!({ "session_id": "s", "last_assistant_message": "Gherkins grow in the cellar because it is dark there, as the tests show." }),
+    );
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    let found = client.call("search_memory_nodes", &json!({ "query": "gherkins in the cellar" }))["results"].clone();
+    let of =
+        |kind: &str| found.as_array().unwrap().iter().find(|f| f["source"]["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {found}"));
+    let (asked, answered) = (of("HookDescription"), of("ClaudeResponse"));
+    assert_eq!(asked["source"]["hook_type"], "UserPromptSubmit");
+    assert!(answered["source"]["response_type"].as_str().unwrap().ends_with("Response"), "{answered}");
+    for one in [asked, answered] {
+        let scores = one["retrievers"].as_object().unwrap();
+        let best = scores.iter().max_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap())).unwrap().0;
+        assert!(scores.len() > 1 && one["dominantEmbedder"] == json!(best), "{one}");
+        assert!(one["created_at"].is_string() && one.get("createdAt").is_none(), "{one}");
+    }
+    let filter = json!({ "query": "gherkins in the cellar", "exclude_sources": ["hook_description"] });
+    let rest = client.call("search_memory_nodes", &filter)["results"].clone();
+    assert!(rest.as_array().unwrap().iter().all(|f| f["source"]["type"] != "HookDescription"), "{rest}");
+    let text = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search_memory_nodes", "arguments": { "query": "gherkins" } } });
+    let request = agent().post(format!("{}/mcp", client.url)).header("content-type", "application/json");
+    let reply = request
+        .header("accept", "application/json, text/event-stream")
+        .send(text.to_string())
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
+    let text = serde_json::from_str::<Value>(&reply).unwrap()["result"]["content"][0]["text"].as_str().unwrap().to_string();
+    assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
+}
+
+/// The memory of a day is found by its time, over tools and on the command line.
+#[test]
+fn memories_are_not_searched_by_time() {
+    let p = Project::sample();
+    let mut lines = String::new();
+    for (name, at) in [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")] {
+        let memory = json!({
+            "id": uuid::Uuid::new_v4(), "content": format!("Gherkins are {name}."), "source": { "type": "Episode", "source": "text" },
+            "created_at": at, "updated_at": at, "session_id": "", "word_count": 3,
+        });
+        lines += &format!("{memory}\n");
+    }
+    p.write("memories.jsonl", &lines);
+    p.run(&["memory", "import", "memories.jsonl"]).expect(0);
+    let told = |args: &[&str]| {
+        let out = p.run(args).stdout;
+        ["old", "middle", "new"].into_iter().filter(|name| out.contains(&format!("are {name}."))).map(String::from).collect::<Vec<_>>()
+    };
+    for (command, limit) in [("list", "5"), ("search", "5")] {
+        let base: Vec<&str> = if command == "list" { vec!["memory", "list"] } else { vec!["memory", "search", "gherkins"] };
+        let with = |more: &[&str]| told(&[&base[..], &["-n", limit, "--json"], more].concat());
+        assert_eq!(with(&[]), ["old", "middle", "new"], "{command}");
+        assert_eq!(with(&["--since", "2026-02-10"]), ["middle", "new"], "{command}");
+        assert_eq!(with(&["--until", "2026-02-10T12:00:00Z"]), ["old"], "{command}");
+        assert_eq!(with(&["--since", "2026-02-01", "--until", "2026-02-28"]), ["middle"], "{command}");
+        assert_eq!(with(&["--since", "3d"]), Vec::<String>::new(), "{command}");
+        let refused = p.run(&[&base[..], &["--since", "yesterday"]].concat());
+        assert!(refused.error().contains("2026-01-31"), "{command}");
+    }
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    for tool in ["search_memory_nodes", "search_memory_facts"] {
+        let found = client.call(tool, &json!({ "query": "gherkins", "since": "2026-02-01", "until": "2026-02-28" }))["results"].clone();
+        assert_eq!((found.as_array().unwrap().len(), &found[0]["content"]), (1, &json!("Gherkins are middle.")), "{tool}");
+        let (status, body) = client.try_call(tool, &json!({ "query": "gherkins", "since": "yesterday" })).unwrap();
+        assert!(status == 400 && body.contains("3d"), "{tool}: {body}");
+    }
+}
+
 /// What a client is told over standard output until that is `wanted`.
 fn heard(server: &Server, wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
@@ -310,13 +390,15 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
         let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
         let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
-        response.body_mut().read_to_string().unwrap()
+        let body = response.body_mut().read_to_string().unwrap();
+        let tools = serde_json::from_str::<Value>(&body).unwrap()["result"]["tools"].clone();
+        tools.as_array().unwrap().iter().map(|t| t["name"].clone()).collect::<Vec<_>>()
     };
-    assert!(over_http().contains("add_memory") && !over_http().contains("delete_memory"));
+    assert!(over_http().contains(&json!("add_memory")) && !over_http().contains(&json!("delete_memory")));
     p.run(&["memory", "add", "Something."]).expect(0);
     heard(&server, |m| m["method"] == "notifications/tools/list_changed");
     assert!(listed(&mut server, &meta).contains(&"delete_memory".to_string()));
-    assert!(over_http().contains("delete_memory"));
+    assert!(over_http().contains(&json!("delete_memory")));
 }
 
 /// A client without hooks is told what a hook would tell, by a tool and as a resource.

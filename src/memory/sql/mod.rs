@@ -376,14 +376,6 @@ impl MemoryStore {
         self.select(&Select { session_id: Some(session_id.into()), ..Select::default() })
     }
 
-    /// The memories that are about a file, newest first.
-    ///
-    /// # Errors
-    /// As [`MemoryStore::select`].
-    pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
-        self.select(&Select { file_path: Some(path.into()), ..Select::default() })
-    }
-
     /// Deletes a memory. False when there is none.
     ///
     /// # Errors
@@ -650,12 +642,17 @@ impl MemoryStore {
         examined(&self.connection()?.connection, &self.path)
     }
 
-    /// What SQLite finds wrong with the database; `ok` when nothing is.
+    /// Has SQLite check the whole database: pages, indexes, and what refers to what.
     ///
     /// # Errors
-    /// When it cannot be read.
-    pub fn integrity(&self) -> Result<String, StorageError> {
-        self.read(|c| c.query_row("PRAGMA integrity_check", [], |r| r.get(0)))
+    /// When something is wrong with it, or it cannot be read.
+    pub fn check_integrity(&self) -> Result<(), StorageError> {
+        let lost = "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 1";
+        let found: Option<String> = self.read(|c| match c.query_row("PRAGMA integrity_check(1)", [], |r| r.get::<_, String>(0))? {
+            ok if ok == "ok" => c.query_row(lost, [], |r| r.get(0)).optional(),
+            why => Ok(Some(why)),
+        })?;
+        found.map_or(Ok(()), |why| Err(StorageError::Damaged { path: self.path.clone(), why }))
     }
 }
 
