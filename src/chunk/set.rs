@@ -134,6 +134,14 @@ impl ChunkSet {
         file.into_iter().flatten().map(|i| &self.entries[*i as usize])
     }
 
+    /// Which chunk of its file it is, from 0 and in the order of this set, and how many the file has; `None` for one without a file.
+    #[must_use]
+    pub fn place_in_file(&self, id: &str) -> Option<(usize, usize)> {
+        let path = self.by_id(id)?.file_path.as_deref()?;
+        let at = self.by_file(path).position(|entry| &*entry.id == id)?;
+        Some((at, self.by_file(path).count()))
+    }
+
     /// What can be read of the chunks of a file.
     #[must_use]
     pub fn read_file(&self, path: &str) -> Vec<Arc<Chunk>> {

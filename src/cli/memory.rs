@@ -18,7 +18,7 @@ use super::render::{count, json, line, printable, width};
 use super::wire::Project;
 use crate::chunk::Cancel;
 use crate::dir::{Dir, How};
-use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Recall, Select, now};
+use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Period, Recall, Select, now};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]
@@ -84,7 +84,7 @@ A backup is made once a day, when a session ends or a server runs: .cortex/memor
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
-    /// What there is
+    /// What there is, and whether the database is whole
     #[command(after_help = "Example: cortex memory stats")]
     Stats,
     /// What happened in this project, by session
@@ -158,16 +158,23 @@ struct Of {
     /// Only of this group; may be repeated
     #[arg(long = "group", value_name = "ID")]
     group_ids: Vec<String>,
+    /// Only those made at this time or later: a date, a date and time, or how long ago (2026-01-31, 2026-01-31T12:00:00Z, 3d, 12h)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only those made before this time; a date includes its day
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
 }
 
 impl Of {
-    fn filter(&self) -> MemoryFilter {
-        MemoryFilter {
+    fn filter(&self) -> Result<MemoryFilter> {
+        Ok(MemoryFilter {
             sources: self.sources.clone(),
             exclude_sources: self.exclude_sources.clone(),
             exclude_operations: self.exclude_operations.clone(),
             group_ids: self.group_ids.clone(),
-        }
+            period: Period::parse(self.since.as_deref(), self.until.as_deref(), now())?,
+        })
     }
 }
 
@@ -281,7 +288,7 @@ impl Args {
     }
 
     fn search(&self, project: &Project, memories: &Memories, search: &Search) -> Result<Outcome> {
-        let found = recall(project, &search.query.join(" "), &search.of.filter(), search.limit)?;
+        let found = recall(project, &search.query.join(" "), &search.of.filter()?, search.limit)?;
         if self.json {
             json(&found)?;
         } else {
@@ -299,7 +306,7 @@ impl Args {
             file_path: list.file.clone(),
             pinned: list.pinned.then_some(true),
             limit: list.limit,
-            ..Select::from(&list.of.filter())
+            ..Select::from(&list.of.filter()?)
         };
         let all = memories.store.select(&select)?;
         if self.json {
@@ -364,6 +371,7 @@ impl Args {
     }
 
     fn stats(&self, memories: &Memories) -> Result<Outcome> {
+        memories.store.check_integrity()?;
         let stats = memories.store.stats()?;
         if self.json {
             json(&stats)?;
@@ -374,7 +382,7 @@ impl Args {
             line(&format!("{n:>8} {source}"))?;
         }
         line(&format!("{} taken out before storing", count(stats.redacted, "secret")))?;
-        line(&format!("{} KB in {}", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
+        line(&format!("{} KB in {}, checked and whole", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
         Ok(Outcome::Done)
     }
 }

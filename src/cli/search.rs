@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::render::{self, count, line, place};
 use super::wire::{LONG_WAIT, Project, SHORT_WAIT};
-use crate::chunk::{Cancel, Chunk, ChunkType};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
 use crate::live::{ChunkManager, Served};
@@ -232,6 +232,9 @@ fn also(chunk: &Chunk) -> String {
 struct Reply<'a> {
     query: &'a str,
     generation: u64,
+    /// This process counts the generation, because whoever writes the chunk files does not.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    local: bool,
     n_chunks: usize,
     total: usize,
     results: Vec<Row<'a>>,
@@ -271,6 +274,10 @@ struct Span {
     start_line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk_index: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chunks: Option<usize>,
 }
 
 #[derive(Serialize)]
@@ -283,13 +290,14 @@ struct Part {
 
 impl<'a> Reply<'a> {
     fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize, warnings: &'a [String]) -> Self {
+        let set = code.corpus.chunks();
         let row = |hit: &'a Hit| Row {
             file_path: &hit.path,
-            chunk: Span { start_line: hit.lines.map(|l| l.0), end_line: hit.lines.map(|l| l.1), ..Span::new(&hit.chunk) },
+            chunk: Span { start_line: hit.lines.map(|l| l.0), end_line: hit.lines.map(|l| l.1), ..Span::new(&hit.chunk, set) },
             text_start_line: hit.chunk.metadata.start_line.filter(|_| context > 0),
             score: hit.score,
             text: (context > 0).then_some(&*hit.chunk.text),
-            others: hit.others.iter().filter_map(|e| e.chunk()).map(|c| Span::new(&c)).collect(),
+            others: hit.others.iter().filter_map(|e| e.chunk()).map(|c| Span::new(&c, set)).collect(),
             explain: explain.then(|| {
                 let part =
                     |t: &crate::search::Term| Part { feature: t.feature, value: t.value, weight: t.weight, contribution: t.contribution() };
@@ -299,6 +307,7 @@ impl<'a> Reply<'a> {
         Self {
             query,
             generation: code.generation,
+            local: code.local,
             n_chunks: code.corpus.chunks().len(),
             total: results.total,
             results: results.hits.iter().map(row).collect(),
@@ -310,8 +319,9 @@ impl<'a> Reply<'a> {
 }
 
 impl Span {
-    fn new(chunk: &Chunk) -> Self {
+    fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
         let m = &chunk.metadata;
+        let place = set.place_in_file(&chunk.id);
         Self {
             chunk_id: chunk.id.to_string(),
             chunk_type: chunk.chunk_type,
@@ -320,6 +330,8 @@ impl Span {
             symbol: m.symbol.clone(),
             start_line: m.start_line,
             end_line: m.end_line,
+            chunk_index: place.map(|p| p.0),
+            total_chunks: place.map(|p| p.1),
         }
     }
 }

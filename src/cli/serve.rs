@@ -67,7 +67,7 @@ impl Following {
 /// Which tools a server offers.
 #[derive(clap::Args)]
 pub(super) struct Offered {
-    /// Which groups of tools to offer: search, graph, memory, edit [default: search, graph, and memory where anything is remembered]
+    /// Which groups of tools to offer: search, graph, memory, edit [default: search, graph, memory]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
     /// Let the tools of the group edit change files that programs execute or trust without asking: hidden files, CLAUDE.md, pipelines
@@ -82,8 +82,7 @@ impl Offered {
             Group::named(name).with_context(|| format!("there is no group of tools `{name}`; there are {}", Group::names().join(", ")))
         };
         let groups = match &**wanted {
-            [] if project.memory_home().is_in_use() => vec![Group::Search, Group::Graph, Group::Memory],
-            [] => vec![Group::Search, Group::Graph],
+            [] => vec![Group::Search, Group::Graph, Group::Memory],
             names => names.iter().map(named).collect::<Result<_>>()?,
         };
         Ok(tools::of_groups(&groups))

@@ -35,6 +35,8 @@ struct Status {
     /// The directory of the index: `.cortex`, or one in the user's cache.
     kept_in: PathBuf,
     generation: u64,
+    /// Nobody counts generations of these files; each process that serves them counts its own.
+    local: bool,
     /// Another program wrote the chunk files.
     foreign: bool,
     indexed_at: Option<String>,
@@ -44,6 +46,8 @@ struct Status {
     indexing: Option<Activity>,
     n_files: usize,
     n_chunks: usize,
+    /// Chunk files that were parsed for this.
+    n_parsed: usize,
     chunks: BTreeMap<&'static str, usize>,
     /// What makes the vectors.
     embedder: String,
@@ -74,7 +78,7 @@ const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let project = Project::open(args.path.as_deref())?;
-    let Loaded { set: chunks, generation, mut warnings, .. } = project.read_chunks()?;
+    let Loaded { set: chunks, generation, mut warnings, n_parsed, .. } = project.read_chunks()?;
     warnings.extend(project.layout.tracked_private_files());
     let table = SourceTable::read(&project.layout).unwrap_or_default();
     let mut languages: BTreeMap<String, usize> = BTreeMap::new();
@@ -90,12 +94,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         root_reason: project.layout.reason(),
         kept_in: project.layout.dot_cortex(),
         generation: generation.unwrap_or(0),
+        local: generation.is_none() && !chunks.is_empty(),
         foreign: generation.is_none() && !chunks.is_empty(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.is_stale(),
         indexing: Some(Activity::read(&project.layout)).filter(|a| a.pending() > 0),
         n_files: chunks.files().count(),
         n_chunks: chunks.len(),
+        n_parsed,
         chunks: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
         embedder: project.embedder().id().to_string(),
         vectors_pending: project.n_without_vectors(&chunks),
@@ -133,7 +139,8 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
         return Ok(());
     }
     let whose = if s.foreign { ", written by another program" } else { "" };
-    line(&format!("index       generation {}{whose}", s.generation))?;
+    let local = if s.local { " (local: each process counts its own)" } else { "" };
+    line(&format!("index       generation {}{local}{whose}, {} parsed", s.generation, count(s.n_parsed, "chunk file")))?;
     if let Some(at) = &s.indexed_at {
         let age =
             chrono::DateTime::parse_from_rfc3339(at).map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));

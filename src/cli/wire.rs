@@ -269,23 +269,19 @@ impl Project {
         }
     }
 
-    /// Watches notes that are to be remembered, where anything is. Failing costs no more than the notes.
+    /// Watches notes that are to be remembered, as soon as there are any and anything is remembered. Failing costs no more than the notes.
     fn watch_notes(&self) -> Option<MDFileWatcher> {
-        let home = Some(self.memory_home()).filter(MemoryHome::is_in_use)?;
         let root = self.layout.root();
-        let notes = match &*self.config.notes {
-            [] => memory::notes_of_agents(root, &config::home()?),
+        let notes: Vec<_> = match &*self.config.notes {
+            [] => vec![memory::notes_of_agents(root, &config::home()?)],
             named => named.iter().map(|p| root.join(p)).collect(),
         };
-        if notes.is_empty() {
-            return None;
+        for missing in notes.iter().filter(|path| !self.config.notes.is_empty() && !path.exists()) {
+            tracing::warn!("{}: there are no notes yet; they are remembered when they come (memory.notes names it)", missing.display());
         }
-        let watch = || -> Result<MDFileWatcher> {
-            let mut watcher = MDFileWatcher::new(notes, self.layout.tree(), home.open(SHORT_WAIT)?.capture)?;
-            watcher.start()?;
-            Ok(watcher)
-        };
-        watch().inspect_err(|e| tracing::warn!("notes are not remembered: {e:#}")).ok()
+        let mut watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
+        watcher.start().inspect_err(|e| tracing::warn!("notes are not remembered: {e}")).ok()?;
+        Some(watcher)
     }
 
     /// Where what is remembered is.

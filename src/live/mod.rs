@@ -16,4 +16,6 @@ pub use reloader::Reloader;
 pub use snapshot::{Metrics, Served, Snapshot};
 
 #[cfg(test)]
+mod failing;
+#[cfg(test)]
 mod tests;

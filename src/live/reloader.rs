@@ -61,43 +61,12 @@ impl Reloader {
             NO_GRAPH
         })?;
         let graphs_asking = graphs.asking().clone();
-        let (cancelled, mut backoff) = (cancel.clone(), Backoff::new(RETRY, LONGEST_RETRY));
-        let (mut told, mut over_since): (Option<String>, Option<Instant>) = (None, None);
+        let mut reloading = Reloading::new(manager, cancel.clone(), budget);
         let job = move |asking: &Asking| {
-            let result = manager.reload(&cancelled);
-            manager.save(WORTH_SAVING);
-            let error = result.as_ref().err().map(ToString::to_string);
-            if let Some(e) = error.as_ref().filter(|e| told.as_ref() != Some(e)) {
-                tracing::warn!("{e}; what was loaded before is still served");
-            } else if error.is_none() && told.is_some() {
-                tracing::info!("the chunk files can be used again");
-            }
-            told = error;
-            if result.as_ref().is_ok_and(|reload| reload.published) {
+            let published = || {
                 graphs_asking.now();
-            }
-            let mut rescan = after(asking);
-            match budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget) {
-                None => over_since = None,
-                Some((budget, resident)) if over_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE => {
-                    over_since = None;
-                    match manager.give_up(&cancelled) {
-                        Ok(true) => {
-                            let without = manager.metrics().given_up.names().join(" and ");
-                            tracing::warn!("{} MB are held, and {} may be: going on without {without}", resident >> 20, budget >> 20);
-                            rescan = rescan.min(PATIENCE);
-                        }
-                        Ok(false) => {}
-                        Err(e) => tracing::warn!("{e}"),
-                    }
-                }
-                Some(_) => rescan = rescan.min(PATIENCE),
-            }
-            if result.is_err() {
-                return backoff.failed().min(rescan);
-            }
-            backoff.reset();
-            rescan
+            };
+            reloading.run(published, || after(asking))
         };
         let worker = Worker::spawn("reloader", job)?;
         reloaded.reload_with(worker.asking().clone());
@@ -115,6 +84,71 @@ impl Reloader {
     #[must_use]
     pub fn asking(&self) -> &Asking {
         self.worker.asking()
+    }
+}
+
+/// What the thread of a [`Reloader`] knows from one reload to the next.
+pub(super) struct Reloading {
+    manager: Arc<ChunkManager>,
+    cancel: Arc<Cancel>,
+    budget: Option<u64>,
+    backoff: Backoff,
+    /// The failure that was logged last, until a reload succeeds.
+    told: Option<String>,
+    over_since: Option<Instant>,
+}
+
+impl Reloading {
+    pub(super) fn new(manager: Arc<ChunkManager>, cancel: Arc<Cancel>, budget: Option<u64>) -> Self {
+        Self { manager, cancel, budget, backoff: Backoff::new(RETRY, LONGEST_RETRY), told: None, over_since: None }
+    }
+
+    /// Reloads, and returns after what time to do so again unasked: `rescan`, or sooner after a failure. Calls `published` when
+    /// there is something new.
+    pub(super) fn run(&mut self, published: impl FnOnce(), rescan: impl FnOnce() -> Duration) -> Duration {
+        let result = self.manager.reload(&self.cancel);
+        self.manager.save(WORTH_SAVING);
+        let error = result.as_ref().err().map(ToString::to_string);
+        if let Some(e) = error.as_ref().filter(|e| self.told.as_ref() != Some(e)) {
+            tracing::warn!("{e}; what was loaded before is still served");
+        } else if error.is_none() && self.told.is_some() {
+            tracing::info!("the chunk files can be used again");
+        }
+        self.told = error;
+        if result.as_ref().is_ok_and(|reload| reload.published) {
+            published();
+        }
+        let rescan = rescan().min(self.keep_budget());
+        if result.is_err() {
+            return self.backoff.failed().min(rescan);
+        }
+        self.backoff.reset();
+        rescan
+    }
+
+    /// Gives something up when more memory than allowed was held for long. Says at the latest when to look again.
+    fn keep_budget(&mut self) -> Duration {
+        let over = self.budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget);
+        let Some((budget, resident)) = over else {
+            self.over_since = None;
+            return Duration::MAX;
+        };
+        if self.over_since.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
+            return PATIENCE;
+        }
+        self.over_since = None;
+        match self.manager.give_up(&self.cancel) {
+            Ok(true) => {
+                let without = self.manager.metrics().given_up.names().join(" and ");
+                tracing::warn!("{} MB are held, and {} may be: going on without {without}", resident >> 20, budget >> 20);
+                PATIENCE
+            }
+            Ok(false) => Duration::MAX,
+            Err(e) => {
+                tracing::warn!("{e}");
+                Duration::MAX
+            }
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
-use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Select, StorageError};
+use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError};
 use crate::chunk::{
     Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
     Saving, StoredVectors,
@@ -69,6 +69,8 @@ struct Fact {
     operation: u8,
     /// Fingerprint of its group.
     group: u64,
+    /// When it was made, in milliseconds since 1970.
+    at: i64,
 }
 
 /// What filters ask of every memory that is served, by its number.
@@ -141,7 +143,7 @@ impl Lines for Rows {
     }
 }
 
-const SAVED: &str = "memories.bin";
+const SAVED: &str = "memories-2.bin";
 
 #[derive(Encode, Decode)]
 struct SavedMemories {
@@ -248,7 +250,7 @@ impl Fact {
         // There are ten of them, and five.
         #[expect(clippy::cast_possible_truncation, reason = "a few names")]
         let (source, operation) = (source as u8, operation as u8);
-        Self { source, operation, group: xxh3_64(memory.group_id.as_bytes()) }
+        Self { source, operation, group: xxh3_64(memory.group_id.as_bytes()), at: memory.created_at.timestamp_millis() }
     }
 }
 
@@ -334,6 +336,8 @@ pub struct MemoryFilter {
     pub exclude_operations: Vec<String>,
     /// All when empty.
     pub group_ids: Vec<String>,
+    /// When they were made.
+    pub period: Period,
 }
 
 impl MemoryFilter {
@@ -341,6 +345,7 @@ impl MemoryFilter {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids].iter().all(|list| list.is_empty())
+            && self.period == Period::default()
     }
 
     /// What it says, to be asked of many memories.
@@ -352,6 +357,8 @@ impl MemoryFilter {
             sources: MemorySource::names().iter().map(source).collect(),
             operations: operations.collect(),
             groups: self.group_ids.iter().map(|id| xxh3_64(id.as_bytes())).collect(),
+            since: self.period.since.map_or(i64::MIN, |at| at.timestamp_millis()),
+            until: self.period.until.map_or(i64::MAX, |at| at.timestamp_millis()),
         }
     }
 
@@ -368,8 +375,8 @@ impl MemoryFilter {
 impl From<&MemoryFilter> for Select {
     /// The memories in the database that the filter allows.
     fn from(filter: &MemoryFilter) -> Self {
-        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids } = filter.clone();
-        Self { sources, exclude_sources, exclude_operations, group_ids, ..Self::default() }
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period } = filter.clone();
+        Self { sources, exclude_sources, exclude_operations, group_ids, since: period.since, until: period.until, ..Self::default() }
     }
 }
 
@@ -381,6 +388,9 @@ struct Allowed {
     operations: Vec<bool>,
     /// All when empty.
     groups: Vec<u64>,
+    /// In milliseconds, the second exclusive.
+    since: i64,
+    until: i64,
 }
 
 impl Allowed {
@@ -389,6 +399,7 @@ impl Allowed {
         let at = |list: &[bool], at: u8| list.get(usize::from(at)).is_some_and(|is| *is);
         at(&self.sources, fact.source)
             && at(&self.operations, fact.operation)
+            && (self.since..self.until).contains(&fact.at)
             && (self.groups.is_empty() || self.groups.contains(&fact.group))
     }
 }

@@ -42,6 +42,7 @@ mod feed;
 mod folder;
 mod home;
 mod hook;
+mod period;
 mod question;
 mod recall;
 mod recorder;
@@ -65,6 +66,7 @@ pub use chunker::{
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
 pub use recall::{Found, Recall, RecallError, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
@@ -210,6 +212,17 @@ impl MemorySource {
             Self::HookDescription { .. } => "hook_description",
             Self::ClaudeResponse { .. } => "claude_response",
             Self::MDFileChunk { .. } => "md_file_chunk",
+            Self::Episode(episode) => episode.source.as_str(),
+        }
+    }
+
+    /// What a reply calls it: the name of its type as it is stored, and of an episode the source.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::HookDescription { .. } => "HookDescription",
+            Self::ClaudeResponse { .. } => "ClaudeResponse",
+            Self::MDFileChunk { .. } => "MDFileChunk",
             Self::Episode(episode) => episode.source.as_str(),
         }
     }

@@ -1,34 +1,64 @@
 //! Markdown files outside the index (an agent's own notes) as memories: chunked anew when they change, forgotten when they go.
+//!
+//! What there is to follow is decided anew with each look: memory may begin, and a folder may come, while a server runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemorySource, Operation};
+use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemoryHome, MemorySource, Operation};
 use crate::dir::{Dir, Kind, SharedDir};
 use crate::source::DirectoryWatcher;
-use crate::worker::{Asking, Worker};
+use crate::worker::{Asking, Backoff, Worker};
 
 /// How long a folder must be quiet.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// How often it is looked at unasked.
+/// How often all notes are looked at unasked.
 const RESCAN: Duration = Duration::from_mins(5);
+/// How often a folder that is missing, or a memory that has not begun, is looked for: that costs one `stat` each.
+const POLL: Duration = Duration::from_secs(2);
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 8;
 /// A larger file is no note.
 const MAX_NOTE: u64 = 8 << 20;
 
-/// Watches folders and files; remembers every `.md` in them.
+/// Watches folders and files, those that are there and those that will be; remembers every `.md` in them.
 pub struct MDFileWatcher {
-    notes: Vec<Notes>,
-    capture: MemoryCaptureService,
+    follower: Arc<Mutex<Follower>>,
     worker: Option<Worker>,
-    statistics: Arc<Mutex<Statistics>>,
+}
+
+/// What the thread of a watcher knows.
+struct Follower {
+    named: Vec<Named>,
+    root: SharedDir,
+    home: MemoryHome,
+    /// There once anything is remembered.
+    capture: Option<MemoryCaptureService>,
+    /// Tries to open the database that failed.
+    backoff: Backoff,
+    watched: Vec<(PathBuf, DirectoryWatcher)>,
+    /// Something in a watched directory changed.
+    is_told: Arc<AtomicBool>,
+    /// When all notes are looked at although nothing was told.
+    rescan_at: Option<Instant>,
+    statistics: Statistics,
+}
+
+/// A path to follow.
+struct Named {
+    path: PathBuf,
+    /// As it was when it was last there: what was remembered of it is forgotten when it goes.
+    notes: Option<Notes>,
+    is_there: bool,
+    /// Why it is not followed, as it was logged.
+    told: Option<String>,
 }
 
 /// A folder or file of notes, and all below it. No link at or below it is followed.
@@ -53,7 +83,7 @@ pub struct Statistics {
 /// Why files are not watched, or one of them is not remembered.
 #[derive(Debug, thiserror::Error)]
 pub enum WatcherError {
-    #[error("{}: there is nothing to watch", path.display())]
+    #[error("{}: there is nothing to watch yet", path.display())]
     PathNotFound { path: PathBuf },
     #[error("files cannot be watched: {message}")]
     WatchFailed { message: String },
@@ -64,17 +94,23 @@ pub enum WatcherError {
 }
 
 impl MDFileWatcher {
-    /// Watches nothing yet. Paths below `root` are the project's, and no link among their names is followed; the user named all others.
-    ///
-    /// # Errors
-    /// When a path is not there, or a link of the project.
-    pub fn new(paths: Vec<PathBuf>, root: &SharedDir, capture: MemoryCaptureService) -> Result<Self, WatcherError> {
-        let notes = paths.into_iter().map(|path| Notes::new(&path, root).map_err(|source| Self::not_watched(path, source)));
-        Ok(Self { notes: notes.collect::<Result<_, _>>()?, capture, worker: None, statistics: Arc::default() })
-    }
-
-    fn not_watched(path: PathBuf, source: io::Error) -> WatcherError {
-        if source.kind() == ErrorKind::NotFound { WatcherError::PathNotFound { path } } else { WatcherError::ReadFailed { source } }
+    /// Watches nothing yet. None of the paths need be there. Paths below `root` are the project's, and no link among their names is
+    /// followed; the user named all others.
+    #[must_use]
+    pub fn new(paths: Vec<PathBuf>, root: SharedDir, home: MemoryHome) -> Self {
+        let named = |path| Named { path, notes: None, is_there: false, told: None };
+        let follower = Follower {
+            named: paths.into_iter().map(named).collect(),
+            root,
+            home,
+            capture: None,
+            backoff: Backoff::new(POLL, RESCAN),
+            watched: Vec::new(),
+            is_told: Arc::default(),
+            rescan_at: None,
+            statistics: Statistics::default(),
+        };
+        Self { follower: Arc::new(Mutex::new(follower)), worker: None }
     }
 
     /// Looks at all files now, on a thread of its own, and whenever something changes. What goes wrong is logged and ends nothing.
@@ -82,77 +118,127 @@ impl MDFileWatcher {
     /// # Errors
     /// When no thread can be started.
     pub fn start(&mut self) -> Result<(), WatcherError> {
-        let this = Self { notes: self.notes.clone(), capture: self.capture.clone(), worker: None, statistics: self.statistics.clone() };
-        let mut watched: Vec<(PathBuf, DirectoryWatcher)> = Vec::new();
-        let job = move |asking: &Asking| {
-            let directories = this.directories();
-            watched.retain(|(directory, _)| directories.contains(directory));
-            for directory in directories {
-                if watched.iter().all(|(known, _)| *known != directory) {
-                    let wake = asking.clone();
-                    let tell = move || {
-                        wake.now();
-                    };
-                    watched.push((directory.clone(), DirectoryWatcher::new(&directory, DEBOUNCE, tell)));
-                }
-            }
-            for (directory, watcher) in &mut watched {
-                if let Err(e) = watcher.renew() {
-                    tracing::debug!("{} is looked at now and then: {e}", directory.display());
-                }
-            }
-            this.scan();
-            RESCAN
-        };
+        let follower = self.follower.clone();
+        let job = move |asking: &Asking| follower.lock().look(Some(asking));
         let worker = Worker::spawn("notes", job).map_err(|e| WatcherError::WatchFailed { message: e.to_string() })?;
         worker.asking().now();
         self.worker = Some(worker);
         Ok(())
     }
 
-    /// Ends the thread after what it is doing, and returns what was done in all.
+    /// Ends the thread after what it is doing, logs what was done in all, and returns it.
     pub fn stop(&mut self) -> Statistics {
-        self.worker = None;
-        let statistics = *self.statistics.lock();
-        tracing::debug!(?statistics, "notes are no longer watched");
+        let was_running = self.worker.take().is_some();
+        let statistics = self.follower.lock().statistics;
+        let Statistics { processed, deleted, failed } = statistics;
+        if was_running && statistics == Statistics::default() {
+            tracing::debug!("notes are no longer watched, and none had changed");
+        } else if was_running {
+            tracing::info!(processed, deleted, failed, "notes are no longer watched");
+        }
         statistics
+    }
+
+    /// Compares everything that is there now with everything that is remembered.
+    pub fn scan(&self) {
+        let mut follower = self.follower.lock();
+        follower.rescan_at = None;
+        follower.look(None);
+    }
+}
+
+impl Drop for MDFileWatcher {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl Follower {
+    /// Finds out what there is to follow, and compares it with what is remembered where anything may have changed. Says when to look
+    /// again unasked; without `asking` no directory is watched.
+    fn look(&mut self, asking: Option<&Asking>) -> Duration {
+        if !self.home.is_in_use() {
+            self.capture = None;
+            return POLL;
+        }
+        if self.capture.is_none() {
+            match self.home.open(POLL) {
+                Ok(memories) => self.capture = Some(memories.capture),
+                Err(e) => {
+                    let again = self.backoff.failed();
+                    tracing::warn!("notes are not remembered, which is tried again in {} s: {e}", again.as_secs());
+                    return again;
+                }
+            }
+            self.backoff.reset();
+            self.rescan_at = None;
+        }
+        let root = &self.root;
+        let has_changed = self.named.iter_mut().map(|named| named.find(root)).fold(false, |any, changed| any || changed);
+        let is_due = self.rescan_at.is_none_or(|at| at <= Instant::now());
+        if self.is_told.swap(false, Ordering::Relaxed) || has_changed || is_due {
+            if let Some(asking) = asking {
+                self.watch(asking);
+            }
+            self.compare();
+            self.rescan_at = Some(Instant::now() + RESCAN);
+        }
+        if self.named.iter().all(|named| named.is_there) { RESCAN } else { POLL }
+    }
+
+    /// Watches the directories that are there now.
+    fn watch(&mut self, asking: &Asking) {
+        let directories = self.directories();
+        self.watched.retain(|(directory, _)| directories.contains(directory));
+        for directory in directories {
+            if self.watched.iter().all(|(known, _)| *known != directory) {
+                let (wake, is_told) = (asking.clone(), self.is_told.clone());
+                let tell = move || {
+                    is_told.store(true, Ordering::Relaxed);
+                    wake.now();
+                };
+                self.watched.push((directory.clone(), DirectoryWatcher::new(&directory, DEBOUNCE, tell)));
+            }
+        }
+        for (directory, watcher) in &mut self.watched {
+            if let Err(e) = watcher.renew() {
+                tracing::debug!("{} is looked at now and then: {e}", directory.display());
+            }
+        }
     }
 
     /// Remembers a file, if its content is not the one that is remembered. Returns the new memories; none when it is gone.
     ///
     /// # Errors
     /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it stays.
-    fn process_file(&self, notes: &Notes, path: &Path) -> Result<Vec<Uuid>, WatcherError> {
+    fn process_file(capture: &MemoryCaptureService, notes: &Notes, path: &Path) -> Result<Option<Vec<Uuid>>, WatcherError> {
         let bytes = match notes.base.read(path, MAX_NOTE) {
             // It was there when its folder was listed.
-            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             bytes => bytes.map_err(|source| WatcherError::ReadFailed { source })?,
         };
         let path = notes.base.full(path);
-        let captured = self.capture.capture_file(&path.to_string_lossy(), &bytes, "");
-        let new = captured.map_err(|source| WatcherError::CaptureFailed { path, source })?;
-        if new.is_some() {
-            self.count(|s| s.processed += 1);
-        }
-        Ok(new.unwrap_or_default())
-    }
-
-    fn count(&self, add: impl FnOnce(&mut Statistics)) {
-        add(&mut self.statistics.lock());
+        let captured = capture.capture_file(&path.to_string_lossy(), &bytes, "");
+        captured.map_err(|source| WatcherError::CaptureFailed { path, source })
     }
 
     /// Compares everything that is there with everything that is remembered.
-    pub fn scan(&self) {
+    fn compare(&mut self) {
+        let Some(capture) = self.capture.clone() else { return };
+        let mut done = Statistics::default();
         let files = self.files();
         for (notes, file) in files.values() {
-            if let Err(e) = self.process_file(notes, file) {
-                self.count(|s| s.failed += 1);
-                tracing::warn!("{e}");
+            match Self::process_file(&capture, notes, file) {
+                Ok(new) => done.processed += usize::from(new.is_some()),
+                Err(e) => {
+                    done.failed += 1;
+                    tracing::warn!("{e}");
+                }
             }
         }
-        let known = self.capture.store().file_hashes().unwrap_or_default();
+        let known = capture.store().file_hashes().unwrap_or_default();
         let is_gone = |path: &Path| {
-            let inside = self.notes.iter().filter(|notes| path.starts_with(notes.base.full(&notes.path)));
+            let inside = self.notes().filter(|notes| path.starts_with(notes.base.full(&notes.path)));
             let mut there = inside.map(|notes| path.strip_prefix(notes.base.path()).is_ok_and(|p| notes.base.has_file(p))).peekable();
             there.peek().is_some() && !there.any(|there| there)
         };
@@ -164,16 +250,24 @@ impl MDFileWatcher {
                 git_batch_id: None,
             };
             let event = Memory::new(format!("delete {path}"), MemorySource::Episode(episode), "");
-            match self.capture.delete_by_file_path(path).and_then(|_| self.capture.capture(event)) {
-                Ok(_) => self.count(|s| s.deleted += 1),
+            match capture.delete_by_file_path(path).and_then(|_| capture.capture(event)) {
+                Ok(_) => done.deleted += 1,
                 Err(e) => tracing::warn!("{path}: {e}"),
             }
         }
+        self.statistics.processed += done.processed;
+        self.statistics.deleted += done.deleted;
+        self.statistics.failed += done.failed;
+    }
+
+    /// What is followed.
+    fn notes(&self) -> impl Iterator<Item = &Notes> {
+        self.named.iter().filter_map(|named| named.notes.as_ref())
     }
 
     fn directories(&self) -> BTreeSet<PathBuf> {
         let mut all = BTreeSet::new();
-        for notes in &self.notes {
+        for notes in self.notes() {
             let full = notes.base.full(&notes.path);
             if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == Kind::Directory) {
                 all.extend(full.parent().map(Path::to_path_buf));
@@ -191,7 +285,7 @@ impl MDFileWatcher {
     /// Every note that is there, by its full path.
     fn files(&self) -> BTreeMap<PathBuf, (&Notes, PathBuf)> {
         let mut all = BTreeMap::new();
-        for notes in &self.notes {
+        for notes in self.notes() {
             notes.walk(&mut |path, kind| {
                 if kind == Kind::File && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
                     all.insert(notes.base.full(path), (notes, path.to_path_buf()));
@@ -199,6 +293,36 @@ impl MDFileWatcher {
             });
         }
         all
+    }
+}
+
+impl Named {
+    /// Looks for it; true when it came or went since the last time.
+    fn find(&mut self, root: &SharedDir) -> bool {
+        let was_there = self.is_there;
+        let why = match Notes::new(&self.path, root) {
+            Ok(notes) => {
+                (self.notes, self.is_there) = (Some(notes), true);
+                None
+            }
+            Err(source) => {
+                self.is_there = false;
+                Some(match source.kind() {
+                    ErrorKind::NotFound => WatcherError::PathNotFound { path: self.path.clone() },
+                    _ => WatcherError::ReadFailed { source },
+                })
+            }
+        };
+        let told = why.as_ref().map(ToString::to_string);
+        match &why {
+            Some(why) if self.told == told => tracing::trace!("{why}"),
+            // Most projects have no notes.
+            Some(why @ WatcherError::PathNotFound { .. }) => tracing::debug!("{why}"),
+            Some(why) => tracing::warn!("{}: {why}", self.path.display()),
+            None => {}
+        }
+        self.told = told;
+        was_there != self.is_there
     }
 }
 
@@ -240,10 +364,9 @@ impl Notes {
     }
 }
 
-/// Where an agent keeps its own notes of a project, as far as that is there: Claude Code's, below the user's home.
+/// Where an agent keeps its own notes of a project, once it has any: Claude Code's, below the user's home.
 #[must_use]
-pub fn notes_of_agents(root: &Path, home: &Path) -> Vec<PathBuf> {
+pub fn notes_of_agents(root: &Path, home: &Path) -> PathBuf {
     let project: String = root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let notes = home.join(".claude/projects").join(project).join("memory");
-    Some(notes).filter(|p| p.is_dir()).into_iter().collect()
+    home.join(".claude/projects").join(project).join("memory")
 }

@@ -51,6 +51,7 @@ pub(super) fn page(calls: &Calls) -> String {
     page.family("cortex_info", "gauge", "The version of this server.");
     page.row(concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1);
     page.one("cortex_generation", "gauge", "The generation that is served.", snapshot.code().generation);
+    page.one("cortex_generation_is_local", "gauge", "Whether only this process counts the generation.", u8::from(snapshot.code().local));
     page.family("cortex_chunks", "gauge", "Chunks that are served.");
     for corpus in &snapshot.corpora {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
@@ -63,6 +64,12 @@ pub(super) fn page(calls: &Calls) -> String {
     for (result, n) in [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)] {
         page.row(&format!("{{result=\"{result}\"}}"), n);
     }
+    page.one(
+        "cortex_chunk_files_parsed_total",
+        "counter",
+        "Chunk files that reloads parsed, each once for all indexes.",
+        reloads.n_files_parsed,
+    );
     page.one("cortex_last_reload_seconds", "gauge", "How long the last one took.", reloads.last_duration.as_secs_f64());
     if let Some(at) = reloads.last_reload_at {
         page.one("cortex_last_reload_timestamp_seconds", "gauge", "When it ended.", at.timestamp());

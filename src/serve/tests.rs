@@ -35,6 +35,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     let tool = |name, run| Tool {
         group: Group::Search,
         effect: Effect::None,
+        needs_memories: false,
         name,
         title: "A test",
         description: "Tests.",

@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Call, ToolError};
+use super::{Call, Tool, ToolError};
 use crate::index::IndexingService;
 use crate::live::{ChunkManager, GivenUp, Reloader, Served, Snapshot};
 use crate::memory::{CaptureError, Facts, MDFileWatcher, Memories, MemoryHome, Recording};
@@ -92,6 +92,10 @@ pub struct Wait {
 pub struct Freshness {
     /// Counts the changes of the index; everything in a reply is of this one.
     pub generation: u64,
+    /// Only this process counts it so: whoever writes the chunk files does not count.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(extend("default" = false))]
+    pub local: bool,
     /// When that generation was written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexed_at: Option<String>,
@@ -236,6 +240,12 @@ impl Context {
         }
     }
 
+    /// Whether a tool is listed now. One that is not is answered all the same.
+    #[must_use]
+    pub fn lists(&self, tool: &Tool) -> bool {
+        !tool.needs_memories || self.memory.as_ref().is_some_and(|remembered| remembered.home.is_in_use())
+    }
+
     /// Which state a snapshot is.
     #[must_use]
     pub fn freshness(&self, snapshot: &Snapshot) -> Freshness {
@@ -246,6 +256,8 @@ impl Context {
         let code = snapshot.code();
         Freshness {
             generation: code.generation,
+            // Before anything is loaded nobody counts.
+            local: code.local && code.generation > 0,
             indexed_at: code.indexed_at.clone(),
             head: source::head(self.layout.root()).map(|h| h.chars().take(COMMIT_DIGITS).collect()),
             pending,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{ToolError, printable};
-use crate::chunk::Chunk;
+use crate::chunk::{Chunk, ChunkSet};
 use crate::search::{Highlighter, Hit, Marked, Results};
 
 /// Most lines of a snippet.
@@ -59,6 +59,12 @@ pub(super) struct Span {
     chunk_type: &'static str,
     /// For `cortex_read` and `cortex_related`.
     pub(super) chunk_id: String,
+    /// Which chunk of the file, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    chunk_index: Option<usize>,
+    /// How many the file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    total_chunks: Option<usize>,
 }
 
 /// One part of a score.
@@ -73,8 +79,9 @@ struct Part {
 }
 
 impl Span {
-    pub(super) fn new(chunk: &Chunk) -> Self {
+    pub(super) fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
         let m = &chunk.metadata;
+        let place = set.place_in_file(&chunk.id);
         let title = Some(&chunk.title).filter(|t| m.symbol.is_none() && !t.is_empty() && m.file_path.as_ref() != Some(*t));
         Self {
             start_line: m.start_line,
@@ -84,6 +91,8 @@ impl Span {
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),
             chunk_id: chunk.id.to_string(),
+            chunk_index: place.map(|p| p.0),
+            total_chunks: place.map(|p| p.1),
         }
     }
 
@@ -107,11 +116,11 @@ pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
 }
 
 impl Row {
-    fn new(hit: &Hit, explain: bool) -> Self {
+    fn new(hit: &Hit, set: &ChunkSet, explain: bool) -> Self {
         let part = |t: &crate::search::Term| Part { feature: t.feature, value: rounded(t.value), weight: t.weight };
         Self {
             path: hit.chunk.metadata.file_path.clone(),
-            span: Span::new(&hit.chunk).at(hit.lines),
+            span: Span::new(&hit.chunk, set).at(hit.lines),
             score: rounded(hit.score),
             snippet: None,
             others: Vec::new(),
@@ -162,7 +171,8 @@ pub(super) struct Show {
 }
 
 impl<'r> Hits<'r> {
-    pub(super) fn new(hits: &'r [Hit], words: &mut Highlighter, show: Show) -> Self {
+    /// `set` holds all chunks of the corpus that was searched.
+    pub(super) fn new(hits: &'r [Hit], set: &ChunkSet, words: &mut Highlighter, show: Show) -> Self {
         let other = |c: &Chunk| {
             let lines = lines(c.metadata.start_line, c.metadata.end_line);
             let what = c.metadata.symbol.as_deref().or_else(|| lines.is_none().then_some(&*c.title)).unwrap_or_default();
@@ -175,7 +185,7 @@ impl<'r> Hits<'r> {
             texts.iter().enumerate().flat_map(|(i, (text, _))| (0..text.len().min(MAX_LINES)).map(move |n| (2 * n + i, i))).collect();
         lines.sort_unstable();
         Self {
-            bare: hits.iter().map(|h| Row::new(h, show.explain)).collect(),
+            bare: hits.iter().map(|h| Row::new(h, set, show.explain)).collect(),
             with_others: (0..others.len()).filter(|i| !others[*i].is_empty()).collect(),
             line_of: lines.into_iter().map(|(_, i)| i).collect(),
             others,

@@ -1,5 +1,6 @@
 //! What the tools over memories have in common.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,6 +15,9 @@ use crate::memory::{
 
 /// How long a call waits for another process's write, and for what was just stored to be found.
 const BUSY: Duration = Duration::from_secs(2);
+/// What a search says before anything is remembered.
+const NOTHING_YET: &str =
+    "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
 /// What of a memory's content a result shows, in bytes.
 const SHOWN: usize = 1_000;
 /// And what is shown of it on one line.
@@ -39,7 +43,12 @@ impl Asked<'_> {
         self.context.memory.as_ref().ok_or_else(|| ToolError::Failed("nothing is remembered here".into()))
     }
 
-    /// The memories of the project.
+    /// The memories of the project; `None` before anything is remembered.
+    pub(super) fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, ToolError> {
+        if self.remembered()?.home.is_in_use() { self.memories().map(Some) } else { Ok(None) }
+    }
+
+    /// The memories of the project. The database is made if there is none.
     pub(super) fn memories(&self) -> Result<Arc<Memories>, ToolError> {
         let remembered = self.remembered()?;
         match self.context.layout.create() {
@@ -65,6 +74,17 @@ impl Asked<'_> {
         Ok(self.context.manager.current())
     }
 
+    /// The state of a reply that finds nothing because nothing was ever remembered.
+    pub(super) fn state_without_memories(&self) -> State {
+        self.state_with(self.notice().or_else(|| Some(NOTHING_YET.into())))
+    }
+
+    /// The state of a reply that does not depend on which memories are loaded.
+    pub(super) fn state_with(&self, warning: Option<String>) -> State {
+        let warnings = self.warnings.iter().cloned().chain(warning).collect();
+        State::new(self.context.freshness(&self.context.manager.current()), warnings)
+    }
+
     /// The state that a reply about memories describes.
     pub(super) fn memory_state(&self, memories: &Memories) -> State {
         let snapshot = self.context.manager.current();
@@ -83,7 +103,9 @@ impl Asked<'_> {
             let known = MemorySource::names().join(", ");
             return Err(ToolError::Arguments(format!("unknown: {}. Sources are {known}", unknown.join(", "))));
         }
-        let memories = self.memories()?;
+        let Some(memories) = self.memories_so_far()? else {
+            return Ok((Vec::new(), self.state_without_memories()));
+        };
         let snapshot = self.serving(&memories)?;
         let Some(Served { corpus, .. }) = snapshot.named("memory") else {
             return Ok((Vec::new(), self.memory_state(&memories)));
@@ -121,9 +143,9 @@ fn is_behind(snapshot: &Snapshot, wanted: u64) -> bool {
 
 /// One memory that was found.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
 pub(super) struct Remembrance {
     /// For `delete_memory`.
+    #[serde(rename = "fingerprintId")]
     fingerprint_id: String,
     /// What it is called.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -133,8 +155,11 @@ pub(super) struct Remembrance {
     content: String,
     /// Cosine of question and memory, 0 to 1.
     similarity: f64,
-    /// What found it: semantic, keyword, symbol or recency.
+    /// The one of `retrievers` that adds most.
+    #[serde(rename = "dominantEmbedder")]
     dominant_embedder: &'static str,
+    /// What semantic, keyword, symbol and recency add to its rank.
+    retrievers: BTreeMap<&'static str, f64>,
     source: Source,
     /// When it was remembered.
     created_at: String,
@@ -147,16 +172,25 @@ pub(super) struct Remembrance {
 /// Where a memory comes from.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Source {
-    /// `MDFileChunk`, or one of the sources that filters name.
+    /// HookDescription, ClaudeResponse, MDFileChunk, or the source of an episode.
     #[serde(rename = "type")]
-    kind: String,
+    kind: &'static str,
+    /// Of a HookDescription: UserPromptSubmit and so on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hook_type: Option<&'static str>,
+    /// Of a HookDescription: the tool that the agent used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tool_name: Option<String>,
+    /// Of a ClaudeResponse: StopResponse, SignificantResponse or SessionSummary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    response_type: Option<&'static str>,
     /// The file that it is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     file_path: Option<String>,
-    /// Which piece of the file, from 0.
+    /// Which piece of the file, or of a long text, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk_index: Option<u32>,
-    /// How many pieces the file has.
+    /// How many pieces that has.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_chunks: Option<u32>,
     /// First and last line of the piece, 1-based.
@@ -170,19 +204,26 @@ pub(super) struct Source {
 impl Remembrance {
     fn new(found: &Found) -> Self {
         let memory = &found.memory;
-        let piece = match &memory.source {
-            MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => Some((*chunk_index, *total_chunks)),
-            _ => None,
-        };
-        let kind = if piece.is_some() { "MDFileChunk" } else { memory.source.name() };
+        let (mut piece, mut hook, mut response_type) = (memory.piece(), None, None);
+        match &memory.source {
+            MemorySource::HookDescription { hook_type, tool_name, .. } => hook = Some((hook_type.as_str(), tool_name.clone())),
+            MemorySource::ClaudeResponse { response_type: of } => response_type = Some(of.as_str()),
+            MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => piece = Some((*chunk_index, *total_chunks)),
+            MemorySource::Episode(_) => {}
+        }
+        let rounded = |x: f64| (x * 1000.0).round() / 1000.0;
         Self {
             fingerprint_id: memory.id.to_string(),
             name: memory.name.clone(),
             content: budget::cut(memory.content.trim(), SHOWN),
-            similarity: (f64::from(found.similarity) * 1000.0).round() / 1000.0,
+            similarity: rounded(f64::from(found.similarity)),
             dominant_embedder: found.dominant,
+            retrievers: found.retrievers.iter().map(|(name, adds)| (*name, rounded(*adds))).collect(),
             source: Source {
-                kind: kind.into(),
+                kind: memory.source.type_name(),
+                hook_type: hook.as_ref().map(|h| h.0),
+                tool_name: hook.and_then(|h| h.1),
+                response_type,
                 file_path: memory.source.file_path().map(String::from),
                 chunk_index: piece.map(|p| p.0),
                 total_chunks: piece.map(|p| p.1),
@@ -203,9 +244,10 @@ impl Remembrance {
 
     /// For a reader.
     pub(super) fn lines(&self) -> Vec<String> {
-        let Source { kind, file_path, chunk_index, total_chunks, operation, .. } = &self.source;
+        let Source { kind, hook_type, tool_name, response_type, file_path, chunk_index, total_chunks, operation, .. } = &self.source;
         let piece = chunk_index.zip(*total_chunks).map(|(i, n)| format!(" ({}/{n})", i + 1)).unwrap_or_default();
-        let of: Vec<&str> = [Some(&**kind), *operation, file_path.as_deref()].into_iter().flatten().collect();
+        let of = [Some(*kind), *hook_type, tool_name.as_deref(), *response_type, *operation, file_path.as_deref()];
+        let of: Vec<&str> = of.into_iter().flatten().collect();
         let head = format!(
             "{} {}{piece}, {}, similarity {:.2}, via {}",
             self.fingerprint_id,

@@ -26,13 +26,15 @@ impl Question for Args {
     const DESCRIPTION: &'static str = "Delete one memory that is wrong or no longer true, by its fingerprintId.";
     const GROUP: Group = Group::Memory;
     const EFFECT: Effect = Effect::Destroys;
+    const NEEDS_MEMORIES: bool = true;
     type Reply = Deleted;
 
     fn answer(self, asked: Asked) -> Result<Deleted, ToolError> {
-        let memories = asked.memories()?;
         let id = self.id.parse().map_err(|_| ToolError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
+        let unknown = || ToolError::NotFound(format!("there is no memory {id}"));
+        let memories = asked.memories_so_far()?.ok_or_else(unknown)?;
         if !memories.capture.forget(id)? {
-            return Err(ToolError::NotFound(format!("there is no memory {id}")));
+            return Err(unknown());
         }
         if let Err(e) = forget_in_backups(&memories.capture, &[id]) {
             tracing::warn!("{id} is still in a backup: {e}");

@@ -6,16 +6,21 @@ use serde::{Deserialize, Serialize};
 use super::memory::Remembrance;
 use super::memory_add::operations;
 use super::{Asked, Group, Question, Reply, State, ToolError};
-use crate::memory::{MemoryFilter, MemorySource};
+use crate::memory::{BRIEFING_TOKENS, MemoryFilter, MemorySource, Period, briefing, now};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NodeSearch {
     /// A question, or some words. Without it, the newest.
     #[serde(default)]
     query: String,
+    /// Tell what a session should know when it begins instead: pinned, decided, done last.
+    #[serde(default)]
+    briefing: bool,
     /// Only memories of these groups.
     #[serde(default)]
     group_ids: Vec<String>,
+    #[serde(flatten)]
+    when: When,
     /// Leave out these sources.
     #[serde(default)]
     #[schemars(schema_with = "sources")]
@@ -38,6 +43,8 @@ pub(super) struct FactSearch {
     /// Only memories of these groups.
     #[serde(default)]
     group_ids: Vec<String>,
+    #[serde(flatten)]
+    when: When,
     /// Only these sources; all when empty, also the many files of one git operation.
     #[serde(default)]
     #[schemars(schema_with = "sources")]
@@ -46,6 +53,21 @@ pub(super) struct FactSearch {
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     max_facts: usize,
+}
+
+/// When a memory was made.
+#[derive(Default, Deserialize, JsonSchema)]
+struct When {
+    /// Only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 12h, 3d, 2w.
+    since: Option<String>,
+    /// Only before then; of a date until its end.
+    until: Option<String>,
+}
+
+impl When {
+    fn period(&self) -> Result<Period, ToolError> {
+        Period::parse(self.since.as_deref(), self.until.as_deref(), now()).map_err(|e| ToolError::Arguments(e.to_string()))
+    }
 }
 
 fn sources(_: &mut SchemaGenerator) -> Schema {
@@ -64,6 +86,9 @@ pub(super) fn ten() -> usize {
 pub(super) struct MemoriesReply {
     /// Best first.
     results: Vec<Remembrance>,
+    /// If it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    briefing: Option<String>,
     #[serde(flatten)]
     state: State,
 }
@@ -77,10 +102,13 @@ something again, and when the user speaks of something that was said before.";
     type Reply = MemoriesReply;
 
     fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
-        let Self { query, group_ids, exclude_sources, exclude_operations, max_nodes } = self;
-        let filter = MemoryFilter { sources: Vec::new(), exclude_sources, exclude_operations, group_ids };
+        let Self { query, group_ids, exclude_sources, exclude_operations, max_nodes, when, .. } = self;
+        if self.briefing {
+            return brief(&asked);
+        }
+        let filter = MemoryFilter { sources: Vec::new(), exclude_sources, exclude_operations, group_ids, period: when.period()? };
         let (results, state) = asked.recall(&query, &filter, max_nodes)?;
-        Ok(MemoriesReply { results, state })
+        Ok(MemoriesReply { results, briefing: None, state })
     }
 }
 
@@ -93,11 +121,20 @@ find out what happened to a file, or what an operation changed.";
     type Reply = MemoriesReply;
 
     fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
-        let Self { query, group_ids, sources, max_facts } = self;
-        let filter = MemoryFilter { sources, group_ids, ..MemoryFilter::default() };
+        let Self { query, group_ids, sources, max_facts, when } = self;
+        let filter = MemoryFilter { sources, group_ids, period: when.period()?, ..MemoryFilter::default() };
         let (results, state) = asked.recall(&query, &filter, max_facts)?;
-        Ok(MemoriesReply { results, state })
+        Ok(MemoriesReply { results, briefing: None, state })
     }
+}
+
+/// What a session is told by a hook when it begins, for clients that have none.
+fn brief(asked: &Asked) -> Result<MemoriesReply, ToolError> {
+    let (text, state) = match asked.memories_so_far()? {
+        Some(memories) => (briefing(&memories.store, &[], BRIEFING_TOKENS)?.0, asked.state_with(asked.notice())),
+        None => (String::new(), asked.state_without_memories()),
+    };
+    Ok(MemoriesReply { results: Vec::new(), briefing: Some(text), state })
 }
 
 impl Reply for MemoriesReply {
@@ -106,8 +143,11 @@ impl Reply for MemoriesReply {
     }
 
     fn lines(&self) -> Vec<String> {
+        if let Some(briefing) = self.briefing.as_ref().filter(|text| !text.is_empty()) {
+            return briefing.lines().map(String::from).collect();
+        }
         if self.results.is_empty() {
-            return vec!["nothing is remembered of that".into()];
+            return vec![if self.briefing.is_some() { "nothing to tell" } else { "nothing is remembered of that" }.into()];
         }
         self.results.iter().flat_map(Remembrance::lines).collect()
     }

@@ -43,11 +43,14 @@ impl Question for Args {
     const TITLE: &'static str = "List sessions";
     const DESCRIPTION: &'static str = "When agents worked in this project, and how much is remembered of each session.";
     const GROUP: Group = Group::Memory;
+    const NEEDS_MEMORIES: bool = true;
     type Reply = Sessions;
 
     fn answer(self, asked: Asked) -> Result<Sessions, ToolError> {
         let written = |at: chrono::DateTime<chrono::Utc>| at.to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-        let memories = asked.memories()?;
+        let Some(memories) = asked.memories_so_far()? else {
+            return Ok(Sessions { sessions: Vec::new(), state: asked.state_without_memories() });
+        };
         let sessions = memories.store.sessions(self.limit)?;
         let listed = sessions.into_iter().map(|s| Listed {
             status: s.status.as_str(),

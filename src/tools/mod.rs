@@ -81,6 +81,8 @@ pub enum Effect {
 pub struct Tool {
     pub group: Group,
     pub effect: Effect,
+    /// Listed only once something is remembered: until then it has nothing to work on.
+    pub needs_memories: bool,
     /// `cortex_search`
     pub name: &'static str,
     /// For people.
@@ -186,6 +188,7 @@ trait Question: DeserializeOwned + JsonSchema {
     const DESCRIPTION: &'static str;
     const GROUP: Group = Group::Search;
     const EFFECT: Effect = Effect::None;
+    const NEEDS_MEMORIES: bool = false;
     type Reply: Reply;
 
     fn answer(self, asked: Asked) -> Result<Self::Reply, ToolError>;
@@ -243,7 +246,7 @@ trait Reply: Serialize + JsonSchema {
     /// All of it: warnings, which must be seen, come first.
     fn text(&self) -> String {
         let State { index, warnings } = self.state();
-        let mut freshness = vec![format!("generation {}", index.generation)];
+        let mut freshness = vec![format!("generation {}{}", index.generation, if index.local { " (local)" } else { "" })];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {
             freshness.push(format!("{} pending", count(index.pending, "file")));
@@ -263,6 +266,7 @@ impl Tool {
         Self {
             group: Q::GROUP,
             effect: Q::EFFECT,
+            needs_memories: Q::NEEDS_MEMORIES,
             name: Q::NAME,
             title: Q::TITLE,
             description: Q::DESCRIPTION,

@@ -83,8 +83,8 @@ files by meaning: similar implementations, tests, documentation, duplicates. Use
         };
         asked.call.check()?;
         let mut words = Highlighter::new(chunk.metadata.symbol.as_deref().unwrap_or(&chunk.title));
-        let details = Hits::new(&found.hits, &mut words, Show::default());
-        let meant = Meant { path: chunk.metadata.file_path.clone(), span: Span::new(&chunk) };
+        let details = Hits::new(&found.hits, corpus.chunks(), &mut words, Show::default());
+        let meant = Meant { path: chunk.metadata.file_path.clone(), span: Span::new(&chunk, corpus.chunks()) };
         let state = State::new(taken.index.clone(), taken.warnings.clone());
         Ok(fit(self.max_tokens, details.top(), |level| {
             let results = details.rows(level);

@@ -164,9 +164,11 @@ impl Found {
     pub(super) fn reply(mut self, page: &Page, max_tokens: usize, taken: Taken) -> SearchReply {
         let (hits, total) = (page.hits(&self.results), self.results.total);
         let unit = if self.exact { "chunk" } else { "file" };
-        let n_chunks = taken.snapshot.code().corpus.chunks().len();
+        let snapshot = taken.snapshot.clone();
+        let set = snapshot.code().corpus.chunks();
+        let n_chunks = set.len();
         let state = State::new(taken.index, taken.warnings);
-        let details = Hits::new(hits, &mut self.words, Show { explain: self.explain, mark: self.exact });
+        let details = Hits::new(hits, set, &mut self.words, Show { explain: self.explain, mark: self.exact });
         fit(max_tokens, details.top(), |level| {
             let results = details.rows(level);
             let n = results.len();

@@ -79,6 +79,8 @@ struct Reloads {
     failed: u64,
     /// That found something new.
     published: u64,
+    /// Chunk files that were parsed in them, each once for all indexes.
+    files_parsed: u64,
     /// Milliseconds.
     last_duration_ms: f64,
     /// Of the last one, if it failed.
@@ -163,6 +165,7 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
                 successful: metrics.n_successful,
                 failed: metrics.n_failed,
                 published: metrics.n_published,
+                files_parsed: metrics.n_files_parsed,
                 last_duration_ms: (metrics.last_duration.as_secs_f64() * 10_000.0).round() / 10.0,
                 last_error: metrics.last_error,
             },
@@ -210,10 +213,11 @@ impl Reply for StatusReply {
             format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
             format!("embedder {}", self.embedder),
             format!(
-                "reloads {} ({} published, {} failed), last {} ms{}",
+                "reloads {} ({} published, {} failed, {} parsed), last {} ms{}",
                 r.successful,
                 r.published,
                 r.failed,
+                count(usize::try_from(r.files_parsed).unwrap_or(usize::MAX), "chunk file"),
                 r.last_duration_ms,
                 error(&r.last_error)
             ),

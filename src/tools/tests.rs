@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkType, Metadata};
+use crate::chunk::{Chunk, ChunkSet, ChunkType, Metadata};
 use crate::embed::{Embedder, StaticModel};
 use crate::index::chunk_file;
 use crate::live::{ChunkManager, Reloader};
@@ -128,8 +128,31 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
     assert!(text(&first["snippet"]).contains("pub fn acquire_lock"), "{first}");
     assert!(a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"), "{}", a.text);
     let generation = a.structured["index"]["generation"].as_u64().unwrap();
-    assert!(generation > 0 && a.text.ends_with(&format!("\ngeneration {generation}")), "{}", a.text);
+    // Another program's files: nobody but this process counts.
+    assert!(generation > 0 && a.text.ends_with(&format!("\ngeneration {generation} (local)")), "{}", a.text);
+    assert_eq!(a.structured["index"]["local"], true);
     assert_eq!(a.structured.get("warnings"), None);
+}
+
+#[test]
+fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
+    let p = project();
+    let snapshot = p.context.manager.current();
+    let set = snapshot.code().corpus.chunks();
+    let mut seen = std::collections::BTreeSet::new();
+    for (tool, arguments) in [
+        ("cortex_search", json!({"query": "write lock"})),
+        ("cortex_exact", json!({"query": "lock OR entries OR release", "limit": 50})),
+        ("cortex_related", json!({"path": "src/lock.rs"})),
+    ] {
+        for row in p.get(tool, arguments).structured["results"].as_array().unwrap() {
+            let of_file: Vec<&str> = set.by_file(text(&row["path"])).map(|e| &*e.id).collect();
+            let (at, n) = (usize::try_from(row["chunk_index"].as_u64().unwrap()).unwrap(), row["total_chunks"].as_u64().unwrap());
+            assert_eq!((of_file[at], of_file.len() as u64), (text(&row["chunk_id"]), n), "{tool}: {row}");
+            seen.insert(at);
+        }
+    }
+    assert!(seen.len() > 1, "not only first chunks: {seen:?}");
 }
 
 #[test]
@@ -538,7 +561,7 @@ proptest! {
             terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
             coverage: 1.0,
         }).collect();
-        let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), hits::Show { explain, mark });
+        let details = hits::Hits::new(&hits, &ChunkSet::default(), &mut crate::search::Highlighter::new("a lock"), hits::Show { explain, mark });
         let build = |level| Probe { rows: details.rows(level), state: State::default() };
         let reply = budget::fit(max_tokens, details.top(), build);
         prop_assert!(budget::cost(&reply) <= max_tokens.max(budget::cost(&build(0))), "{} > {max_tokens}", budget::cost(&reply));

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::following::wait_until;
 use crate::project::{Output, Project, Random, run};
-use crate::server::{Client, Server, get, initialize};
+use crate::server::{Client, Server, agent, get, initialize};
 
 /// Calls a hook as an agent does.
 pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
@@ -236,19 +236,204 @@ fn the_notes_of_an_agent_are_found() {
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
-/// An agent that remembers nothing pays for no tools that do.
+/// A reply names what a memory comes from as it is stored, and what each retriever adds. Filters keep their names.
 #[test]
-fn tools_over_memories_are_offered_where_there_are_any() {
+fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
     let p = Project::sample();
-    let offered = |p: &Project| {
-        let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
-        server.ask("initialize", &initialize("2025-06-18"));
-        let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
-        tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
+    told(&p, "prompt-submit", json!({ "session_id": "s", "prompt": "Why do gherkins grow in the cellar?" }));
+    told(
+        &p,
+        "stop",
+        json!({ "session_id": "s", "last_assistant_message": "Gherkins grow in the cellar because it is dark there, as the tests show." }),
+    );
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    let found = client.call("search_memory_nodes", &json!({ "query": "gherkins in the cellar" }))["results"].clone();
+    let of =
+        |kind: &str| found.as_array().unwrap().iter().find(|f| f["source"]["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {found}"));
+    let (asked, answered) = (of("HookDescription"), of("ClaudeResponse"));
+    assert_eq!(asked["source"]["hook_type"], "UserPromptSubmit");
+    assert!(answered["source"]["response_type"].as_str().unwrap().ends_with("Response"), "{answered}");
+    for one in [asked, answered] {
+        let scores = one["retrievers"].as_object().unwrap();
+        let best = scores.iter().max_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap())).unwrap().0;
+        assert!(scores.len() > 1 && one["dominantEmbedder"] == json!(best), "{one}");
+        assert!(one["created_at"].is_string() && one.get("createdAt").is_none(), "{one}");
+    }
+    let filter = json!({ "query": "gherkins in the cellar", "exclude_sources": ["hook_description"] });
+    let rest = client.call("search_memory_nodes", &filter)["results"].clone();
+    assert!(rest.as_array().unwrap().iter().all(|f| f["source"]["type"] != "HookDescription"), "{rest}");
+    let text = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search_memory_nodes", "arguments": { "query": "gherkins" } } });
+    let request = agent().post(format!("{}/mcp", client.url)).header("content-type", "application/json");
+    let reply = request
+        .header("accept", "application/json, text/event-stream")
+        .send(text.to_string())
+        .unwrap()
+        .body_mut()
+        .read_to_string()
+        .unwrap();
+    let text = serde_json::from_str::<Value>(&reply).unwrap()["result"]["content"][0]["text"].as_str().unwrap().to_string();
+    assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
+}
+
+/// The memory of a day is found by its time, over tools and on the command line.
+#[test]
+fn memories_are_not_searched_by_time() {
+    let p = Project::sample();
+    let mut lines = String::new();
+    for (name, at) in [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")] {
+        let memory = json!({
+            "id": uuid::Uuid::new_v4(), "content": format!("Gherkins are {name}."), "source": { "type": "Episode", "source": "text" },
+            "created_at": at, "updated_at": at, "session_id": "", "word_count": 3,
+        });
+        lines += &format!("{memory}\n");
+    }
+    p.write("memories.jsonl", &lines);
+    p.run(&["memory", "import", "memories.jsonl"]).expect(0);
+    let told = |args: &[&str]| {
+        let out = p.run(args).stdout;
+        ["old", "middle", "new"].into_iter().filter(|name| out.contains(&format!("are {name}."))).map(String::from).collect::<Vec<_>>()
     };
-    assert!(!offered(&p).contains(&"add_memory".to_string()));
+    for (command, limit) in [("list", "5"), ("search", "5")] {
+        let base: Vec<&str> = if command == "list" { vec!["memory", "list"] } else { vec!["memory", "search", "gherkins"] };
+        let with = |more: &[&str]| told(&[&base[..], &["-n", limit, "--json"], more].concat());
+        assert_eq!(with(&[]), ["old", "middle", "new"], "{command}");
+        assert_eq!(with(&["--since", "2026-02-10"]), ["middle", "new"], "{command}");
+        assert_eq!(with(&["--until", "2026-02-10T12:00:00Z"]), ["old"], "{command}");
+        assert_eq!(with(&["--since", "2026-02-01", "--until", "2026-02-28"]), ["middle"], "{command}");
+        assert_eq!(with(&["--since", "3d"]), Vec::<String>::new(), "{command}");
+        let refused = p.run(&[&base[..], &["--since", "yesterday"]].concat());
+        assert!(refused.error().contains("2026-01-31"), "{command}");
+    }
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let client = Client::new(&server.line());
+    for tool in ["search_memory_nodes", "search_memory_facts"] {
+        let found = client.call(tool, &json!({ "query": "gherkins", "since": "2026-02-01", "until": "2026-02-28" }))["results"].clone();
+        assert_eq!((found.as_array().unwrap().len(), &found[0]["content"]), (1, &json!("Gherkins are middle.")), "{tool}");
+        let (status, body) = client.try_call(tool, &json!({ "query": "gherkins", "since": "yesterday" })).unwrap();
+        assert!(status == 400 && body.contains("3d"), "{tool}: {body}");
+    }
+}
+
+/// What a client is told over standard output until that is `wanted`.
+fn heard(server: &Server, wanted: impl Fn(&Value) -> bool) -> Value {
+    loop {
+        let message: Value = serde_json::from_str(&server.line()).unwrap();
+        if wanted(&message) {
+            return message;
+        }
+    }
+}
+
+fn listed(server: &mut Server, params: &Value) -> Vec<String> {
+    let tools = server.ask("tools/list", params)["result"]["tools"].clone();
+    tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect()
+}
+
+/// An agent remembers with the first server that a project has, and is told when there is more that it can do.
+#[test]
+fn memory_tools_are_not_offered_until_a_restart() {
+    let p = Project::sample();
+    p.index();
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    let info = server.ask("initialize", &initialize("2025-06-18"))["result"].clone();
+    assert_eq!(info["capabilities"]["tools"]["listChanged"], true);
+    assert!(info["instructions"].as_str().unwrap().contains("briefing: true"));
+    server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
+    let has = |tools: &[String], name: &str| tools.iter().any(|t| t == name);
+    let before = listed(&mut server, &json!({}));
+    assert!(["add_memory", "search_memory_nodes", "search_memory_facts"].iter().all(|name| has(&before, name)), "{before:?}");
+    assert!(!has(&before, "delete_memory") && !has(&before, "list_sessions"), "there is nothing to delete: {before:?}");
+
+    let mut call =
+        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    for (tool, arguments) in [
+        ("search_memory_nodes", json!({ "query": "walls" })),
+        ("search_memory_nodes", json!({ "briefing": true })),
+        ("search_memory_facts", json!({ "query": "walls" })),
+    ] {
+        let reply = call(tool, arguments);
+        assert!(reply["content"][0]["text"].as_str().unwrap().contains("nothing is remembered in this project yet"), "{reply}");
+        assert_eq!(reply["structuredContent"]["results"], json!([]));
+    }
+    assert_eq!(call("list_sessions", json!({}))["structuredContent"]["sessions"], json!([]));
+    assert!(!p.path(".cortex/memory.db").exists(), "nobody who only asks makes a database");
+
+    call("add_memory", json!({ "name": "walls", "episode_body": "Walls are painted twice." }));
+    heard(&server, |m| m["method"] == "notifications/tools/list_changed");
+    let after = listed(&mut server, &json!({}));
+    assert!(has(&after, "delete_memory") && has(&after, "list_sessions"), "{after:?}");
+    let mut call =
+        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    let found = call("search_memory_nodes", json!({ "query": "how often are walls painted" }));
+    assert_eq!(found["structuredContent"]["results"][0]["content"], "Walls are painted twice.");
+}
+
+/// Clients of the newest revision ask for the announcement. Over HTTP there is none, and the list is right with each request.
+#[test]
+fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
+    let p = Project::sample();
+    let meta = json!({ "_meta": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+        "io.modelcontextprotocol/clientCapabilities": {}
+    } });
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    assert_eq!(server.ask("server/discover", &meta)["result"]["capabilities"]["tools"]["listChanged"], true);
+    let mut listen = meta.clone();
+    listen["notifications"] = json!({ "toolsListChanged": true });
+    server.send(&json!({ "jsonrpc": "2.0", "id": "listening", "method": "subscriptions/listen", "params": listen }));
+    heard(&server, |m| m["method"] == "notifications/subscriptions/acknowledged");
+    let http = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
+    let url = http.line();
+    let over_http = || {
+        let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
+        let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
+        let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
+        let body = response.body_mut().read_to_string().unwrap();
+        let tools = serde_json::from_str::<Value>(&body).unwrap()["result"]["tools"].clone();
+        tools.as_array().unwrap().iter().map(|t| t["name"].clone()).collect::<Vec<_>>()
+    };
+    assert!(over_http().contains(&json!("add_memory")) && !over_http().contains(&json!("delete_memory")));
     p.run(&["memory", "add", "Something."]).expect(0);
-    assert!(offered(&p).contains(&"add_memory".to_string()));
+    heard(&server, |m| m["method"] == "notifications/tools/list_changed");
+    assert!(listed(&mut server, &meta).contains(&"delete_memory".to_string()));
+    assert!(over_http().contains(&json!("delete_memory")));
+}
+
+/// A client without hooks is told what a hook would tell, by a tool and as a resource.
+#[test]
+fn clients_without_hooks_have_no_briefing() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "--pin", "Releases are cut from main."]).expect(0);
+    p.run(&["memory", "add", "The cache is one file because rename is atomic."]).expect(0);
+    let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
+    server.ask("initialize", &initialize("2025-06-18"));
+    let reply = server.ask("tools/call", &json!({ "name": "search_memory_nodes", "arguments": { "briefing": true } }))["result"].clone();
+    let told = reply["structuredContent"]["briefing"].as_str().unwrap().to_string();
+    assert!(told.contains("Releases are cut from main.") && told.contains("rename is atomic"), "{told}");
+    assert!(reply["content"][0]["text"].as_str().unwrap().starts_with(told.trim_end()), "{reply}");
+    let resources = server.ask("resources/list", &json!({}))["result"].to_string();
+    assert!(resources.contains("cortex://briefing"), "{resources}");
+    let read = server.ask("resources/read", &json!({ "uri": "cortex://briefing" }))["result"].clone();
+    assert_eq!(read["contents"][0]["text"], told);
+}
+
+/// A server that was there before the memory, and before the folder of notes, follows them.
+#[test]
+fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
+    let p = Project::sample();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    client.call("add_memory", &json!({ "name": "x", "episode_body": "Something." }));
+    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
+    let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
+    wait_until("the note is found", || find()["source"]["type"] == "MDFileChunk");
 }
 
 pub const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];

@@ -648,6 +648,19 @@ impl MemoryStore {
     pub(super) fn examine(&self) -> Result<Examined, StorageError> {
         examined(&self.connection()?.connection, &self.path)
     }
+
+    /// Has SQLite check the whole database: pages, indexes, and what refers to what.
+    ///
+    /// # Errors
+    /// When something is wrong with it, or it cannot be read.
+    pub fn check_integrity(&self) -> Result<(), StorageError> {
+        let lost = "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 1";
+        let found: Option<String> = self.read(|c| match c.query_row("PRAGMA integrity_check(1)", [], |r| r.get::<_, String>(0))? {
+            ok if ok == "ok" => c.query_row(lost, [], |r| r.get(0)).optional(),
+            why => Ok(Some(why)),
+        })?;
+        found.map_or(Ok(()), |why| Err(StorageError::Damaged { path: self.path.clone(), why }))
+    }
 }
 
 impl Select {
