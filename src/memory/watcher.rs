@@ -174,7 +174,7 @@ impl Follower {
             self.rescan_at = None;
         }
         let root = &self.root;
-        let has_changed = self.named.iter_mut().map(|named| named.find(root)).fold(false, |any, changed| any || changed);
+        let has_changed = self.named.iter_mut().filter_map(|named| named.find(root).then_some(())).count() > 0;
         let is_due = self.rescan_at.is_none_or(|at| at <= Instant::now());
         if self.is_told.swap(false, Ordering::Relaxed) || has_changed || is_due {
             if let Some(asking) = asking {

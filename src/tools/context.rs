@@ -92,9 +92,9 @@ pub struct Wait {
 pub struct Freshness {
     /// Counts the changes of the index; everything in a reply is of this one.
     pub generation: u64,
-    /// Only this process counts it so: whoever writes the chunk files does not count.
+    /// Only this process counts it so.
+    // Whoever writes the chunk files does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(extend("default" = false))]
     pub local: bool,
     /// When that generation was written.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -276,19 +276,32 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
     assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
 }
 
+/// A damage that no ordinary read meets is found by who asks what there is.
+#[test]
+fn nobody_can_have_the_database_checked() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something."]).expect(0);
+    assert!(p.run(&["memory", "stats"]).expect(0).stdout.contains("checked and whole"));
+    let c = Connection::open(p.path(".cortex/memory.db")).unwrap();
+    c.execute_batch("PRAGMA foreign_keys = OFF; INSERT INTO vectors VALUES(99, 'e', x'00', 1.0, x'00')").unwrap();
+    p.run(&["memory", "list"]).expect(0);
+    let error = p.run(&["memory", "stats"]).error();
+    assert!(error.contains("a row of vectors refers to nothing") && error.contains("cortex memory restore"), "{error}");
+}
+
 /// The memory of a day is found by its time, over tools and on the command line.
 #[test]
 fn memories_are_not_searched_by_time() {
     let p = Project::sample();
-    let mut lines = String::new();
-    for (name, at) in [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")] {
+    let line = |(name, at): (&str, &str)| {
         let memory = json!({
             "id": uuid::Uuid::new_v4(), "content": format!("Gherkins are {name}."), "source": { "type": "Episode", "source": "text" },
             "created_at": at, "updated_at": at, "session_id": "", "word_count": 3,
         });
-        lines += &format!("{memory}\n");
-    }
-    p.write("memories.jsonl", &lines);
+        memory.to_string() + "\n"
+    };
+    let all = [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")];
+    p.write("memories.jsonl", all.map(line).concat());
     p.run(&["memory", "import", "memories.jsonl"]).expect(0);
     let told = |args: &[&str]| {
         let out = p.run(args).stdout;

@@ -9,11 +9,11 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::reloader::Reloading;
-use super::*;
+use super::{Reloader, Reloading};
 use crate::chunk::{Cache, Cancel, Chunk, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata};
 use crate::chunk::{Saved, Saving, StoredVectors};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
+use crate::live::ChunkManager;
 use crate::search::{Filter, Query};
 use crate::store::{ChunkFiles, Layout};
 
