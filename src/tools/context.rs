@@ -240,6 +240,13 @@ impl Context {
         }
     }
 
+    /// Ends what is to say something at the end of the process: the watcher of notes.
+    pub fn stop(&self) {
+        if let Some(notes) = self.memory.as_ref().and_then(|remembered| remembered.notes.as_ref()) {
+            notes.stop();
+        }
+    }
+
     /// Whether a tool is listed now. One that is not is answered all the same.
     #[must_use]
     pub fn lists(&self, tool: &Tool) -> bool {

@@ -213,13 +213,18 @@ fn agents_remember_and_recall_over_tools() {
     assert_eq!(client.call("list_sessions", &json!({}))["sessions"][0]["id"], "s");
 }
 
+/// Where Claude Code keeps its notes of a project.
+fn notes_folder(p: &Project) -> std::path::PathBuf {
+    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    p.home().join(".claude/projects").join(slug).join("memory")
+}
+
 /// What an agent notes for itself is remembered, too; what is a document of the project already is not.
 #[test]
 fn the_notes_of_an_agent_are_found() {
     let p = Project::sample();
     p.run(&["memory", "add", "Something."]).expect(0);
-    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
     fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
@@ -274,6 +279,26 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
         .unwrap();
     let text = serde_json::from_str::<Value>(&reply).unwrap()["result"]["content"][0]["text"].as_str().unwrap().to_string();
     assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
+}
+
+/// The watcher of notes ends with its server, and says what it did.
+#[test]
+fn a_server_that_ends_does_not_say_what_became_of_notes() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something."]).expect(0);
+    let notes = notes_folder(&p);
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("habits.md"), "The lighthouse keeper prefers poems.").unwrap();
+    let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut url).unwrap();
+    let client = Client::new(url.trim());
+    let query = json!({ "query": "what does the lighthouse keeper prefer" });
+    wait_until("the note is found", || client.call("search_memory_nodes", &query)["results"][0]["source"]["type"] == "MDFileChunk");
+    assert!(std::process::Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    let logged = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(logged.contains("notes are no longer watched processed=1 deleted=0 failed=0"), "{logged}");
 }
 
 /// A damage that no ordinary read meets is found by who asks what there is.
@@ -440,8 +465,7 @@ fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
     let client = Client::new(&server.line());
     client.call("add_memory", &json!({ "name": "x", "episode_body": "Something." }));
-    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
     fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
     let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
