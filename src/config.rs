@@ -83,12 +83,7 @@ started anew; 0 for no limit.",
     ),
     ("serve.address", User, "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
     ("serve.port", User, "7717", "The first port that it tries."),
-    (
-        "serve.tools",
-        User,
-        "[]",
-        "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, and memory where anything is remembered.",
-    ),
+    ("serve.tools", User, "[]", "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory."),
     ("serve.token", User, "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
     ("serve.edit_trusted", User, "false", "Whether the tools that edit may change files that programs execute or trust without asking."),
 ];

@@ -307,7 +307,7 @@ impl<'a> Reply<'a> {
         Self {
             query,
             generation: code.generation,
-            local: code.local,
+            local: code.local && code.generation > 0,
             n_chunks: code.corpus.chunks().len(),
             total: results.total,
             results: results.hits.iter().map(row).collect(),

@@ -279,7 +279,7 @@ impl Project {
         for missing in notes.iter().filter(|path| !self.config.notes.is_empty() && !path.exists()) {
             tracing::warn!("{}: there are no notes yet; they are remembered when they come (memory.notes names it)", missing.display());
         }
-        let mut watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
+        let watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
         watcher.start().inspect_err(|e| tracing::warn!("notes are not remembered: {e}")).ok()?;
         Some(watcher)
     }

@@ -16,6 +16,4 @@ pub use reloader::Reloader;
 pub use snapshot::{Metrics, Served, Snapshot};
 
 #[cfg(test)]
-mod failing;
-#[cfg(test)]
 mod tests;

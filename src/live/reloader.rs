@@ -157,3 +157,6 @@ impl Drop for Reloader {
         self.cancel.store(true, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -420,7 +420,7 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
             std::thread::sleep(std::time::Duration::from_millis(10));
         }
     };
-    let mut first = watcher();
+    let first = watcher();
     first.start().unwrap();
     wait_for(&["The magpie steals spoons.", "The stork is late."]);
     fs::write(&a, "The magpie steals forks.").unwrap();
@@ -435,7 +435,7 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     fs::write(&a, "The magpie steals knives.").unwrap();
     fs::write(notes.path().join("d.MD"), "The wren is small.").unwrap();
     fs::write(notes.path().join("e.md"), b"\xff\xfe").unwrap();
-    let mut second = watcher();
+    let second = watcher();
     second.scan();
     second.scan();
     assert_eq!(pieces(), ["The magpie steals knives.", "The wren is small."]);

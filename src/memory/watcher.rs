@@ -31,7 +31,7 @@ const MAX_NOTE: u64 = 8 << 20;
 /// Watches folders and files, those that are there and those that will be; remembers every `.md` in them.
 pub struct MDFileWatcher {
     follower: Arc<Mutex<Follower>>,
-    worker: Option<Worker>,
+    worker: Mutex<Option<Worker>>,
 }
 
 /// What the thread of a watcher knows.
@@ -110,25 +110,25 @@ impl MDFileWatcher {
             rescan_at: None,
             statistics: Statistics::default(),
         };
-        Self { follower: Arc::new(Mutex::new(follower)), worker: None }
+        Self { follower: Arc::new(Mutex::new(follower)), worker: Mutex::default() }
     }
 
     /// Looks at all files now, on a thread of its own, and whenever something changes. What goes wrong is logged and ends nothing.
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn start(&mut self) -> Result<(), WatcherError> {
+    pub fn start(&self) -> Result<(), WatcherError> {
         let follower = self.follower.clone();
         let job = move |asking: &Asking| follower.lock().look(Some(asking));
         let worker = Worker::spawn("notes", job).map_err(|e| WatcherError::WatchFailed { message: e.to_string() })?;
         worker.asking().now();
-        self.worker = Some(worker);
+        *self.worker.lock() = Some(worker);
         Ok(())
     }
 
     /// Ends the thread after what it is doing, logs what was done in all, and returns it.
-    pub fn stop(&mut self) -> Statistics {
-        let was_running = self.worker.take().is_some();
+    pub fn stop(&self) -> Statistics {
+        let was_running = self.worker.lock().take().is_some();
         let statistics = self.follower.lock().statistics;
         let Statistics { processed, deleted, failed } = statistics;
         if was_running && statistics == Statistics::default() {
@@ -174,7 +174,7 @@ impl Follower {
             self.rescan_at = None;
         }
         let root = &self.root;
-        let has_changed = self.named.iter_mut().map(|named| named.find(root)).fold(false, |any, changed| any || changed);
+        let has_changed = self.named.iter_mut().filter_map(|named| named.find(root).then_some(())).count() > 0;
         let is_due = self.rescan_at.is_none_or(|at| at <= Instant::now());
         if self.is_told.swap(false, Ordering::Relaxed) || has_changed || is_due {
             if let Some(asking) = asking {

@@ -33,6 +33,8 @@ pub fn run<T>(server: impl Future<Output = io::Result<T>>) -> io::Result<T> {
 pub fn let_go(context: Arc<Context>) {
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
+        // Calls that are still under way hold the context, too.
+        context.stop();
         drop(context);
         let _ = done.send(());
     });

@@ -226,6 +226,8 @@ async fn metrics_are_prometheus_text() {
     let (_, page) = s.get("/metrics").await;
     for line in [
         "cortex_generation 1",
+        "cortex_generation_is_local 1",
+        "cortex_chunk_files_parsed_total 1",
         "cortex_chunks{corpus=\"code\"} 1",
         "cortex_leader 0",
         "cortex_tool_calls_total{tool=\"cortex_echo\",result=\"ok\"} 1",

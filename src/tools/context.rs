@@ -92,9 +92,9 @@ pub struct Wait {
 pub struct Freshness {
     /// Counts the changes of the index; everything in a reply is of this one.
     pub generation: u64,
-    /// Only this process counts it so: whoever writes the chunk files does not count.
+    /// Only this process counts it so.
+    // Whoever writes the chunk files does not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
-    #[schemars(extend("default" = false))]
     pub local: bool,
     /// When that generation was written.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -237,6 +237,13 @@ impl Context {
         match Manifest::read(&self.layout) {
             Ok(Some(manifest)) if manifest.generation > code.generation || code.local => manifest.n_changed,
             _ => 0,
+        }
+    }
+
+    /// Ends what is to say something at the end of the process: the watcher of notes.
+    pub fn stop(&self) {
+        if let Some(notes) = self.memory.as_ref().and_then(|remembered| remembered.notes.as_ref()) {
+            notes.stop();
         }
     }
 

@@ -158,7 +158,7 @@ pub(super) struct Remembrance {
     /// The one of `retrievers` that adds most.
     #[serde(rename = "dominantEmbedder")]
     dominant_embedder: &'static str,
-    /// What semantic, keyword, symbol and recency add to its rank.
+    /// What each retriever adds to its score.
     retrievers: BTreeMap<&'static str, f64>,
     source: Source,
     /// When it was remembered.
@@ -172,16 +172,16 @@ pub(super) struct Remembrance {
 /// Where a memory comes from.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Source {
-    /// HookDescription, ClaudeResponse, MDFileChunk, or the source of an episode.
+    /// `HookDescription`, `ClaudeResponse`, `MDFileChunk`, or the source of an episode.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Of a HookDescription: UserPromptSubmit and so on.
+    /// Of a `HookDescription`.
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_type: Option<&'static str>,
-    /// Of a HookDescription: the tool that the agent used.
+    /// What the agent used.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<String>,
-    /// Of a ClaudeResponse: StopResponse, SignificantResponse or SessionSummary.
+    /// Of a `ClaudeResponse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_type: Option<&'static str>,
     /// The file that it is about.

@@ -41,11 +41,18 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     }
     let status = p.json(&["status"]);
     assert_eq!((&status["foreign"], &status["n_chunks"]), (&json!(true), &json!(1)), "{status:#}");
+    assert_eq!((&status["local"], &status["n_parsed"]), (&json!(true), &json!(1)), "{status:#}");
+    assert!(p.run(&["status"]).stdout.contains("local: each process counts its own"));
+    assert_eq!(p.json(&["search", "nougat"])["local"], true);
     assert!(!p.path(".cortex/chunks/manifest.json").exists());
     p.run(&["index", "--full"]).expect(0);
     assert_eq!(p.found(&["--exact", "marzipan"]), ["source.md"]);
     assert!(p.found(&["--exact", "nougat"]).is_empty());
-    assert_eq!(p.json(&["status"])["foreign"], false);
+    let status = p.json(&["status"]);
+    assert_eq!((&status["foreign"], &status["local"]), (&json!(false), &json!(false)));
+    let found = p.json(&["search", "marzipan"]);
+    assert_eq!(found.get("local"), None);
+    assert_eq!((&found["results"][0]["chunk_index"], &found["results"][0]["total_chunks"]), (&json!(0), &json!(1)), "{found}");
 }
 
 /// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields, nothing but the

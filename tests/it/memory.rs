@@ -214,13 +214,18 @@ fn agents_remember_and_recall_over_tools() {
     assert_eq!(client.call("list_sessions", &json!({}))["sessions"][0]["id"], "s");
 }
 
+/// Where Claude Code keeps its notes of a project.
+fn notes_folder(p: &Project) -> std::path::PathBuf {
+    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    p.home().join(".claude/projects").join(slug).join("memory")
+}
+
 /// What an agent notes for itself is remembered, too; what is a document of the project already is not.
 #[test]
 fn the_notes_of_an_agent_are_found() {
     let p = Project::sample();
     p.run(&["memory", "add", "Something."]).expect(0);
-    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
     fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
@@ -277,19 +282,52 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
     assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
 }
 
+/// The watcher of notes ends with its server, and says what it did.
+#[test]
+fn a_server_that_ends_does_not_say_what_became_of_notes() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something."]).expect(0);
+    let notes = notes_folder(&p);
+    fs::create_dir_all(&notes).unwrap();
+    fs::write(notes.join("habits.md"), "The lighthouse keeper prefers poems.").unwrap();
+    let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut url = String::new();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut url).unwrap();
+    let client = Client::new(url.trim());
+    let query = json!({ "query": "what does the lighthouse keeper prefer" });
+    wait_until("the note is found", || client.call("search_memory_nodes", &query)["results"][0]["source"]["type"] == "MDFileChunk");
+    assert!(std::process::Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    let logged = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
+    assert!(logged.contains("notes are no longer watched processed=1 deleted=0 failed=0"), "{logged}");
+}
+
+/// A damage that no ordinary read meets is found by who asks what there is.
+#[test]
+fn nobody_can_have_the_database_checked() {
+    let p = Project::sample();
+    p.run(&["memory", "add", "Something."]).expect(0);
+    assert!(p.run(&["memory", "stats"]).expect(0).stdout.contains("checked and whole"));
+    let c = Connection::open(p.path(".cortex/memory.db")).unwrap();
+    c.execute_batch("PRAGMA foreign_keys = OFF; INSERT INTO vectors VALUES(99, 'e', x'00', 1.0, x'00')").unwrap();
+    p.run(&["memory", "list"]).expect(0);
+    let error = p.run(&["memory", "stats"]).error();
+    assert!(error.contains("a row of vectors refers to nothing") && error.contains("cortex memory restore"), "{error}");
+}
+
 /// The memory of a day is found by its time, over tools and on the command line.
 #[test]
 fn memories_are_not_searched_by_time() {
     let p = Project::sample();
-    let mut lines = String::new();
-    for (name, at) in [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")] {
+    let line = |(name, at): (&str, &str)| {
         let memory = json!({
             "id": uuid::Uuid::new_v4(), "content": format!("Gherkins are {name}."), "source": { "type": "Episode", "source": "text" },
             "created_at": at, "updated_at": at, "session_id": "", "word_count": 3,
         });
-        lines += &format!("{memory}\n");
-    }
-    p.write("memories.jsonl", &lines);
+        memory.to_string() + "\n"
+    };
+    let all = [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")];
+    p.write("memories.jsonl", all.map(line).concat());
     p.run(&["memory", "import", "memories.jsonl"]).expect(0);
     let told = |args: &[&str]| {
         let out = p.run(args).stdout;
@@ -428,8 +466,7 @@ fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
     let client = Client::new(&server.line());
     client.call("add_memory", &json!({ "name": "x", "episode_body": "Something." }));
-    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
-    let notes = p.home().join(".claude/projects").join(slug).join("memory");
+    let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
     fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
     let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
