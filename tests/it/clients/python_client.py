@@ -99,7 +99,7 @@ async def refusals(client):
 async def resources(client, found):
     """The resources that are listed can be read."""
     listed = (await client.list_resources()).resources
-    check([str(r.uri) for r in listed] == ["cortex://status"], "the status is listed", listed)
+    check([str(r.uri) for r in listed] == ["cortex://status", "cortex://briefing"], "status and briefing are listed", listed)
     content = (await client.read_resource("cortex://status")).contents[0]
     check(content.mime_type == "application/json" and json.loads(content.text)["files"] == 4, "the status is read", content)
 
@@ -168,7 +168,8 @@ async def main(mode, target):
 
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         for tool in tools.values():
-            check(tool.output_schema and tool.description and tool.annotations.read_only_hint, "a tool says what it is", tool)
+            check(tool.output_schema and tool.description, "a tool says what it is", tool)
+            check(tool.annotations.read_only_hint == (tool.name != "add_memory"), "a tool says whether it changes anything", tool)
         # The first call comes before anything is indexed, and may wait for it.
         reply, text = await ask(client, "cortex_status", wait_ms=20000)
         check(reply["files"] == 4 and reply["index"]["generation"] > 0, "the first call waits for the index", text)
