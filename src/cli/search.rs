@@ -199,7 +199,8 @@ fn load_fresh(project: &Project) -> Result<ChunkManager> {
 
 fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {
     let what = if hit.chunk.title == *hit.path { String::new() } else { render::printable(&hit.chunk.title) };
-    let place = place(hit.lines, &hit.path);
+    let gone = if hit.chunk.metadata.is_deleted() { " (deleted)" } else { "" };
+    let place = place(hit.lines, &hit.path) + gone;
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
@@ -271,6 +272,8 @@ struct Span {
     start_line: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<u32>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    deleted: bool,
 }
 
 #[derive(Serialize)]
@@ -320,6 +323,7 @@ impl Span {
             symbol: m.symbol.clone(),
             start_line: m.start_line,
             end_line: m.end_line,
+            deleted: m.is_deleted(),
         }
     }
 }

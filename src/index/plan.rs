@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::dir::Dir;
-use crate::source::{Scope, SourceFile, sha256};
+use crate::source::{Scope, SourceFile, WalkOptions, sha256, would_take};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What becomes of one file of the old or the new tree.
@@ -16,6 +16,8 @@ pub(super) enum Action {
     Keep(SourceEntry),
     /// It is read, and parsed unless its content turns out to be the indexed one.
     Parse(SourceFile),
+    /// It is gone, and its chunks are kept with a mark.
+    Retire(SourceEntry),
     /// It is gone, or skipped now.
     Drop,
 }
@@ -27,14 +29,22 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays.
-    pub(super) fn new(root: &Path, table: &SourceTable, files: Vec<SourceFile>, scope: &Scope, full: bool) -> Self {
+    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays. `keeping`: what
+    /// the walk was told, where the chunks of deleted files stay.
+    pub(super) fn new(
+        path: &Path,
+        table: &SourceTable,
+        files: Vec<SourceFile>,
+        scope: &Scope,
+        full: bool,
+        keeping: Option<&WalkOptions>,
+    ) -> Self {
         let trusted_before = trusted_before(table.walked_at_ns);
-        let root = Dir::open(root).ok();
+        let root = Dir::open(path).ok();
         let decide = |file: SourceFile| {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
-                Some(known) if !full && known.bytes == file.bytes => {
+                Some(known) if !full && !known.deleted && known.bytes == file.bytes => {
                     let stamp_tells = (known.modified_ns, known.changed_ns) == (file.modified_ns, file.changed_ns)
                         && file.modified_ns < trusted_before
                         && !known.sha256.is_empty();
@@ -49,10 +59,26 @@ impl Plan {
             (path, action)
         };
         let mut actions: BTreeMap<String, Action> = files.into_par_iter().map(decide).collect();
-        for (path, known) in &table.files {
-            let gone = || if scope.contains(path) { Action::Drop } else { Action::Keep(known.clone()) };
-            actions.entry(path.clone()).or_insert_with(gone);
+        let mut gone = Vec::new();
+        for (path, known) in table.files.iter().filter(|(path, _)| !actions.contains_key(*path)).collect::<Vec<_>>() {
+            if scope.contains(path) {
+                gone.push((path, known));
+            } else {
+                actions.insert(path.clone(), Action::Keep(known.clone()));
+            }
         }
+        let retired = |(path, known): &(&String, &SourceEntry)| {
+            let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
+            // Something that is there and not taken is left out: it was not deleted.
+            let is_deleted = matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
+            let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
+            (is_deleted && has_chunks && !is_elsewhere(&actions, root, known)).then(|| match known.deleted {
+                true => Action::Keep((*known).clone()),
+                false => Action::Retire(SourceEntry { deleted: true, ..(*known).clone() }),
+            })
+        };
+        let gone: Vec<_> = gone.iter().map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop))).collect();
+        actions.extend(gone);
         Self { actions }
     }
 
@@ -68,6 +94,17 @@ impl Plan {
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))
     }
+}
+
+/// Whether a file with the same content is there: then it was moved, and not deleted.
+fn is_elsewhere(actions: &BTreeMap<String, Action>, root: &Dir, known: &SourceEntry) -> bool {
+    actions.values().any(|action| match action {
+        Action::Keep(entry) => !entry.deleted && entry.sha256 == known.sha256,
+        Action::Parse(file) => {
+            file.bytes == known.bytes && root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == known.sha256)
+        }
+        Action::Retire(_) | Action::Drop => false,
+    })
 }
 
 /// A file that was modified before may be known by its stamps; a later one could have changed again within one tick.
