@@ -1,6 +1,6 @@
 //! What an index run has to do: the tree of now against the table of the last run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use rayon::prelude::*;
@@ -67,17 +67,17 @@ impl Plan {
                 actions.insert(path.clone(), Action::Keep(known.clone()));
             }
         }
+        let there = There::new(&actions, !gone.is_empty() && keeping.is_some());
         let retired = |(path, known): &(&String, &SourceEntry)| {
             let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
             // Something that is there and not taken is left out: it was not deleted.
             let is_deleted = matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
             let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
-            (is_deleted && has_chunks && !is_elsewhere(&actions, root, known)).then(|| match known.deleted {
-                true => Action::Keep((*known).clone()),
-                false => Action::Retire(SourceEntry { deleted: true, ..(*known).clone() }),
-            })
+            let is_kept = is_deleted && has_chunks && !there.holds(root, known);
+            let entry = SourceEntry { deleted: true, ..(*known).clone() };
+            is_kept.then_some(if known.deleted { Action::Keep(entry) } else { Action::Retire(entry) })
         };
-        let gone: Vec<_> = gone.iter().map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop))).collect();
+        let gone: Vec<_> = gone.par_iter().map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop))).collect();
         actions.extend(gone);
         Self { actions }
     }
@@ -96,15 +96,31 @@ impl Plan {
     }
 }
 
-/// Whether a file with the same content is there: then it was moved, and not deleted.
-fn is_elsewhere(actions: &BTreeMap<String, Action>, root: &Dir, known: &SourceEntry) -> bool {
-    actions.values().any(|action| match action {
-        Action::Keep(entry) => !entry.deleted && entry.sha256 == known.sha256,
-        Action::Parse(file) => {
-            file.bytes == known.bytes && root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == known.sha256)
+/// The content of all files that are there.
+struct There<'a> {
+    known: HashSet<&'a str>,
+    /// Those whose content is not known yet.
+    new: Vec<&'a SourceFile>,
+}
+
+impl<'a> There<'a> {
+    fn new(actions: &'a BTreeMap<String, Action>, is_needed: bool) -> Self {
+        let (mut known, mut new) = (HashSet::new(), Vec::new());
+        for action in actions.values().filter(|_| is_needed) {
+            match action {
+                Action::Keep(entry) if !entry.deleted => drop(known.insert(&*entry.sha256)),
+                Action::Parse(file) => new.push(file),
+                _ => {}
+            }
         }
-        Action::Retire(_) | Action::Drop => false,
-    })
+        Self { known, new }
+    }
+
+    /// Whether one of them has the content of a file that is gone: then that was moved, and not deleted.
+    fn holds(&self, root: &Dir, gone: &SourceEntry) -> bool {
+        let is_it = |file: &&SourceFile| root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == gone.sha256);
+        self.known.contains(&*gone.sha256) || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
+    }
 }
 
 /// A file that was modified before may be known by its stamps; a later one could have changed again within one tick.

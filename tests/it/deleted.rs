@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::following::wait_until;
 use crate::project::{Project, run};
 use crate::server::{Client, Server, warnings};
 
@@ -143,4 +144,22 @@ fn a_full_run_a_clean_and_the_setting_drop_what_was_kept() {
         }
         assert!(chunks_of(&p, "src/retry.rs").is_empty(), "{how}");
     }
+}
+
+#[test]
+fn a_server_marks_what_is_deleted_and_takes_back_what_returns() {
+    let p = keeping();
+    let server = Server::start(p.cortex(&["serve", "--port", "0", "--watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+    let client = Client::new(&server.line());
+    let hit = || client.call("search", &json!({ "query": "retry_with_backoff" }))["results"][0].clone();
+    let is_deleted =
+        |wanted: bool| wait_until("the server has seen it", || hit()["path"] == "src/retry.rs" && hit()["deleted"].is_null() != wanted);
+    is_deleted(false);
+    let text = p.read("src/retry.rs");
+    std::fs::remove_dir_all(p.path("src")).unwrap();
+    is_deleted(true);
+    let (status, body) = client.try_call("graph", &json!({ "operation": "callers", "target": "retry_with_backoff" })).unwrap();
+    assert!(status != 200, "the graph knows what is there: {body}");
+    p.write("src/retry.rs", &text);
+    is_deleted(false);
 }
