@@ -33,6 +33,12 @@ pub const KEYS: &[(&str, Origin, &str, &str)] = &[
     ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
     ("index.exclude", Project, "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
     ("index.compress", Project, "false", "Chunk files are written as .json.zst, a sixth as large; a search takes a millisecond longer."),
+    (
+        "index.keep_deleted",
+        User,
+        "false",
+        "Whether chunks of deleted files stay in the index, marked as deleted, until it is built anew. Files that are ignored, excluded or too large never stay.",
+    ),
     ("index.location", User, "project", "Where the index is: project for .cortex, cache for a folder of the user's cache directory."),
     ("search.limit", Project, "10", "How many results `cortex search` prints."),
     ("search.context", ProjectUpTo(1000), "6", "How many lines of each result it shows; 0 for none."),
@@ -99,6 +105,8 @@ pub struct Config {
     pub exclude_patterns: Vec<String>,
     /// Chunk files are compressed.
     pub compress: bool,
+    /// Chunks of deleted files stay.
+    pub keep_deleted: bool,
     /// Where the index is.
     pub location: Location,
     /// Results that a search prints.
@@ -189,6 +197,7 @@ struct RawIndex {
     max_file_bytes: Option<u64>,
     exclude: Option<Vec<String>>,
     compress: Option<bool>,
+    keep_deleted: Option<bool>,
     location: Option<Location>,
 }
 
@@ -375,6 +384,7 @@ impl Said {
             exclude,
             exclude_patterns,
             compress: raw.index.compress.unwrap_or(false),
+            keep_deleted: raw.index.keep_deleted.unwrap_or(false),
             location: raw.index.location.unwrap_or_default(),
             limit,
             context: raw.search.context.unwrap_or(6),

@@ -104,6 +104,7 @@ impl Bed {
                 walk,
                 embedder,
                 packing: Packing::Plain,
+                keep_deleted: false,
                 lock_wait: Duration::ZERO,
                 cancel: Arc::default(),
                 journal: None,

@@ -73,7 +73,21 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
+/// The key of chunks whose file is gone.
+const DELETED: &str = "deleted";
+
 impl Metadata {
+    /// Whether the file is gone, and the chunk was kept.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.extra.get(DELETED) == Some(&Value::Bool(true))
+    }
+
+    /// Says that the file is gone.
+    pub fn mark_deleted(&mut self) {
+        self.extra.insert(DELETED.into(), Value::Bool(true));
+    }
+
     /// The part of the metadata that says where the chunk stands; a chunk that only moved changes nothing else.
     pub(super) fn hash_position(&self, h: &mut Xxh3) {
         let name_lines = self.names.iter().flat_map(|n| [n.start_line, n.end_line]);

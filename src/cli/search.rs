@@ -199,7 +199,8 @@ fn load_fresh(project: &Project) -> Result<ChunkManager> {
 
 fn print_hit(hit: &Hit, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {
     let what = if hit.chunk.title == *hit.path { String::new() } else { render::printable(&hit.chunk.title) };
-    let place = place(hit.lines, &hit.path);
+    let gone = if hit.chunk.metadata.is_deleted() { " (deleted)" } else { "" };
+    let place = place(hit.lines, &hit.path) + gone;
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
@@ -278,6 +279,8 @@ struct Span {
     chunk_index: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     total_chunks: Option<usize>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    deleted: bool,
 }
 
 #[derive(Serialize)]
@@ -332,6 +335,7 @@ impl Span {
             end_line: m.end_line,
             chunk_index: place.map(|p| p.0),
             total_chunks: place.map(|p| p.1),
+            deleted: m.is_deleted(),
         }
     }
 }

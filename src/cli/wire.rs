@@ -92,6 +92,7 @@ impl Project {
             walk: self.walk.clone(),
             embedder: self.embedder.clone(),
             packing: if self.config.compress { Packing::Zstd } else { Packing::Plain },
+            keep_deleted: self.config.keep_deleted,
             cancel: Arc::default(),
             journal: Some(Arc::new(self.memory_home().journal())),
         }

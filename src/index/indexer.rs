@@ -74,6 +74,8 @@ pub struct Indexer {
     pub embedder: Arc<dyn Embedder>,
     /// How chunk files are written.
     pub packing: Packing,
+    /// Chunks of deleted files stay, with a mark.
+    pub keep_deleted: bool,
     /// How long a run waits for another one.
     pub lock_wait: Duration,
     /// Ends a run early.
@@ -114,7 +116,7 @@ impl Indexer {
             return true;
         }
         let Some(mut table) = table else { return true };
-        let plan = Plan::new(self.layout.root(), &table, files, scope, false);
+        let plan = Plan::new(self.layout.root(), &table, files, scope, false, self.keeping());
         if !plan.is_empty() {
             return true;
         }
@@ -135,6 +137,10 @@ impl Indexer {
             let _ = table.write(&self.layout);
         }
         false
+    }
+
+    fn keeping(&self) -> Option<&WalkOptions> {
+        Some(&self.walk).filter(|_| self.keep_deleted)
     }
 
     /// The table of the last run, if the chunk files are still that run's.
@@ -183,7 +189,7 @@ impl Indexer {
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
         let mut skipped: BTreeMap<String, String> = old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
         skipped.extend(tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))));
-        let plan = Plan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse);
+        let plan = Plan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse, self.keeping());
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
@@ -204,7 +210,7 @@ impl Indexer {
         summary.skipped = table.n_skipped();
         summary.skipped_files = table.all_skipped().map(|(path, reason)| (path.to_string(), reason.to_string())).collect();
         for entry in table.files.values() {
-            summary.n_files += usize::from(entry.n_chunks.iter().any(|n| *n > 0));
+            summary.n_files += usize::from(!entry.deleted && entry.n_chunks.iter().any(|n| *n > 0));
             for (t, n) in ChunkType::ALL.iter().zip(entry.n_chunks) {
                 *summary.chunks.entry(t.as_str()).or_default() += n as usize;
             }
@@ -310,6 +316,12 @@ impl Indexer {
                         let symbols = merge.replace(old_n, parsed.chunks)?;
                         changes.extend(previous.change(&path, Some(&parsed.entry), symbols));
                         table.files.insert(path, parsed.entry);
+                    }
+                    (Action::Retire(entry), _) => {
+                        summary.n_removed += 1;
+                        let symbols = merge.retire(old_n)?;
+                        changes.extend(previous.change(&path, None, symbols));
+                        table.files.insert(path, entry);
                     }
                     _ => {
                         summary.n_removed += 1;
@@ -457,7 +469,7 @@ struct Previous {
 impl Previous {
     /// What happened to the content of a file, as far as that is known.
     fn change(&self, path: &str, now: Option<&SourceEntry>, symbols: Vec<String>) -> Option<FileChange> {
-        let content = |entry: Option<&SourceEntry>| entry.map(|e| e.sha256.clone());
+        let content = |entry: Option<&SourceEntry>| entry.filter(|e| !e.deleted).map(|e| e.sha256.clone());
         let (before, after) = (content(self.table.files.get(path)), content(now));
         // A file that cannot be read has no hash.
         let is_known = self.is_known && [&before, &after].iter().all(|hash| hash.as_ref().is_none_or(|hash| !hash.is_empty()));
@@ -522,6 +534,25 @@ impl Merge<'_> {
     /// Everything is in the new files.
     fn finish(&mut self) -> io::Result<()> {
         (0..self.old.len()).try_for_each(|i| self.copy_now(i))
+    }
+
+    /// Writes the chunks of a file that is gone, marked. Returns their symbols.
+    fn retire(&mut self, old_n: [u32; 4]) -> io::Result<Vec<String>> {
+        let mut symbols = BTreeSet::new();
+        for (i, t) in ChunkType::ALL.into_iter().enumerate() {
+            self.copy_now(i)?;
+            for _ in 0..old_n[i] {
+                if let Some(line) = self.old[i].next_line()?
+                    && let Ok(mut chunk) = Chunk::from_json(line, t)
+                {
+                    chunk.metadata.mark_deleted();
+                    chunk.updated_at = self.now;
+                    self.new.put(t, &chunk.to_json())?;
+                    symbols.extend(chunk.metadata.symbol);
+                }
+            }
+        }
+        Ok(symbols.into_iter().collect())
     }
 
     /// Writes the new chunks of a file; those whose content did not change keep their time stamps. Returns the symbols of those

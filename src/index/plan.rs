@@ -1,12 +1,12 @@
 //! What an index run has to do: the tree of now against the table of the last run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use rayon::prelude::*;
 
 use crate::dir::Dir;
-use crate::source::{Scope, SourceFile, sha256};
+use crate::source::{Scope, SourceFile, WalkOptions, sha256, would_take};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What becomes of one file of the old or the new tree.
@@ -16,6 +16,8 @@ pub(super) enum Action {
     Keep(SourceEntry),
     /// It is read, and parsed unless its content turns out to be the indexed one.
     Parse(SourceFile),
+    /// It is gone, and its chunks are kept with a mark.
+    Retire(SourceEntry),
     /// It is gone, or skipped now.
     Drop,
 }
@@ -27,14 +29,22 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays.
-    pub(super) fn new(root: &Path, table: &SourceTable, files: Vec<SourceFile>, scope: &Scope, full: bool) -> Self {
+    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays. `keeping`: what
+    /// the walk was told, where the chunks of deleted files stay.
+    pub(super) fn new(
+        path: &Path,
+        table: &SourceTable,
+        files: Vec<SourceFile>,
+        scope: &Scope,
+        full: bool,
+        keeping: Option<&WalkOptions>,
+    ) -> Self {
         let trusted_before = trusted_before(table.walked_at_ns);
-        let root = Dir::open(root).ok();
+        let root = Dir::open(path).ok();
         let decide = |file: SourceFile| {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
-                Some(known) if !full && known.bytes == file.bytes => {
+                Some(known) if !full && !known.deleted && known.bytes == file.bytes => {
                     let stamp_tells = (known.modified_ns, known.changed_ns) == (file.modified_ns, file.changed_ns)
                         && file.modified_ns < trusted_before
                         && !known.sha256.is_empty();
@@ -49,10 +59,26 @@ impl Plan {
             (path, action)
         };
         let mut actions: BTreeMap<String, Action> = files.into_par_iter().map(decide).collect();
-        for (path, known) in &table.files {
-            let gone = || if scope.contains(path) { Action::Drop } else { Action::Keep(known.clone()) };
-            actions.entry(path.clone()).or_insert_with(gone);
+        let mut gone = Vec::new();
+        for (path, known) in table.files.iter().filter(|(path, _)| !actions.contains_key(*path)).collect::<Vec<_>>() {
+            if scope.contains(path) {
+                gone.push((path, known));
+            } else {
+                actions.insert(path.clone(), Action::Keep(known.clone()));
+            }
         }
+        let there = There::new(&actions, !gone.is_empty() && keeping.is_some());
+        let retired = |(path, known): &(&String, &SourceEntry)| {
+            let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
+            // Something that is there and not taken is left out: it was not deleted.
+            let is_deleted = matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
+            let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
+            let is_kept = is_deleted && has_chunks && !there.holds(root, known);
+            let entry = SourceEntry { deleted: true, ..(*known).clone() };
+            is_kept.then_some(if known.deleted { Action::Keep(entry) } else { Action::Retire(entry) })
+        };
+        let gone: Vec<_> = gone.par_iter().map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop))).collect();
+        actions.extend(gone);
         Self { actions }
     }
 
@@ -67,6 +93,33 @@ impl Plan {
     /// Nothing changes but, perhaps, time stamps.
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))
+    }
+}
+
+/// The content of all files that are there.
+struct There<'a> {
+    known: HashSet<&'a str>,
+    /// Those whose content is not known yet.
+    new: Vec<&'a SourceFile>,
+}
+
+impl<'a> There<'a> {
+    fn new(actions: &'a BTreeMap<String, Action>, is_needed: bool) -> Self {
+        let (mut known, mut new) = (HashSet::new(), Vec::new());
+        for action in actions.values().filter(|_| is_needed) {
+            match action {
+                Action::Keep(entry) if !entry.deleted => drop(known.insert(&*entry.sha256)),
+                Action::Parse(file) => new.push(file),
+                _ => {}
+            }
+        }
+        Self { known, new }
+    }
+
+    /// Whether one of them has the content of a file that is gone: then that was moved, and not deleted.
+    fn holds(&self, root: &Dir, gone: &SourceEntry) -> bool {
+        let is_it = |file: &&SourceFile| root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == gone.sha256);
+        self.known.contains(&*gone.sha256) || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
     }
 }
 

@@ -20,7 +20,7 @@ pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets};
-pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk};
+pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk, would_take};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 
 /// A file of the tree whose content is no longer what it was.

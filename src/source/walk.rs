@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -114,6 +114,35 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     tree.directories.sort();
     tree.skipped.sort();
     tree
+}
+
+/// Whether a walk would take a file at this path, relative to the root, if there were one.
+#[must_use]
+pub fn would_take(root: &Path, options: &WalkOptions, path: &str) -> bool {
+    let base = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let Ok(root) = Dir::open(&base) else { return false };
+    if options.exclude.is_match(path) || by_name(name).is_some() {
+        return false;
+    }
+    let mut rules = Rules::above(&base);
+    let mut directory = PathBuf::new();
+    let mut parts = path.split('/').peekable();
+    while let Some(name) = parts.next() {
+        let is_root = directory.as_os_str().is_empty();
+        let full = base.join(&directory);
+        if let Ok(dir) = root.dir(if is_root { Path::new(".") } else { &directory }) {
+            if !is_root && DIRECTORY_TAGS.iter().any(|tag| dir.has_file(tag)) {
+                return false;
+            }
+            rules = Rules::within(rules, &dir, &full, |name| matches!(dir.stat(name), Ok(Some(_))));
+        }
+        if is_left_out(rules.as_deref(), &full, OsStr::new(name), parts.peek().is_some()) {
+            return false;
+        }
+        directory.push(name);
+    }
+    true
 }
 
 /// Whether a file with this name decides about other files.

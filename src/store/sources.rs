@@ -53,6 +53,9 @@ pub struct SourceEntry {
     /// The secrets that were taken out of its text: line and rule, in order of the lines. Never what they were.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<(u32, String)>,
+    /// It is gone, and its chunks stay as they were then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
     /// Why it gave none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,

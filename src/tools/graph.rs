@@ -115,7 +115,11 @@ pub fn code_graph(layout: &Layout) -> Result<Graph, GraphError> {
     let graph = Graph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
     // Without a table there is no index yet, or it is another program's: then the graph stays as it is.
     if let Some(table) = SourceTable::read(layout) {
-        let files = table.files.into_iter().filter(|(_, entry)| entry.skipped.is_none()).map(|(path, entry)| (path, entry.sha256));
+        let files = table
+            .files
+            .into_iter()
+            .filter(|(_, entry)| entry.skipped.is_none() && !entry.deleted)
+            .map(|(path, entry)| (path, entry.sha256));
         graph.update(files, |path| read_text(layout.root(), path).ok())?;
     }
     Ok(graph)

@@ -57,6 +57,9 @@ pub(super) struct Span {
     language: Option<String>,
     /// symbols, definitions, data or documentation.
     chunk_type: &'static str,
+    /// The file was deleted; this is what it held.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    deleted: bool,
     /// For `cortex_read` and `cortex_related`.
     pub(super) chunk_id: String,
     /// Which chunk of the file, from 0.
@@ -90,6 +93,7 @@ impl Span {
             title: title.cloned(),
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),
+            deleted: m.is_deleted(),
             chunk_id: chunk.id.to_string(),
             chunk_index: place.map(|p| p.0),
             total_chunks: place.map(|p| p.1),
@@ -130,7 +134,9 @@ impl Row {
 
     /// As a reader sees it.
     pub(super) fn lines(&self) -> Vec<String> {
-        let kind = self.span.language.iter().map(|l| format!("{l} ")).collect::<String>() + self.span.chunk_type;
+        let kind = self.span.language.iter().map(|l| format!("{l} ")).collect::<String>()
+            + self.span.chunk_type
+            + if self.span.deleted { ", file deleted" } else { "" };
         let mut lines = vec![format!("{} [{}] {}", self.span.place(self.path.as_deref()), printable(&kind), self.score)];
         lines.extend(self.snippet.iter().flat_map(|s| s.lines()).map(|line| format!("  {line}")));
         if !self.others.is_empty() {

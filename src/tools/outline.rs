@@ -102,8 +102,12 @@ Use it to get to know a project or a large file before reading, instead of ls or
         let chunks = taken.snapshot.code().corpus.chunks();
         let path = files::normal(asked.context.layout.root(), &self.path)?;
         let below = if path.is_empty() { String::new() } else { format!("{path}/") };
-        let inside: BTreeSet<&str> = chunks.files().filter(|f| f.starts_with(&below)).collect();
-        let state = State::new(taken.index.clone(), taken.warnings.clone());
+        let is_deleted = |f: &str| chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted());
+        let inside: BTreeSet<&str> = chunks.files().filter(|f| f.starts_with(&below) && !is_deleted(f)).collect();
+        let mut state = State::new(taken.index.clone(), taken.warnings.clone());
+        if is_deleted(&path) {
+            state.warnings.push(format!("`{path}` was deleted. This is its outline as it was indexed"));
+        }
         let reply = OutlineReply { path, state, ..OutlineReply::default() };
         if reply.path.is_empty() || !inside.is_empty() {
             let files: Vec<&str> = inside.into_iter().collect();

@@ -1,5 +1,6 @@
 //! `cortex_read`: lines of a file as they are now. Only files of the index can be read.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -74,7 +75,7 @@ disk as they are now, with secrets as [REDACTED:rule]. Says when the file change
             (Some(id), _) => of_chunk(root, &files::chunk(chunks, id)?, range, &mut warnings),
             (None, Some(path)) => {
                 let path = files::normal(root, path)?;
-                let text = current(root, chunks, &path)?;
+                let text = current(root, chunks, &path, &mut warnings)?;
                 let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                 (ReadReply { path: Some(path), changed, ..ReadReply::default() }, text, range)
             }
@@ -130,10 +131,26 @@ fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &m
     }
 }
 
-/// The present text of a file of the index.
-fn current(root: &Path, chunks: &ChunkSet, path: &str) -> Result<String, ToolError> {
-    files::chunks_of(chunks, path)?;
-    from_disk(root, path)
+/// The present text of a file of the index; the last one of a file that was deleted, if it is kept.
+fn current(root: &Path, chunks: &ChunkSet, path: &str, warnings: &mut Vec<String>) -> Result<String, ToolError> {
+    let found = files::chunks_of(chunks, path)?;
+    match from_disk(root, path) {
+        Err(ToolError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
+            warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));
+            Ok(as_indexed(found.iter().filter(|c| is_verbatim(c))))
+        }
+        read => read,
+    }
+}
+
+/// The lines of a file that its chunks hold.
+fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
+    let mut lines = BTreeMap::new();
+    for chunk in chunks {
+        lines.extend((chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
+    }
+    let last = lines.last_key_value().map_or(0, |(number, _)| *number);
+    (1..=last).map(|number| lines.get(&number).copied().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
 fn from_disk(root: &Path, path: &str) -> Result<String, ToolError> {

@@ -29,6 +29,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
         walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
         embedder,
         packing: Packing::Plain,
+        keep_deleted: false,
         lock_wait: Duration::from_secs(10),
         cancel: Arc::default(),
         journal: None,

@@ -465,7 +465,9 @@ fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
         r.project.remove("removed.rs");
         r.commit("feat");
         run(&r, "checkout -q main");
-        before.iter().for_each(|words| run(&r, words));
+        for words in before {
+            run(&r, words);
+        }
         r.project.index();
         begin(&r, "memory add");
         let _server = with_server.then(|| r.serve());

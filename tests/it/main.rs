@@ -10,6 +10,7 @@ mod bench;
 mod clients;
 mod crash;
 mod damage;
+mod deleted;
 mod edit;
 mod eval;
 mod following;
