@@ -143,7 +143,7 @@ impl Lines for Rows {
     }
 }
 
-const SAVED: &str = "memories-2.bin";
+const SAVED: &str = "memories.bin";
 
 #[derive(Encode, Decode)]
 struct SavedMemories {
