@@ -37,6 +37,8 @@ struct Status {
     generation: u64,
     /// Another program wrote the chunk files.
     foreign: bool,
+    /// Files of other programs that are served beside the index, by their names in `chunks`.
+    other_files: Vec<String>,
     indexed_at: Option<String>,
     /// Files changed since then.
     stale: bool,
@@ -91,6 +93,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         kept_in: project.layout.dot_cortex(),
         generation: generation.unwrap_or(0),
         foreign: generation.is_none() && !chunks.is_empty(),
+        other_files: project.layout.other_chunk_files(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.is_stale(),
         indexing: Some(Activity::read(&project.layout)).filter(|a| a.pending() > 0),
@@ -138,6 +141,9 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
         let age =
             chrono::DateTime::parse_from_rfc3339(at).map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
         line(&format!("age         {age}, {}", if s.stale { "files changed since" } else { "up to date" }))?;
+    }
+    if !s.other_files.is_empty() {
+        line(&format!("beside it   {}, written by other programs", s.other_files.join(", ")))?;
     }
     let list = |m: &mut dyn Iterator<Item = (String, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
     line(&format!("chunks      {} ({})", s.n_chunks, list(&mut s.chunks.iter().map(|(k, n)| (k.to_string(), *n)))))?;

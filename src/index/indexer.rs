@@ -110,7 +110,8 @@ impl Indexer {
         if self.layout.is_foreign() {
             return false;
         }
-        if !Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
+        let is_whole = Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout)));
+        if !is_whole || self.layout.has_strangers() {
             return true;
         }
         let Some(mut table) = table else { return true };
@@ -172,8 +173,10 @@ impl Indexer {
             progress(p);
         };
         store::recover(&self.layout, &lock)?;
-        if mode == Mode::Incremental && self.layout.is_foreign() {
-            return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
+        match (self.layout.is_foreign(), mode) {
+            (true, Mode::Incremental) => return Err(IndexError::Foreign { path: self.layout.chunks_dir() }),
+            (true, Mode::Full) => {}
+            (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
         let previous = self.previous(mode);
         let scope = if previous.reparse { &Scope::All } else { scope };
@@ -224,14 +227,15 @@ impl Indexer {
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
-            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false };
+            let replaces_others = mode == Mode::Full && self.layout.is_foreign();
+            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false, replaces_others };
         }
         match self.valid_table() {
-            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true },
+            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true, replaces_others: false },
             // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
             None => {
                 let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
-                Previous { manifest, table, reparse: true, intact, is_known: false }
+                Previous { manifest, table, reparse: true, intact, is_known: false, replaces_others: false }
             }
         }
     }
@@ -267,6 +271,9 @@ impl Indexer {
             new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
+        if previous.replaces_others {
+            merge.new.replace_others();
+        }
         let mut embed = EmbedStep {
             embedder: &*self.embedder,
             cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
@@ -419,22 +426,34 @@ impl Indexer {
     fn compact_vectors(&self, lock: &WriteLock, manifest: &Manifest, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
-        if VectorCache::count_records(&self.layout, id, dimensions) < 2 * n_chunks + SLACK {
+        let n_records = VectorCache::count_records(&self.layout, id, dimensions);
+        let is_worth_it = |n_chunks: usize| n_records >= 2 * n_chunks + SLACK;
+        if !is_worth_it(n_chunks) {
+            return Ok(());
+        }
+        // Vectors of other programs' chunks are in the same cache.
+        let others = match &*self.layout.other_chunk_files() {
+            [] => Arc::default(),
+            _ => ChunkFiles::new(self.layout.clone(), id, dimensions).load(&self.cancel).map_err(io::Error::other)?.set,
+        };
+        if !is_worth_it(n_chunks + others.len()) {
             return Ok(());
         }
         let cache = VectorCache::read(&self.layout, id, dimensions);
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = HashSet::new();
+        let mut keep = |chunk: &Chunk| {
+            let key = passage(chunk).key();
+            let vector = cache.get(key).filter(|_| done.insert(key));
+            vector.map_or(Ok(()), |vector| writer.put(key, &vector))
+        };
         for t in ChunkType::ALL {
             let mut lines = ChunkLines::open(&self.layout, manifest, t)?;
             while let Some(line) = lines.next_line()? {
-                let Ok(chunk) = Chunk::from_json(line, t) else { continue };
-                let key = passage(&chunk).key();
-                if let Some(vector) = cache.get(key).filter(|_| done.insert(key)) {
-                    writer.put(key, &vector)?;
-                }
+                Chunk::from_json(line, t).map_or(Ok(()), |chunk| keep(&chunk))?;
             }
         }
+        others.all().iter().filter_map(|entry| entry.chunk()).try_for_each(|chunk| keep(&chunk))?;
         writer.finish().map(|_| ())
     }
 }
@@ -452,6 +471,8 @@ struct Previous {
     intact: bool,
     /// The table says what each file was.
     is_known: bool,
+    /// All chunk files are another program's, and the user wants them replaced.
+    replaces_others: bool,
 }
 
 impl Previous {

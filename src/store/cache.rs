@@ -21,7 +21,7 @@ use crate::chunk::{Cache, Saved, SavedFile, Saving};
 use crate::dir::{Dir, How, Place, Stat};
 
 /// Raised when what is saved, or what is made of the same chunks, changes.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";
