@@ -245,7 +245,8 @@ struct Reply<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    file_path: &'a str,
+    /// Null for a chunk of no file.
+    file_path: Option<&'a str>,
     #[serde(flatten)]
     chunk: Span,
     score: f64,
@@ -284,7 +285,7 @@ struct Part {
 impl<'a> Reply<'a> {
     fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize, warnings: &'a [String]) -> Self {
         let row = |hit: &'a Hit| Row {
-            file_path: &hit.path,
+            file_path: hit.chunk.metadata.file_path.as_deref(),
             chunk: Span { start_line: hit.lines.map(|l| l.0), end_line: hit.lines.map(|l| l.1), ..Span::new(&hit.chunk) },
             text_start_line: hit.chunk.metadata.start_line.filter(|_| context > 0),
             score: hit.score,

@@ -87,12 +87,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
     let secrets: Vec<Secret> =
         table.all_secrets().map(|(path, line, rule)| Secret { path: path.to_string(), line, rule: rule.to_string() }).collect();
+    // Whoever serves such files counts what it sees of them, from 1.
+    let foreign = generation.is_none() && !chunks.is_empty();
     let status = Status {
         root: project.layout.root().to_path_buf(),
         root_reason: project.layout.reason(),
         kept_in: project.layout.dot_cortex(),
-        generation: generation.unwrap_or(0),
-        foreign: generation.is_none() && !chunks.is_empty(),
+        generation: generation.unwrap_or(u64::from(foreign)),
+        foreign,
         other_files: project.layout.other_chunk_files(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.is_stale(),
@@ -151,7 +153,9 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     line(&format!("vectors     by {}{pending}", s.embedder))?;
     let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.clone(), *n)).collect();
     languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    line(&format!("files       {} ({})", s.n_files, list(&mut languages.into_iter())))?;
+    let languages = if languages.is_empty() { String::new() } else { format!(" ({})", list(&mut languages.into_iter())) };
+    let files = if s.n_files == 0 { "none that a chunk names".into() } else { s.n_files.to_string() };
+    line(&format!("files       {files}{languages}"))?;
     if !s.skipped.is_empty() {
         line(&format!("skipped     {}", list(&mut s.skipped.iter().map(|(k, n)| (k.clone(), *n)))))?;
     }

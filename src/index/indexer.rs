@@ -138,6 +138,34 @@ impl Indexer {
         false
     }
 
+    /// The files of the tree and what is in them, for who needs no chunks of them: where another program writes those, no run looks at the
+    /// tree. Only files that changed since the last look are read.
+    #[must_use]
+    pub fn look_at_sources(&self) -> SourceTable {
+        let walked_at_ns = now_ns();
+        let before = SourceTable::read(&self.layout).unwrap_or_default();
+        let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
+        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
+        let plan = Plan::new(self.layout.root(), &before, tree.files, &Scope::All, before.rules != self.rules());
+        let root = Dir::open(self.layout.root()).ok();
+        let look = |(path, action)| match action {
+            Action::Keep(entry) => Some((path, entry)),
+            Action::Parse(file) => Some((path, self.read(root.as_ref()?, &file)?.0)),
+            Action::Drop => None,
+        };
+        let files = plan.actions.into_par_iter().filter_map(look).collect();
+        // It belongs to no manifest: no run takes it for its own.
+        let table = SourceTable { rules: self.rules(), walked_at_ns, skipped, files, ..SourceTable::default() };
+        if table != before
+            && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
+            && self.layout.is_foreign()
+        {
+            // Failing to note it costs only time.
+            let _ = self.layout.create().and_then(|()| table.write(&self.layout));
+        }
+        table
+    }
+
     /// The table of the last run, if the chunk files are still that run's.
     fn valid_table(&self) -> Option<SourceTable> {
         let table = SourceTable::read(&self.layout)?;
@@ -339,8 +367,8 @@ impl Indexer {
         Ok(manifest)
     }
 
-    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
-    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+    /// Reads one file. Without bytes it cannot be read or is not text, and the entry says why; `None`: it has just gone.
+    fn read(&self, root: &Dir, file: &SourceFile) -> Option<(SourceEntry, Option<Vec<u8>>)> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
         let bytes = match root.read(&file.path, self.walk.max_bytes()) {
@@ -348,14 +376,11 @@ impl Indexer {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
                 entry.skipped = Some(Skip::Unreadable.describe(Some(&e.to_string())));
-                return Some(Parsed { entry, chunks: Vec::new() });
+                return Some((entry, None));
             }
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines = match syntax::detect(&file.path, "").kind {
             syntax::Kind::Document(_) => LineLimit::Prose,
             // Outputs, pictures among them, stand in it as long lines, and are left out later.
@@ -364,8 +389,18 @@ impl Indexer {
         };
         if let Some(skip) = source::check_content(&bytes, lines) {
             entry.skipped = Some(skip.describe(None));
-            return Some(Parsed { entry, chunks: Vec::new() });
+            return Some((entry, None));
         }
+        Some((entry, Some(bytes)))
+    }
+
+    /// Reads and chunks one file. One that is not for indexing gives no chunks.
+    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+        let (mut entry, bytes) = self.read(root, file)?;
+        let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
+        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         // Before anything is made of the text, so that no chunk, vector or index holds a secret.
         let redacted = redact_file(text);
         entry.secrets = redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();

@@ -206,6 +206,10 @@ impl<'a> AnyFile<'a> {
                 (file.metadata, file.chunks.unwrap_or_default().into_iter().map(whole).collect())
             }
         };
+        if metadata.as_ref().is_some_and(|m| !m.is_object() && !m.is_null()) {
+            let (line, column) = position(text.as_bytes(), text.find("\"_metadata\"").unwrap_or(0));
+            return Err(Trouble::Json(line, column, "`_metadata` is an object".into()));
+        }
         Ok((metadata.filter(|m| !m.is_null()).as_ref().map(Header::lenient), chunks))
     }
 }

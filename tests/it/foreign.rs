@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::following::wait_until;
 use crate::project::{CHUNK_FILES, Output, Project};
+use crate::server::{Client, Server, warnings};
 
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
 const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";
@@ -402,4 +404,99 @@ fn clean_leaves_a_foreign_file_under_a_name_of_ours() {
     p.run(&["index"]).error();
     p.run(&["index", "--full"]).expect(0);
     assert_eq!(ids(&p, "nougat"), ["f2"], "that replaces only what has the names of ours");
+}
+
+/// A server takes in what another program writes beside the index it serves, keeps what it writes over, and has the index whole again with the
+/// next look.
+#[test]
+fn a_server_keeps_and_serves_what_another_program_writes() {
+    let p = Project::sample();
+    p.run(&["index"]).expect(0);
+    let whole = p.timeless();
+    assert!(p.command("git").args(["init", "-q"]).status().unwrap().success());
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    let found = |word: &str| client.call("exact", &json!({ "query": word }))["results"].as_array().unwrap().len();
+    let extra = ".cortex/chunks/extra.json";
+    p.write(extra, THEIRS);
+    wait_until("a further file is served", || found("nougat") == 1);
+    p.write(extra, THEIRS.replace("honey", "almonds"));
+    wait_until("its change is served", || found("almonds") == 1 && found("honey") == 0);
+    p.write(extra, &THEIRS[..THEIRS.len() / 2]);
+    wait_until("half a file is named", || warnings(&client.status()).contains("extra.json"));
+    assert_eq!((found("almonds"), found("potatoes")), (1, 1), "what was read before is served");
+    p.remove(extra);
+    wait_until("it is gone", || found("almonds") == 0 && warnings(&client.status()).is_empty());
+    p.write(DEFINITIONS, THEIRS);
+    let reply = client.call("exact", &json!({ "query": "honey", "wait_ms": 30000 }));
+    assert_eq!(reply["results"].as_array().unwrap().len(), 1, "{reply}");
+    assert_eq!(warnings(&reply), "");
+    assert_eq!(client.status()["other_files"], json!(["code-definitions.other.json"]));
+    assert!(p.timeless() == whole);
+}
+
+/// The code graph and the map are made from the source files, whoever writes the chunk files; where there are none, that is said.
+#[test]
+fn the_graph_and_the_map_work_beside_foreign_files() {
+    let p =
+        Project::with(&[("src/a.rs", "pub fn knead() {}\n"), ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n")]);
+    p.write(DEFINITIONS, THEIRS);
+    let callers = |p: &Project| p.json(&["graph", "callers", "knead"])["results"].as_array().unwrap().len();
+    assert_eq!(callers(&p), 1);
+    assert!(p.run(&["map"]).expect(0).stdout.contains("knead"));
+    assert_eq!(p.json(&["map", "--focus", "nougat"])["files"].as_array().unwrap().len(), 2);
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(callers(&p), 2, "it follows the files");
+    p.remove("src/c.rs");
+    assert_eq!(callers(&p), 1);
+    assert!(p.command("git").args(["init", "-q"]).status().unwrap().success());
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--tools", "search,graph"]));
+    let client = Client::new(&server.line());
+    let reply = client.call("graph", &json!({ "operation": "callers", "target": "knead" }));
+    assert_eq!(reply["total"], 1, "{reply}");
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(client.call("graph", &json!({ "operation": "callers", "target": "knead" }))["total"], 2);
+    assert_eq!(p.read(DEFINITIONS), THEIRS);
+    drop(server);
+
+    let p = Project::new();
+    p.write(DEFINITIONS, THEIRS);
+    for args in [&["graph", "callers", "knead"][..], &["map"]] {
+        let error = p.run(args).error();
+        assert!(error.contains("source files") && !error.contains("was not indexed"), "{error}");
+    }
+}
+
+/// What is said of foreign files holds: the generation is that of every reply, and a chunk without a file has none.
+#[test]
+fn what_is_said_of_foreign_files_is_true() {
+    let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);
+    let reply = p.json(&["search", "nougat"]);
+    assert_eq!((&reply["results"][0]["file_path"], &reply["results"][0]["chunk_id"]), (&Value::Null, &json!("f1")));
+    let status = p.json(&["status"]);
+    assert_eq!((&status["generation"], &status["n_files"]), (&reply["generation"], &json!(0)));
+    let text = p.run(&["status"]).expect(0).stdout;
+    assert!(text.contains("generation 1, written by another program") && !text.contains("()"), "{text}");
+    let client = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let served = Client::new(&client.line()).status();
+    assert_eq!((&served["index"]["generation"], &served["files"]), (&status["generation"], &json!(0)), "{served}");
+}
+
+/// An array in place of an object is an error, and a header that names the active embedder counts without `dimensions`.
+#[test]
+fn arrays_are_no_objects_and_a_header_needs_no_dimensions() {
+    for content in [
+        r#"[{"id":"a","text":"nougat"}]"#,
+        r#"{"chunks":[["a","nougat","x"]]}"#,
+        r#"{"chunks":[{"id":"a","text":"nougat","metadata":["x"]}]}"#,
+        r#"{"_metadata":["cortex-static-256",256],"chunks":[{"id":"a","text":"nougat"}]}"#,
+    ] {
+        let error = foreign(content).run(&["search", "nougat"]).error();
+        assert!(error.contains("code-definitions.json:1:"), "{content}: {error}");
+    }
+    let vector = vec!["0.0625"; 256].join(",");
+    let p = foreign(format!(
+        r#"{{"_metadata":{{"embedder":"cortex-static-256"}},"chunks":[{{"id":"a","text":"nougat","embedding":[{vector}]}}]}}"#
+    ));
+    assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "");
 }
