@@ -245,7 +245,7 @@ struct Reply<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    /// Null for a chunk of no file.
+    #[serde(skip_serializing_if = "Option::is_none")]
     file_path: Option<&'a str>,
     #[serde(flatten)]
     chunk: Span,
