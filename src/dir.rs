@@ -16,7 +16,7 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, mkdirat, openat, renameat, statat, unlinkat};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
@@ -321,6 +321,21 @@ impl Dir {
         let (from, to) = (from.as_ref(), to.as_ref());
         let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
         renameat(&above, name, &new_above, new_name).map_err(|e| self.explained(from, e))
+    }
+
+    /// Gives a file another name, which must be free.
+    ///
+    /// # Errors
+    /// As [`Dir::rename`], or when there is something of that name.
+    pub fn rename_to_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
+        let (from, to) = (from.as_ref(), to.as_ref());
+        let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
+        match renameat_with(&above, name, &new_above, new_name, RenameFlags::NOREPLACE) {
+            // Some file systems cannot tell.
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if self.stat(to)?.is_none() => self.rename(from, to),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(ErrorKind::AlreadyExists.into()),
+            done => done.map_err(|e| self.explained(from, e)),
+        }
     }
 
     /// Gives a file a second name, which must be free.

@@ -249,7 +249,8 @@ struct Reply<'a> {
 
 #[derive(Serialize)]
 struct Row<'a> {
-    file_path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_path: Option<&'a str>,
     #[serde(flatten)]
     chunk: Span,
     score: f64,
@@ -295,7 +296,7 @@ impl<'a> Reply<'a> {
     fn new(query: &'a str, code: &'a Served, results: &'a Results, explain: bool, context: usize, warnings: &'a [String]) -> Self {
         let set = code.corpus.chunks();
         let row = |hit: &'a Hit| Row {
-            file_path: &hit.path,
+            file_path: hit.chunk.metadata.file_path.as_deref(),
             chunk: Span { start_line: hit.lines.map(|l| l.0), end_line: hit.lines.map(|l| l.1), ..Span::new(&hit.chunk, set) },
             text_start_line: hit.chunk.metadata.start_line.filter(|_| context > 0),
             score: hit.score,

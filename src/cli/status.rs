@@ -39,6 +39,8 @@ struct Status {
     local: bool,
     /// Another program wrote the chunk files.
     foreign: bool,
+    /// Files of other programs that are served beside the index, by their names in `chunks`.
+    other_files: Vec<String>,
     indexed_at: Option<String>,
     /// Files changed since then.
     stale: bool,
@@ -89,13 +91,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let skipped_files: BTreeMap<String, String> = table.all_skipped().map(|(p, r)| (p.to_string(), r.to_string())).collect();
     let secrets: Vec<Secret> =
         table.all_secrets().map(|(path, line, rule)| Secret { path: path.to_string(), line, rule: rule.to_string() }).collect();
+    // Whoever serves such files counts what it sees of them, from 1.
+    let foreign = generation.is_none() && !chunks.is_empty();
     let status = Status {
         root: project.layout.root().to_path_buf(),
         root_reason: project.layout.reason(),
         kept_in: project.layout.dot_cortex(),
-        generation: generation.unwrap_or(0),
-        local: generation.is_none() && !chunks.is_empty(),
-        foreign: generation.is_none() && !chunks.is_empty(),
+        generation: generation.unwrap_or(u64::from(foreign)),
+        local: foreign,
+        foreign,
+        other_files: project.layout.other_chunk_files(),
         indexed_at: Some(table.indexed_at.clone()).filter(|t| !t.is_empty()),
         stale: project.is_stale(),
         indexing: Some(Activity::read(&project.layout)).filter(|a| a.pending() > 0),
@@ -146,13 +151,18 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
             chrono::DateTime::parse_from_rfc3339(at).map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
         line(&format!("age         {age}, {}", if s.stale { "files changed since" } else { "up to date" }))?;
     }
+    if !s.other_files.is_empty() {
+        line(&format!("beside it   {}, written by other programs", s.other_files.join(", ")))?;
+    }
     let list = |m: &mut dyn Iterator<Item = (String, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
     line(&format!("chunks      {} ({})", s.n_chunks, list(&mut s.chunks.iter().map(|(k, n)| (k.to_string(), *n)))))?;
     let pending = if s.vectors_pending > 0 { format!(", {} to be made", s.vectors_pending) } else { String::new() };
     line(&format!("vectors     by {}{pending}", s.embedder))?;
     let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.clone(), *n)).collect();
     languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-    line(&format!("files       {} ({})", s.n_files, list(&mut languages.into_iter())))?;
+    let languages = if languages.is_empty() { String::new() } else { format!(" ({})", list(&mut languages.into_iter())) };
+    let files = if s.n_files == 0 { "none that a chunk names".into() } else { s.n_files.to_string() };
+    line(&format!("files       {files}{languages}"))?;
     if !s.skipped.is_empty() {
         line(&format!("skipped     {}", list(&mut s.skipped.iter().map(|(k, n)| (k.clone(), *n)))))?;
     }

@@ -15,7 +15,7 @@ use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
 use crate::live::{ChunkManager, Reloader};
 use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
-use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing};
+use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, SourceTable};
 use crate::syntax;
 use crate::tools::{self, Context as Tools, Remembered};
 use crate::worker::Asking;
@@ -309,10 +309,18 @@ impl Project {
         Ok((ChunkManager::new(vec![Box::new(feed)], self.embedder.clone())?, facts))
     }
 
-    /// The code graph, up to date with the index, and that with the tree.
+    /// The code graph, up to date with the index, and that with the tree; beside chunk files of another program with the tree alone.
     pub(super) fn graph(&self) -> Result<Graph> {
-        self.index(Mode::Incremental, false, LONG_WAIT)?;
-        Ok(tools::code_graph(&self.layout)?)
+        let sources = if self.layout.is_foreign() {
+            Some(self.indexer(LONG_WAIT).look_at_sources())
+        } else {
+            self.index(Mode::Incremental, false, LONG_WAIT)?;
+            SourceTable::read(&self.layout)
+        };
+        if self.layout.is_foreign() && sources.as_ref().is_none_or(|table| table.files.is_empty()) {
+            anyhow::bail!("{}: {}", self.layout.root().display(), tools::NO_SOURCES);
+        }
+        Ok(tools::code_graph(&self.layout, sources)?)
     }
 
     /// Loads the index of the project as it is on disk, to be searched.

@@ -112,7 +112,8 @@ impl Indexer {
         if self.layout.is_foreign() {
             return false;
         }
-        if !Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout))) {
+        let is_whole = Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout)));
+        if !is_whole || self.layout.has_strangers() {
             return true;
         }
         let Some(mut table) = table else { return true };
@@ -141,6 +142,34 @@ impl Indexer {
 
     fn keeping(&self) -> Option<&WalkOptions> {
         Some(&self.walk).filter(|_| self.keep_deleted)
+    }
+
+    /// The files of the tree and what is in them, for who needs no chunks of them: where another program writes those, no run looks at the
+    /// tree. Only files that changed since the last look are read.
+    #[must_use]
+    pub fn look_at_sources(&self) -> SourceTable {
+        let walked_at_ns = now_ns();
+        let before = SourceTable::read(&self.layout).unwrap_or_default();
+        let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
+        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
+        let plan = Plan::new(self.layout.root(), &before, tree.files, &Scope::All, before.rules != self.rules(), None);
+        let root = Dir::open(self.layout.root()).ok();
+        let look = |(path, action)| match action {
+            Action::Keep(entry) => Some((path, entry)),
+            Action::Parse(file) => Some((path, self.read(root.as_ref()?, &file)?.0)),
+            Action::Retire(_) | Action::Drop => None,
+        };
+        let files = plan.actions.into_par_iter().filter_map(look).collect();
+        // It belongs to no manifest: no run takes it for its own.
+        let table = SourceTable { rules: self.rules(), walked_at_ns, skipped, files, ..SourceTable::default() };
+        if table != before
+            && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
+            && self.layout.is_foreign()
+        {
+            // Failing to note it costs only time.
+            let _ = self.layout.create().and_then(|()| table.write(&self.layout));
+        }
+        table
     }
 
     /// The table of the last run, if the chunk files are still that run's.
@@ -178,8 +207,10 @@ impl Indexer {
             progress(p);
         };
         store::recover(&self.layout, &lock)?;
-        if mode == Mode::Incremental && self.layout.is_foreign() {
-            return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
+        match (self.layout.is_foreign(), mode) {
+            (true, Mode::Incremental) => return Err(IndexError::Foreign { path: self.layout.chunks_dir() }),
+            (true, Mode::Full) => {}
+            (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
         let previous = self.previous(mode);
         let scope = if previous.reparse { &Scope::All } else { scope };
@@ -230,14 +261,15 @@ impl Indexer {
         if !intact {
             // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
-            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false };
+            let replaces_others = mode == Mode::Full && self.layout.is_foreign();
+            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false, replaces_others };
         }
         match self.valid_table() {
-            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true },
+            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true, replaces_others: false },
             // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
             None => {
                 let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
-                Previous { manifest, table, reparse: true, intact, is_known: false }
+                Previous { manifest, table, reparse: true, intact, is_known: false, replaces_others: false }
             }
         }
     }
@@ -273,6 +305,9 @@ impl Indexer {
             new: ChunkWriter::create(&self.layout, lock, &header, self.packing)?,
             now: DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default(),
         };
+        if previous.replaces_others {
+            merge.new.replace_others();
+        }
         let mut embed = EmbedStep {
             embedder: &*self.embedder,
             cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
@@ -344,8 +379,8 @@ impl Indexer {
         Ok(manifest)
     }
 
-    /// Reads and chunks one file. A file that cannot be read or is not text gives no chunks, and the reason; `None`: it has just gone.
-    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+    /// Reads one file. Without bytes it cannot be read or is not text, and the entry says why; `None`: it has just gone.
+    fn read(&self, root: &Dir, file: &SourceFile) -> Option<(SourceEntry, Option<Vec<u8>>)> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
         let bytes = match root.read(&file.path, self.walk.max_bytes()) {
@@ -353,14 +388,11 @@ impl Indexer {
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             Err(e) => {
                 entry.skipped = Some(Skip::Unreadable.describe(Some(&e.to_string())));
-                return Some(Parsed { entry, chunks: Vec::new() });
+                return Some((entry, None));
             }
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
-        let text = String::from_utf8_lossy(&bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let lines = match syntax::detect(&file.path, "").kind {
             syntax::Kind::Document(_) => LineLimit::Prose,
             // Outputs, pictures among them, stand in it as long lines, and are left out later.
@@ -369,8 +401,18 @@ impl Indexer {
         };
         if let Some(skip) = source::check_content(&bytes, lines) {
             entry.skipped = Some(skip.describe(None));
-            return Some(Parsed { entry, chunks: Vec::new() });
+            return Some((entry, None));
         }
+        Some((entry, Some(bytes)))
+    }
+
+    /// Reads and chunks one file. One that is not for indexing gives no chunks.
+    fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
+        let (mut entry, bytes) = self.read(root, file)?;
+        let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
+        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
+        let text = String::from_utf8_lossy(&bytes);
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         // Before anything is made of the text, so that no chunk, vector or index holds a secret.
         let redacted = redact_file(text);
         entry.secrets = redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
@@ -431,22 +473,34 @@ impl Indexer {
     fn compact_vectors(&self, lock: &WriteLock, manifest: &Manifest, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
-        if VectorCache::count_records(&self.layout, id, dimensions) < 2 * n_chunks + SLACK {
+        let n_records = VectorCache::count_records(&self.layout, id, dimensions);
+        let is_worth_it = |n_chunks: usize| n_records >= 2 * n_chunks + SLACK;
+        if !is_worth_it(n_chunks) {
+            return Ok(());
+        }
+        // Vectors of other programs' chunks are in the same cache.
+        let others = match &*self.layout.other_chunk_files() {
+            [] => Arc::default(),
+            _ => ChunkFiles::new(self.layout.clone(), id, dimensions).load(&self.cancel).map_err(io::Error::other)?.set,
+        };
+        if !is_worth_it(n_chunks + others.len()) {
             return Ok(());
         }
         let cache = VectorCache::read(&self.layout, id, dimensions);
         let mut writer = VectorWriter::replace(&self.layout, lock, id, dimensions)?;
         let mut done = HashSet::new();
+        let mut keep = |chunk: &Chunk| {
+            let key = passage(chunk).key();
+            let vector = cache.get(key).filter(|_| done.insert(key));
+            vector.map_or(Ok(()), |vector| writer.put(key, &vector))
+        };
         for t in ChunkType::ALL {
             let mut lines = ChunkLines::open(&self.layout, manifest, t)?;
             while let Some(line) = lines.next_line()? {
-                let Ok(chunk) = Chunk::from_json(line, t) else { continue };
-                let key = passage(&chunk).key();
-                if let Some(vector) = cache.get(key).filter(|_| done.insert(key)) {
-                    writer.put(key, &vector)?;
-                }
+                Chunk::from_json(line, t).map_or(Ok(()), |chunk| keep(&chunk))?;
             }
         }
+        others.all().iter().filter_map(|entry| entry.chunk()).try_for_each(|chunk| keep(&chunk))?;
         writer.finish().map(|_| ())
     }
 }
@@ -464,6 +518,8 @@ struct Previous {
     intact: bool,
     /// The table says what each file was.
     is_known: bool,
+    /// All chunk files are another program's, and the user wants them replaced.
+    replaces_others: bool,
 }
 
 impl Previous {

@@ -19,7 +19,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file};
-use crate::store::{Announcement, LeaderLock};
+use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::worker::{Asking, Backoff, Ticket, Worker};
 
 /// How often a process that does not lead tries to.
@@ -43,6 +43,7 @@ pub struct IndexingService {
     /// Makes the vectors of an embedder that takes its time.
     _embedding: Option<Worker>,
     shared: Arc<Shared>,
+    indexer: Indexer,
     cancel: Arc<Cancel>,
 }
 
@@ -133,7 +134,7 @@ impl IndexingService {
         let slow = !indexer.embedder.is_immediate();
         let embedding = if slow { Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?) } else { None };
         let mut job = Job {
-            indexer,
+            indexer: indexer.clone(),
             quiet,
             told,
             embedding: embedding.as_ref().map(|w| w.asking().clone()),
@@ -144,7 +145,7 @@ impl IndexingService {
         };
         let worker = Worker::spawn("indexing", move |asking| job.run(asking))?;
         worker.asking().now();
-        Ok(Self { worker, _embedding: embedding, shared, cancel })
+        Ok(Self { worker, _embedding: embedding, shared, indexer, cancel })
     }
 
     /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
@@ -157,6 +158,12 @@ impl IndexingService {
     pub fn on_file_changed(&self, path: &str) -> Ticket {
         self.shared.queue.lock().paths.insert(path.to_string());
         self.worker.asking().now()
+    }
+
+    /// As [`Indexer::look_at_sources`].
+    #[must_use]
+    pub fn look_at_sources(&self) -> SourceTable {
+        self.indexer.look_at_sources()
     }
 
     /// To wait for a run.

@@ -21,6 +21,10 @@ use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
 const FORMAT_VERSION: u32 = 1;
+/// How the name of this program as a generator begins.
+pub(super) const GENERATOR: &str = "cortex ";
+/// How each file of ours begins.
+pub(super) const OPENING: &str = "{\"_metadata\":{\"format_version\":1,\"generator\":\"cortex ";
 const CHUNKS_OPEN: &str = "\"chunks\":[";
 pub(super) const CLOSE: &str = "]}\n";
 
@@ -55,7 +59,7 @@ impl Header {
     /// The header of a file that this program writes.
     #[must_use]
     pub fn ours(embedder: &str, dimensions: usize) -> Self {
-        let generator = concat!("cortex ", env!("CARGO_PKG_VERSION")).to_string();
+        let generator = [GENERATOR, env!("CARGO_PKG_VERSION")].concat();
         Self { format_version: FORMAT_VERSION, generator, embedder: embedder.to_string(), dimensions }
     }
 }
@@ -69,6 +73,16 @@ pub enum ChunkFileError {
     Malformed { path: PathBuf, line: usize, column: usize, message: String },
     #[error("{}: chunk {chunk}: {message}", path.display())]
     Chunk { path: PathBuf, chunk: String, message: String },
+}
+
+impl ChunkFileError {
+    /// What is wrong with a file that no index run writes anew.
+    pub(super) fn of_others(&self) -> String {
+        match self {
+            Self::Malformed { path, line, column, message } => format!("{}:{line}:{column}: not a chunk file: {message}", path.display()),
+            e => e.to_string(),
+        }
+    }
 }
 
 /// A parsed chunk file. The chunks themselves are kept as JSON.
@@ -192,6 +206,10 @@ impl<'a> AnyFile<'a> {
                 (file.metadata, file.chunks.unwrap_or_default().into_iter().map(whole).collect())
             }
         };
+        if metadata.as_ref().is_some_and(|m| !m.is_object() && !m.is_null()) {
+            let (line, column) = position(text.as_bytes(), text.find("\"_metadata\"").unwrap_or(0));
+            return Err(Trouble::Json(line, column, "`_metadata` is an object".into()));
+        }
         Ok((metadata.filter(|m| !m.is_null()).as_ref().map(Header::lenient), chunks))
     }
 }

@@ -9,6 +9,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::others::is_stranger;
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, How, Kind, Place, SharedDir, Stat, own_user};
@@ -475,7 +476,9 @@ impl Layout {
             let chunk_files = ChunkType::ALL.into_iter().flat_map(Self::chunk_names);
             for name in chunk_files.chain([MANIFEST.into()]) {
                 self.remove(&next_name(&name))?;
-                self.remove(&name)?;
+                if name == MANIFEST || !is_stranger(&dir, &name) {
+                    self.remove(&name)?;
+                }
             }
             // Stays when it holds something else.
             let _ = dir.remove_empty_dir(CHUNKS);
@@ -520,7 +523,7 @@ fn is_temporary(directory: &Path) -> bool {
     Dir::open(directory).and_then(|dir| dir.own_stat()).is_ok_and(|stat| stat.mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
 }
 
-fn in_chunks(name: &str) -> String {
+pub(super) fn in_chunks(name: &str) -> String {
     format!("{CHUNKS}/{name}")
 }
 

@@ -33,6 +33,13 @@ impl Packing {
     }
 }
 
+impl Packing {
+    /// What a file of so many bytes becomes at most when it is read.
+    pub(super) fn most_bytes(self, n_bytes: u64) -> u64 {
+        if self == Self::Plain { n_bytes } else { n_bytes.saturating_mul(MAX_RATIO) }
+    }
+}
+
 /// One frame.
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(bytes, LEVEL)

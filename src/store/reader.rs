@@ -1,6 +1,7 @@
 //! Chunk files → one consistent set of chunks.
 
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
@@ -15,9 +16,10 @@ use parking_lot::RwLock;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::chunk_file::{CLOSE, ChunkFileError, Header, ParsedFile, Source, parse_block, parse_chunk_file};
+use super::chunk_file::{CLOSE, ChunkFileError, GENERATOR, Header, ParsedFile, Source, parse_block, parse_chunk_file};
 use super::foreign::{Bytes, Kept, Row};
-use super::layout::{MANIFEST, next_name};
+use super::layout::{MANIFEST, in_chunks, next_name};
+use super::others::{MAX_FILES, Which};
 use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack, unpack_frame, with_last_frame};
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
 use crate::chunk::{
@@ -25,7 +27,8 @@ use crate::chunk::{
 };
 use crate::dir::Stat;
 
-/// Largest chunk file of another program that is read, in bytes. It is parsed whole, which takes a multiple of that.
+/// Largest chunk file of another program that is read, in bytes, and the largest sum of those beside an index. They are parsed whole, which takes a
+/// multiple of that.
 const MAX_FOREIGN_BYTES: u64 = 512 << 20;
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
@@ -42,7 +45,7 @@ pub struct ChunkFiles {
     /// Inline vectors are kept only in files whose header names it.
     embedder: String,
     dimensions: usize,
-    known: HashMap<ChunkType, Arc<LoadedFile>>,
+    known: HashMap<Which, Arc<LoadedFile>>,
     /// What they gave.
     set: Arc<ChunkSet>,
     /// Ids that stood in them twice.
@@ -51,6 +54,9 @@ pub struct ChunkFiles {
     /// The last load had a manifest.
     had_manifest: bool,
 }
+
+/// So many ids are named that occur more than once.
+const MAX_NAMED: usize = 10;
 
 #[derive(Debug)]
 struct LoadedFile {
@@ -260,6 +266,7 @@ impl ChunkFiles {
             attempt += 1;
             let began = SystemTime::now();
             let look = self.look(cancel);
+            let others = self.read_others(cancel);
             // What is there now may be half of what another program will have written.
             let quiet = QUIET.saturating_sub(start.elapsed() / 10).max(LEAST_QUIET);
             let unsettled = self.is_being_written(began, quiet) && !cancel.load(Ordering::Relaxed);
@@ -273,12 +280,14 @@ impl ChunkFiles {
                 thread::sleep(SETTLE_POLL);
                 continue;
             }
+            let others = others?;
             return match look? {
-                Look::Consistent(files, manifest) => self.assemble(files, manifest, None),
+                Look::Consistent(files, manifest) => self.assemble(files, others, manifest, None),
                 Look::Torn(files, manifest) => {
                     // What was loaded before is better than a part of it.
                     let is_gone = |t: &ChunkType| {
-                        manifest.entry(*t).is_some() && self.known.contains_key(t) && !files.iter().any(|(there, _)| there == t)
+                        let is_known = self.known.contains_key(&Which::Of(*t));
+                        manifest.entry(*t).is_some() && is_known && !files.iter().any(|(there, _)| *there == Which::Of(*t))
                     };
                     if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
                         return Err(LoadError::Gone { path: manifest.chunk_file(&self.layout, gone) });
@@ -287,7 +296,7 @@ impl ChunkFiles {
                         "{} does not match the chunk files: they were changed by another program or torn; run `cortex index` to repair",
                         self.layout.manifest().display()
                     );
-                    self.assemble(files, Some(manifest), Some(warning))
+                    self.assemble(files, others, Some(manifest), Some(warning))
                 }
                 Look::Senseless(files) => {
                     let senseless = LoadError::Senseless { path: self.layout.manifest() };
@@ -295,7 +304,7 @@ impl ChunkFiles {
                         return Err(senseless);
                     }
                     // The chunk files speak for themselves.
-                    self.assemble(files, None, Some(senseless.to_string()))
+                    self.assemble(files, others, None, Some(senseless.to_string()))
                 }
             };
         }
@@ -303,20 +312,34 @@ impl ChunkFiles {
 
     /// Whether files without a manifest, which alone could tell that they belong together, are being replaced: something in
     /// their directory was written less than `quiet` before `began`, or since. That may be a file that is yet to be renamed; of a rename
-    /// itself the directory tells.
+    /// itself the directory tells. Beside an index of ours only the files of other programs count.
     fn is_being_written(&self, began: SystemTime, quiet: Duration) -> bool {
-        if !self.layout.is_foreign() {
-            return false;
-        }
         let Ok(directory) = self.layout.chunks() else { return false };
-        let files = directory.list().unwrap_or_default().into_iter().filter_map(|(name, _)| directory.stat(name).ok().flatten());
+        let stat = |name: &OsString| directory.stat(name).ok().flatten();
         let recent = |stat: Stat| stat.modified + quiet > began && stat.modified <= SystemTime::now();
-        files.chain(directory.own_stat().ok()).any(recent)
+        if self.layout.is_foreign() {
+            let files = directory.list().unwrap_or_default();
+            return files.iter().filter_map(|(name, _)| stat(name)).chain(directory.own_stat().ok()).any(recent);
+        }
+        self.layout.other_chunk_files().into_iter().filter_map(|name| stat(&name.into())).any(recent)
     }
 
-    fn assemble(&mut self, files: RawFiles, manifest: Option<Manifest>, torn: Option<String>) -> Result<Loaded, LoadError> {
-        let parse = |(t, raw): (ChunkType, Raw)| Ok::<_, ChunkFileError>((t, self.parse(raw, t)?));
-        let files: Vec<(ChunkType, Arc<LoadedFile>)> = files.into_par_iter().map(parse).collect::<Result<_, _>>()?;
+    fn assemble(
+        &mut self,
+        files: RawFiles,
+        others: RawFiles,
+        manifest: Option<Manifest>,
+        torn: Option<String>,
+    ) -> Result<Loaded, LoadError> {
+        let parse = |(which, raw): (Which, Raw)| {
+            let file = match self.parse(raw, &which) {
+                Err(e) if which.is_other() => Arc::new(self.unusable(&which, &e)),
+                file => file?,
+            };
+            Ok((which, file))
+        };
+        // Of chunks with one id the last wins: ours.
+        let files = others.into_par_iter().chain(files).map(parse).collect::<Result<Vec<_>, ChunkFileError>>()?;
         let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
         let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| p.content.is(&f.content))).count();
@@ -327,7 +350,11 @@ impl ChunkFiles {
             self.duplicates = duplicates.into_iter().map(|d| d.id).collect();
         }
         let set = self.set.clone();
-        warnings.extend(self.duplicates.iter().map(|id| format!("the id {id} occurs more than once; the last chunk with it is used")));
+        let twice = |id| format!("the id {id} occurs more than once; the last chunk with it is used (further files come first)");
+        warnings.extend(self.duplicates.iter().take(MAX_NAMED).map(twice));
+        if let Some(more) = self.duplicates.len().checked_sub(MAX_NAMED).filter(|n| *n > 0) {
+            warnings.push(format!("{more} more ids occur more than once"));
+        }
         self.known = files.into_iter().collect();
         self.had_manifest = manifest.is_some();
         let (generation, indexed_at) = manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
@@ -369,13 +396,13 @@ impl ChunkFiles {
     /// then they are read whole, and it is found out what they are.
     fn read_blocks(&self, manifest: &Manifest, cancel: &Cancel) -> Result<Option<RawFiles>, LoadError> {
         let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
-        let read = |t: ChunkType| -> Result<Option<Option<(ChunkType, Raw)>>, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<Option<(Which, Raw)>>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
             let name = manifest.chunk_name(t);
             Ok(match manifest.entry(t) {
-                Some(entry) => self.read_blocks_of(&name, t, entry, manifest.blocks(t), written).map(|raw| Some((t, raw))),
+                Some(entry) => self.read_blocks_of(&name, t, entry, manifest.blocks(t), written).map(|raw| Some((Which::Of(t), raw))),
                 None => (!self.layout.has(&self.layout.chunk_name_found(t))).then_some(None),
             })
         };
@@ -387,13 +414,13 @@ impl ChunkFiles {
         let mut file = self.layout.open_file(name).ok()?;
         let metadata = Stat::of(&file).ok()?;
         let stamp = stamp(&metadata);
-        let known = self.known.get(&t);
+        let known = self.known.get(&Which::Of(t));
         if let Some(known) = known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry) {
             return Some(Raw::Known(known.clone()));
         }
         if blocks.is_empty() {
             // Without chunks, or written before there were blocks.
-            return self.read_file(name, t).ok()?.filter(|raw| raw.entry() == entry);
+            return self.read_file(name, &Which::Of(t)).ok()?.filter(|raw| raw.entry() == entry);
         }
         if metadata.bytes != entry.bytes {
             return None;
@@ -445,25 +472,65 @@ impl ChunkFiles {
 
     /// Reads whole files. Where the manifest `is_next`, those count that it states, renamed or not.
     fn read_all(&self, cancel: &Cancel, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
-        let read = |t: ChunkType| -> Result<Option<(ChunkType, Raw)>, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<(Which, Raw)>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
             let name = manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
-            let file = self.read_file(&name, t);
+            let file = self.read_file(&name, &Which::Of(t));
             let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
                 && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
-                return Ok(self.read_file(&next_name(&name), t)?.map(|f| (t, f)));
+                return Ok(self.read_file(&next_name(&name), &Which::Of(t))?.map(|f| (Which::Of(t), f)));
             }
-            Ok(file?.map(|f| (t, f)))
+            Ok(file?.map(|f| (Which::Of(t), f)))
         };
         let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
         Ok(read?.into_iter().flatten().collect())
     }
 
-    fn read_file(&self, name: &str, file_type: ChunkType) -> Result<Option<Raw>, ChunkFileError> {
+    /// Reads the further files of other programs, as many as may be. One that cannot be read does not keep the others from being served.
+    fn read_others(&self, cancel: &Cancel) -> Result<RawFiles, LoadError> {
+        let mut room = MAX_FOREIGN_BYTES;
+        let read = |(at, name): (usize, String)| {
+            if cancel.load(Ordering::Relaxed) {
+                return Err(LoadError::Cancelled);
+            }
+            let (path, which) = (in_chunks(&name), Which::other(&name));
+            let n_bytes = self.layout.stat(&path).ok().flatten().map_or(0, |stat| Packing::of(&path).most_bytes(stat.bytes));
+            let left = room.checked_sub(n_bytes).filter(|_| at < MAX_FILES);
+            let file = match left {
+                Some(left) => {
+                    room = left;
+                    self.read_file(&path, &which)
+                }
+                None => Err(ChunkFileError::Read {
+                    source: io::Error::other(format!(
+                        "{}: beside an index at most {MAX_FILES} files of other programs are read, of {} MB together",
+                        self.layout.full(&path).display(),
+                        MAX_FOREIGN_BYTES >> 20
+                    )),
+                }),
+            };
+            let file = file.unwrap_or_else(|e| Some(Raw::Known(Arc::new(self.unusable(&which, &e)))));
+            Ok(file.map(|file| (which, file)))
+        };
+        self.layout.other_chunk_files().into_iter().enumerate().map(read).filter_map(Result::transpose).collect()
+    }
+
+    /// A further file that cannot be used: what was read of it before stays.
+    fn unusable(&self, which: &Which, e: &ChunkFileError) -> LoadedFile {
+        let (known, e) = (self.known.get(which), e.of_others());
+        let (content, entry) = match known {
+            Some(known) => (known.content.clone(), known.entry.clone()),
+            None => (Content::Parsed(Arc::default()), FileEntry::of(&[])),
+        };
+        let served = if content.entries().next().is_some() { "what was read of it before is served" } else { "it is not served" };
+        LoadedFile { stamp: None, entry, content, warning: Some(format!("{e}; {served}; repair or remove the file")) }
+    }
+
+    fn read_file(&self, name: &str, which: &Which) -> Result<Option<Raw>, ChunkFileError> {
         let path = self.layout.full(name);
         let unreadable = |source| ChunkFileError::Read { source };
         let stamp = match self.layout.stat(name) {
@@ -471,7 +538,7 @@ impl ChunkFiles {
             Ok(None) => return Ok(None),
             Err(e) => return Err(unreadable(e)),
         };
-        let known = self.known.get(&file_type);
+        let known = self.known.get(which);
         if let Some(known) = known
             && stamp.is_some()
             && known.stamp == stamp
@@ -491,7 +558,8 @@ impl ChunkFiles {
         Ok(Some(Raw::New { path, stamp, entry, bytes }))
     }
 
-    fn parse(&self, raw: Raw, file_type: ChunkType) -> Result<Arc<LoadedFile>, ChunkFileError> {
+    fn parse(&self, raw: Raw, which: &Which) -> Result<Arc<LoadedFile>, ChunkFileError> {
+        let file_type = which.chunk_type();
         let (path, stamp, entry, bytes) = match raw {
             Raw::Known(file) => return Ok(file),
             Raw::Blocks { stamp, entry, file, blocks } => {
@@ -503,7 +571,7 @@ impl ChunkFiles {
                     message: "its manifest states it, but it holds something else than chunks".into(),
                 };
                 let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>().ok_or_else(malformed)?;
-                let as_before = match self.known.get(&file_type).map(|k| &k.content) {
+                let as_before = match self.known.get(which).map(|k| &k.content) {
                     Some(Content::Blocks(before)) if before.iter().eq(&blocks) => Some(before.clone()),
                     _ => None,
                 };
@@ -512,7 +580,7 @@ impl ChunkFiles {
             }
             Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
         };
-        let before = match self.known.get(&file_type).map(|k| &k.content) {
+        let before = match self.known.get(which).map(|k| &k.content) {
             Some(Content::Parsed(parsed)) => Some(&**parsed),
             _ => None,
         };
@@ -526,8 +594,13 @@ impl ChunkFiles {
             })?,
         };
         let is_ours = |header: &Header, n| header.embedder == self.embedder && n == self.dimensions;
-        let content = parse_chunk_file(&path, &bytes, file_type, before, is_ours)?;
-        let warning = self.warning(&path, &content);
+        let mut content = parse_chunk_file(&path, &bytes, file_type, before, is_ours)?;
+        let mut warning = self.warning(&path, &content);
+        if which.is_other() && content.header.as_ref().is_some_and(|h| h.generator.starts_with(GENERATOR)) {
+            // A copy, and of whatever was indexed then.
+            let copy = "Cortex wrote this chunk file under another name, so it is not served; remove it";
+            (content, warning) = (ParsedFile::default(), Some(format!("{}: {copy}", path.display())));
+        }
         Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(content)), warning }))
     }
 
@@ -559,7 +632,7 @@ const KEPT_VECTORS: &str = "kept-vectors.bin";
 /// A chunk file as it is saved.
 #[derive(Encode, Decode)]
 struct SavedFile {
-    chunk_type: ChunkType,
+    which: Which,
     entry: FileEntry,
     content: SavedContent,
 }
@@ -666,12 +739,12 @@ impl ChunkFiles {
         }
         let mut shared = Shared::default();
         let mut files = Vec::new();
-        for chunk_type in ChunkType::ALL {
-            let Some(file) = self.known.get(&chunk_type) else { continue };
+        for which in in_order(&self.known) {
+            let file = &self.known[which];
             let content = match &file.content {
                 Content::Blocks(blocks) => SavedContent::Blocks(blocks.iter().map(|b| b.to_save(&mut shared)).collect::<Option<_>>()?),
                 // Ours, and not as its manifest states.
-                Content::Parsed(parsed) if self.had_manifest && !parsed.entries.is_empty() => return None,
+                Content::Parsed(parsed) if self.had_manifest && !which.is_other() && !parsed.entries.is_empty() => return None,
                 Content::Parsed(parsed) => {
                     let first = kept.rows.len();
                     let line = |entry: &Arc<Entry>| {
@@ -693,13 +766,14 @@ impl ChunkFiles {
                     }))
                 }
             };
-            files.push(SavedFile { chunk_type, entry: file.entry.clone(), content });
+            files.push(SavedFile { which: which.clone(), entry: file.entry.clone(), content });
         }
         Some(SavedFiles { had_manifest: self.had_manifest, paths: shared.paths.1, languages: shared.languages.1, files })
     }
 
     fn restore_file(&self, file: SavedFile, shared: &SharedTexts, saved: &dyn Saved) -> Option<LoadedFile> {
-        let SavedFile { chunk_type, entry, content } = file;
+        let SavedFile { which, entry, content } = file;
+        let chunk_type = which.chunk_type();
         match content {
             SavedContent::Blocks(blocks) => {
                 let name = match blocks.first() {
@@ -769,10 +843,10 @@ impl Feed for ChunkFiles {
     fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
         let SavedFiles { had_manifest, paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
         let shared = SharedTexts { paths, languages };
-        let restore = |file: SavedFile| Some((file.chunk_type, Arc::new(self.restore_file(file, &shared, saved)?)));
+        let restore = |file: SavedFile| Some((file.which.clone(), Arc::new(self.restore_file(file, &shared, saved)?)));
         let known = files.into_par_iter().map(restore).collect::<Option<HashMap<_, _>>>()?;
-        let of_type = |t: &ChunkType| known.get(t).into_iter().flat_map(|f| f.content.entries().cloned()).collect::<Vec<_>>();
-        self.set = Arc::new(ChunkSet::of_unique(ChunkType::ALL.iter().flat_map(of_type).collect()));
+        let entries = in_order(&known).flat_map(|which| known[which].content.entries().cloned());
+        self.set = Arc::new(ChunkSet::of_unique(entries.collect()));
         self.known = known;
         self.had_manifest = had_manifest;
         Some(self.set.clone())
@@ -799,7 +873,14 @@ fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: 
     }
 }
 
-type RawFiles = Vec<(ChunkType, Raw)>;
+type RawFiles = Vec<(Which, Raw)>;
+
+/// The files in the order of their chunks in the set.
+fn in_order(files: &HashMap<Which, Arc<LoadedFile>>) -> impl Iterator<Item = &Which> {
+    let mut all: Vec<&Which> = files.keys().collect();
+    all.sort();
+    all.into_iter()
+}
 
 enum Look {
     Consistent(RawFiles, Option<Manifest>),
@@ -808,9 +889,9 @@ enum Look {
     Senseless(RawFiles),
 }
 
-fn matches(manifest: &Manifest, files: &[(ChunkType, Raw)]) -> bool {
+fn matches(manifest: &Manifest, files: &[(Which, Raw)]) -> bool {
     ChunkType::ALL.iter().all(|t| {
-        let there = files.iter().find(|(ft, _)| ft == t).map(|(_, f)| f.entry());
+        let there = files.iter().find(|(which, _)| *which == Which::Of(*t)).map(|(_, f)| f.entry());
         manifest.entry(*t) == there
     })
 }

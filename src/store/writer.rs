@@ -13,6 +13,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::chunk_file::{CLOSE, Header, opening};
 use super::layout::{MANIFEST, SHARED_FILE, next_name};
+use super::others::set_aside;
 use super::packing::{Packing, pack};
 use super::{Block, FileEntry, Layout, Manifest, WriteLock};
 use crate::chunk::ChunkType;
@@ -23,6 +24,8 @@ pub struct ChunkWriter<'a> {
     layout: &'a Layout,
     packing: Packing,
     files: Vec<Output>,
+    /// Files of other programs under our names are moved aside, not replaced.
+    keeps_others: bool,
 }
 
 /// What was begun and not published is taken away: on a full disk it would be in the way.
@@ -166,7 +169,12 @@ impl<'a> ChunkWriter<'a> {
             file.end_frame()?;
             Ok(file)
         };
-        Ok(Self { layout, packing, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()? })
+        Ok(Self { layout, packing, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?, keeps_others: true })
+    }
+
+    /// Replaces files of other programs that have the names of ours.
+    pub fn replace_others(&mut self) {
+        self.keeps_others = false;
     }
 
     /// Adds one chunk, given as one line of JSON.
@@ -226,7 +234,7 @@ impl<'a> ChunkWriter<'a> {
         sync_chunks(&dir)?;
         // The new generation is complete: from here on its files are not taken away.
         self.files.clear();
-        rename_all(&dir, &manifest)?;
+        rename_all(&dir, &manifest, self.keeps_others)?;
         Ok(manifest)
     }
 }
@@ -242,20 +250,24 @@ pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
         let name = next.chunk_name(*t);
         next.entry(*t).is_some() && (next.states(layout, *t, &name) || next.states(layout, *t, &next_name(&name)))
     });
-    if complete { rename_all(&layout.data()?, &next) } else { layout.remove(&next_name(MANIFEST)) }
+    if complete { rename_all(&layout.data()?, &next, true) } else { layout.remove(&next_name(MANIFEST)) }
 }
 
-fn rename_all(dir: &Dir, manifest: &Manifest) -> io::Result<()> {
+fn rename_all(dir: &Dir, manifest: &Manifest, keeps_others: bool) -> io::Result<()> {
     let unless_gone = |result: io::Result<()>| match result {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
         _ => Ok(()),
     };
     let ours = ChunkType::ALL.map(|t| manifest.chunk_name(t));
+    let all = || ChunkType::ALL.into_iter().flat_map(Layout::chunk_names);
+    if keeps_others {
+        all().try_for_each(|name| set_aside(dir, &name))?;
+    }
     for name in ours.iter().map(String::as_str).chain([MANIFEST]) {
         unless_gone(dir.rename(next_name(name), name))?;
     }
     // Those that were written otherwise are of no use any more.
-    for name in ChunkType::ALL.into_iter().flat_map(Layout::chunk_names).filter(|name| !ours.contains(name)) {
+    for name in all().filter(|name| !ours.contains(name)) {
         unless_gone(dir.remove_file(&name))?;
     }
     sync_chunks(dir)

@@ -106,15 +106,18 @@ struct Row {
     context: Option<String>,
 }
 
-/// The code graph of a project, up to date with its index.
+/// Why there is nothing to ask the code graph.
+pub const NO_SOURCES: &str =
+    "the code graph is made from source files, and none are known here: chunk files alone do not say who calls whom";
+
+/// The code graph of a project, up to date with these source files; without them it stays as it is.
 ///
 /// # Errors
 /// When the graph cannot be written.
-pub fn code_graph(layout: &Layout) -> Result<Graph, GraphError> {
+pub fn code_graph(layout: &Layout, sources: Option<SourceTable>) -> Result<Graph, GraphError> {
     let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
     let graph = Graph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
-    // Without a table there is no index yet, or it is another program's: then the graph stays as it is.
-    if let Some(table) = SourceTable::read(layout) {
+    if let Some(table) = sources {
         let files = table
             .files
             .into_iter()
@@ -147,10 +150,20 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
             return Err(ToolError::Arguments("a path leads from target to `to`; the other operations have no `to`".into()));
         }
         let taken = asked.take(&self.wait)?;
-        let graph = code_graph(&asked.context.layout)?;
+        let layout = &asked.context.layout;
+        let sources = match &asked.context.indexing {
+            // Nobody else looks at them.
+            Some(indexing) if layout.is_foreign() => Some(indexing.look_at_sources()),
+            _ => SourceTable::read(layout),
+        };
+        let has_sources = sources.as_ref().is_some_and(|table| !table.files.is_empty());
+        let graph = code_graph(layout, sources)?;
         asked.call.check()?;
         let (target, to) = (&*self.target, self.to.as_deref());
         let answer = graph.answer(graph::Question { operation, target, to, depth: self.depth, limit: self.max_results })?;
+        if answer.targets.is_empty() && !has_sources {
+            return Err(ToolError::NotFound(NO_SOURCES.into()));
+        }
         if answer.targets.is_empty() {
             return Err(ToolError::NotFound(format!(
                 "there is no symbol or file `{}`: give a name, Type::method, file:line or a file; cortex_outline lists them",

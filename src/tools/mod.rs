@@ -27,7 +27,7 @@ mod status;
 mod tolerant;
 
 pub use context::{Context, Freshness, Remembered, Taken, Wait};
-pub use graph::code_graph;
+pub use graph::{NO_SOURCES, code_graph};
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;

@@ -31,6 +31,10 @@ pub(super) struct StatusReply {
     chunk_types: BTreeMap<&'static str, usize>,
     /// Files by language.
     languages: BTreeMap<String, usize>,
+    /// Files of other programs that are served beside the index, by their names in `.cortex/chunks`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    other_files: Vec<String>,
     /// What makes the vectors.
     embedder: String,
     /// Secrets that were taken out of the files: replies have `[REDACTED:rule]` in their place.
@@ -159,6 +163,7 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
             chunks: chunks.len(),
             chunk_types: ChunkType::ALL.iter().map(|t| (t.as_str(), chunks.count(*t))).collect(),
             languages,
+            other_files: asked.context.layout.other_chunk_files(),
             embedder: asked.context.manager.embedder().id().to_string(),
             secrets: Secrets { total: table.all_secrets().count(), first: table.all_secrets().take(SECRETS_SHOWN).map(secret).collect() },
             reload: Reloads {
@@ -201,6 +206,7 @@ impl Reply for StatusReply {
         };
         let types = list(self.chunk_types.iter().map(|(k, n)| (*k, *n)).collect());
         let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect());
+        let languages = if languages.is_empty() { languages } else { format!(" ({languages})") };
         let (r, i, m) = (&self.reload, &self.indexing, &self.memory);
         let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
         let budget = megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
@@ -210,7 +216,7 @@ impl Reply for StatusReply {
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
         let mut lines = vec![
             format!("cortex {} in {}", self.version, self.root),
-            format!("{} ({types}) of {} ({languages})", count(self.chunks, "chunk"), count(self.files, "file")),
+            format!("{} ({types}) of {}{languages}", count(self.chunks, "chunk"), count(self.files, "file")),
             format!("embedder {}", self.embedder),
             format!(
                 "reloads {} ({} published, {} failed, {} parsed), last {} ms{}",
@@ -230,6 +236,9 @@ impl Reply for StatusReply {
                 error(&i.last_error)
             ),
         ];
+        if !self.other_files.is_empty() {
+            lines.push(format!("beside the index: {}, written by other programs", printable(&self.other_files.join(", "))));
+        }
         if self.secrets.total > 0 {
             let places: Vec<_> = self.secrets.first.iter().map(|s| format!("{}:{} {}", printable(&s.path), s.line, s.rule)).collect();
             let more = if self.secrets.total > places.len() { ", …" } else { "" };

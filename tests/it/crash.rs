@@ -157,6 +157,29 @@ fn a_death_between_renames_leaves_the_new_index() {
     }
 }
 
+/// The same when another program has meanwhile written one of the files: what it wrote is kept, and the index is whole again.
+#[test]
+fn a_death_between_renames_loses_nothing_of_another_program() {
+    let theirs = r#"{"_metadata":{"generator":"other"},"chunks":[{"id":"theirs","text":"nougat"}]}"#;
+    for n_renamed in 0..=ALL_FILES.len() {
+        for name in [CHUNK_FILES[0], CHUNK_FILES[3]] {
+            let p = Project::new();
+            plant(&p, 1);
+            p.index();
+            let old = ALL_FILES.map(|name| (name, Some(fs::read(chunk_path(&p, name)).unwrap())));
+            plant(&p, 2);
+            p.index();
+            die_between_renames(&p, &old, n_renamed);
+            fs::write(chunk_path(&p, name), theirs).unwrap();
+            assert_eq!(generation(&p, &[]), 2, "{n_renamed} renamed, {name}");
+            let aside = chunk_path(&p, &name.replace(".json", ".other.json"));
+            assert_eq!(fs::read_to_string(aside).unwrap(), theirs, "{n_renamed} renamed, {name}");
+            assert_eq!(p.json(&["search", "--exact", "nougat"])["total"], 1);
+            assert_fresh(&p);
+        }
+    }
+}
+
 /// The same in the very first run: there is no old set, so a search finds the new one whole, or says that there is none.
 #[test]
 fn a_death_in_the_first_run_leaves_no_half_index() {

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::following::wait_until;
 use crate::project::{CHUNK_FILES, Output, Project};
+use crate::server::{Client, Server, warnings};
 
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
 const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";
@@ -269,4 +271,239 @@ fn damaged_caches_are_made_anew() {
         assert_eq!(answers(), before, "sources {damaged:?}");
         assert_eq!(p.index()["changed"], false, "sources {damaged:?}");
     }
+}
+
+const THEIRS: &str =
+    r#"{"_metadata":{"generator":"other 1"},"chunks":[{"id":"f1","text":"nougat and honey","metadata":{"file_path":"gone.py"}}]}"#;
+
+/// The names in the directory of the chunk files that are not ours.
+fn others(p: &Project) -> Vec<String> {
+    let names = std::fs::read_dir(p.path(".cortex/chunks")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names.filter(|name| name != "manifest.json" && !CHUNK_FILES.contains(&name.trim_end_matches(".zst"))).collect();
+    names.sort();
+    names
+}
+
+/// A chunk file that another program puts under a name of ours is moved aside and served, and the index is whole again; whoever asks first,
+/// and whatever the program writes there next.
+#[test]
+fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
+    for command in [&["index"][..], &["search", "potatoes"]] {
+        let p = Project::sample();
+        p.index();
+        let whole = p.timeless();
+        p.write(DEFINITIONS, THEIRS);
+        let out = p.run(command).expect(0);
+        assert!(out.stderr.contains("code-definitions.other.json") && out.stderr.contains("another program"), "{}", out.stderr);
+        assert!(p.timeless() == whole);
+        assert_eq!(p.chunk_file("code-definitions.other.json"), THEIRS);
+        assert_eq!(p.found(&["--exact", "nougat"]), ["gone.py"]);
+        assert_eq!(p.found(&["--exact", "tomatoes"]), ["docs/guide.md"]);
+        assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "", "it is told once");
+        assert_eq!(p.json(&["status"])["other_files"], json!(["code-definitions.other.json"]));
+        assert!(p.run(&["status"]).expect(0).stdout.contains("code-definitions.other.json"));
+        // The same again, another one, and after an edit.
+        p.write(DEFINITIONS, THEIRS);
+        p.index();
+        assert_eq!(others(&p), ["code-definitions.other.json"]);
+        p.write(DEFINITIONS, THEIRS.replace("nougat", "marzipan"));
+        p.write("more.md", "# More\n\nalmonds\n");
+        assert_eq!(p.found(&["--exact", "almonds"]), ["more.md"]);
+        assert_eq!(others(&p), ["code-definitions.other.json", "code-definitions.other2.json"]);
+        assert_eq!(ids(&p, "marzipan"), ["f1"], "the newest of those with one id");
+        assert!(ids(&p, "nougat").is_empty());
+    }
+}
+
+/// One that stands beside ours, written in the other way, and one that came while files are plain and are to be packed.
+#[test]
+fn a_foreign_file_in_the_other_packing_is_kept_and_served() {
+    let p = Project::sample();
+    p.index();
+    let theirs = zstd::bulk::compress(THEIRS.as_bytes(), 3).unwrap();
+    p.write(".cortex/chunks/doc-chunks.json.zst", &theirs);
+    assert_eq!(p.run(&["search", "potatoes"]).expect(0).code, 0);
+    assert_eq!(p.found(&["--exact", "nougat"]), ["gone.py"]);
+    assert_eq!(std::fs::read(p.path(".cortex/chunks/doc-chunks.other.json.zst")).unwrap(), theirs);
+    p.write(".cortex/config.toml", "[index]\ncompress = true\n");
+    p.index();
+    assert_eq!(p.found(&["--exact", "nougat"]), ["gone.py"]);
+    p.write(DEFINITIONS, THEIRS.replace("nougat", "marzipan").replace("f1", "f2"));
+    assert_eq!(p.found(&["--exact", "marzipan"]), ["gone.py"]);
+    assert_eq!(others(&p), ["code-definitions.other.json", "doc-chunks.other.json.zst"]);
+}
+
+/// Any further JSON file in the directory is a chunk file of another program. What it becomes is followed, also by a process that begins
+/// with a saved index; a chunk of ours stays, whatever has its id.
+#[test]
+fn further_files_are_served_beside_the_index() {
+    let p = Project::sample();
+    p.index();
+    let own = ids(&p, "tomatoes")[0].clone();
+    let extra = ".cortex/chunks/extra.json";
+    let of = |chunks: Value| json!({ "chunks": chunks }).to_string();
+    p.write(extra, of(json!([{"id": "f1", "text": "nougat and honey"}, {"id": "f2", "text": "nougat alone"}])));
+    for _ in 0..2 {
+        assert_eq!(ids(&p, "nougat"), ["f1", "f2"]);
+        assert_eq!(p.run(&["search", "tomatoes"]).expect(0).stderr, "");
+    }
+    p.write(extra, of(json!([{"id": "f1", "text": "nougat and almonds"}, {"id": own, "text": "nougat for tomatoes"}])));
+    assert_eq!(ids(&p, "nougat"), ["f1"]);
+    assert_eq!(ids(&p, "honey"), [""; 0]);
+    assert_eq!(ids(&p, "tomatoes"), [own.clone()]);
+    let warnings = p.run(&["search", "tomatoes"]).expect(0).stderr;
+    assert!(warnings.contains(&own) && warnings.contains("more than once"), "{warnings}");
+    assert_eq!(p.index()["changed"], false);
+    p.remove("docs/guide.md");
+    assert!(ids(&p, "tomatoes").contains(&own), "now it is theirs alone");
+    p.remove(extra);
+    assert!(ids(&p, "nougat").is_empty());
+    p.run(&["clean"]).expect(0);
+    assert!(!p.path(".cortex/chunks").exists());
+}
+
+/// Nothing that lies in that directory keeps the index from being served; what cannot be used is named, and stays.
+#[test]
+fn a_further_file_that_cannot_be_used_is_named_and_stays() {
+    let p = Project::sample();
+    p.index();
+    let copy = p.chunk_file("doc-chunks.json");
+    for (name, content, why) in [
+        ("notes.json", "not json", "notes.json:1:2: not a chunk file"),
+        ("list.json", "[]", "list.json:1:1"),
+        ("half.json.zst", "x", "half.json.zst:1:1"),
+        ("doc-chunks.backup.json", &*copy, "doc-chunks.backup.json: Cortex wrote this"),
+    ] {
+        let path = format!(".cortex/chunks/{name}");
+        p.write(&path, content);
+        for _ in 0..2 {
+            let out = p.run(&["search", "tomatoes"]).expect(0);
+            assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains(why), "{name}: {} {}", out.stdout, out.stderr);
+            assert!(!out.stderr.contains("--full") && out.stderr.contains("remove"), "{}", out.stderr);
+        }
+        p.run(&["index", "--full"]).expect(0);
+        p.run(&["clean"]).expect(0);
+        assert_eq!(p.read(&path), content);
+        p.index();
+        p.remove(&path);
+    }
+    std::os::unix::fs::symlink("/etc/passwd", p.path(".cortex/chunks/link.json")).unwrap();
+    let out = p.run(&["search", "tomatoes"]).expect(0);
+    assert!(out.stderr.contains("link.json") && out.stderr.contains("link"), "{}", out.stderr);
+    p.remove(".cortex/chunks/link.json");
+    for i in 0..40 {
+        p.write(format!(".cortex/chunks/n{i}.json"), r#"{"chunks":[]}"#);
+    }
+    let out = p.run(&["search", "tomatoes"]).expect(0);
+    assert_eq!(out.stderr.matches("at most 32 files").count(), 8, "{}", out.stderr);
+}
+
+/// `clean` removes the index and leaves what another program wrote, whatever it is called.
+#[test]
+fn clean_leaves_a_foreign_file_under_a_name_of_ours() {
+    let p = Project::sample();
+    p.index();
+    p.write(DEFINITIONS, THEIRS);
+    p.write(".cortex/chunks/extra.json", THEIRS.replace("f1", "f2"));
+    p.run(&["clean"]).expect(0);
+    assert_eq!(p.read(DEFINITIONS), THEIRS);
+    assert_eq!(ids(&p, "nougat"), ["f1", "f2"], "they are served as they are");
+    p.run(&["index"]).error();
+    p.run(&["index", "--full"]).expect(0);
+    assert_eq!(ids(&p, "nougat"), ["f2"], "that replaces only what has the names of ours");
+}
+
+/// A server takes in what another program writes beside the index it serves, keeps what it writes over, and has the index whole again with the
+/// next look.
+#[test]
+fn a_server_keeps_and_serves_what_another_program_writes() {
+    let p = Project::sample();
+    p.run(&["index"]).expect(0);
+    let whole = p.timeless();
+    assert!(p.command("git").args(["init", "-q"]).status().unwrap().success());
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let client = Client::new(&server.line());
+    let found = |word: &str| client.call("exact", &json!({ "query": word }))["results"].as_array().unwrap().len();
+    let extra = ".cortex/chunks/extra.json";
+    p.write(extra, THEIRS);
+    wait_until("a further file is served", || found("nougat") == 1);
+    p.write(extra, THEIRS.replace("honey", "almonds"));
+    wait_until("its change is served", || found("almonds") == 1 && found("honey") == 0);
+    p.write(extra, &THEIRS[..THEIRS.len() / 2]);
+    wait_until("half a file is named", || warnings(&client.status()).contains("extra.json"));
+    assert_eq!((found("almonds"), found("potatoes")), (1, 1), "what was read before is served");
+    p.remove(extra);
+    wait_until("it is gone", || found("almonds") == 0 && warnings(&client.status()).is_empty());
+    p.write(DEFINITIONS, THEIRS);
+    let reply = client.call("exact", &json!({ "query": "honey", "wait_ms": 30000 }));
+    assert_eq!(reply["results"].as_array().unwrap().len(), 1, "{reply}");
+    assert_eq!(warnings(&reply), "");
+    assert_eq!(client.status()["other_files"], json!(["code-definitions.other.json"]));
+    assert!(p.timeless() == whole);
+}
+
+/// The code graph and the map are made from the source files, whoever writes the chunk files; where there are none, that is said.
+#[test]
+fn the_graph_and_the_map_work_beside_foreign_files() {
+    let p =
+        Project::with(&[("src/a.rs", "pub fn knead() {}\n"), ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n")]);
+    p.write(DEFINITIONS, THEIRS);
+    let callers = |p: &Project| p.json(&["graph", "callers", "knead"])["results"].as_array().unwrap().len();
+    assert_eq!(callers(&p), 1);
+    assert!(p.run(&["map"]).expect(0).stdout.contains("knead"));
+    assert_eq!(p.json(&["map", "--focus", "nougat"])["files"].as_array().unwrap().len(), 2);
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(callers(&p), 2, "it follows the files");
+    p.remove("src/c.rs");
+    assert_eq!(callers(&p), 1);
+    assert!(p.command("git").args(["init", "-q"]).status().unwrap().success());
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--tools", "search,graph"]));
+    let client = Client::new(&server.line());
+    let reply = client.call("graph", &json!({ "operation": "callers", "target": "knead" }));
+    assert_eq!(reply["total"], 1, "{reply}");
+    p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
+    assert_eq!(client.call("graph", &json!({ "operation": "callers", "target": "knead" }))["total"], 2);
+    assert_eq!(p.read(DEFINITIONS), THEIRS);
+    drop(server);
+
+    let p = Project::new();
+    p.write(DEFINITIONS, THEIRS);
+    for args in [&["graph", "callers", "knead"][..], &["map"]] {
+        let error = p.run(args).error();
+        assert!(error.contains("source files") && !error.contains("was not indexed"), "{error}");
+    }
+}
+
+/// What is said of foreign files holds: the generation is that of every reply, and a chunk without a file has none.
+#[test]
+fn what_is_said_of_foreign_files_is_true() {
+    let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);
+    let reply = p.json(&["search", "nougat"]);
+    assert_eq!((&reply["results"][0]["file_path"], &reply["results"][0]["chunk_id"]), (&Value::Null, &json!("f1")));
+    let status = p.json(&["status"]);
+    assert_eq!((&status["generation"], &status["n_files"]), (&reply["generation"], &json!(0)));
+    let text = p.run(&["status"]).expect(0).stdout;
+    assert!(text.contains("generation 1 (local") && text.contains("written by another program") && !text.contains("()"), "{text}");
+    let client = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
+    let served = Client::new(&client.line()).status();
+    assert_eq!((&served["index"]["generation"], &served["files"]), (&status["generation"], &json!(0)), "{served}");
+}
+
+/// An array in place of an object is an error, and a header that names the active embedder counts without `dimensions`.
+#[test]
+fn arrays_are_no_objects_and_a_header_needs_no_dimensions() {
+    for content in [
+        r#"[{"id":"a","text":"nougat"}]"#,
+        r#"{"chunks":[["a","nougat","x"]]}"#,
+        r#"{"chunks":[{"id":"a","text":"nougat","metadata":["x"]}]}"#,
+        r#"{"_metadata":["cortex-static-256",256],"chunks":[{"id":"a","text":"nougat"}]}"#,
+    ] {
+        let error = foreign(content).run(&["search", "nougat"]).error();
+        assert!(error.contains("code-definitions.json:1:"), "{content}: {error}");
+    }
+    let vector = vec!["0.0625"; 256].join(",");
+    let p = foreign(format!(
+        r#"{{"_metadata":{{"embedder":"cortex-static-256"}},"chunks":[{{"id":"a","text":"nougat","embedding":[{vector}]}}]}}"#
+    ));
+    assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "");
 }

@@ -1,0 +1,234 @@
+//! Chunk files of other programs beside an index of ours.
+//!
+//! Another program may write anything into `.cortex/chunks`, at any time. A file that it writes under a name of ours is moved aside before
+//! that name is used; a file that has any other name is served as it is. Nothing of what it wrote is written over.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+
+use bitcode::{Decode, Encode};
+
+use super::chunk_file::OPENING;
+use super::layout::{MANIFEST, in_chunks};
+use super::packing::{EXTENSION, Packing};
+use super::{FileEntry, Layout, WriteLock};
+use crate::chunk::ChunkType;
+use crate::dir::{Dir, Kind};
+
+/// So many of these files are read. Anybody's clone may bring them.
+pub(super) const MAX_FILES: usize = 32;
+
+const JSON: &str = ".json";
+/// How a file of zstd begins.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Which chunk file. Of chunks with one id the last wins, in this order: one under a name of ours before those of further files.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub(super) enum Which {
+    /// A further one, by its name in the directory.
+    Other(OtherName),
+    /// The one of this type, which our indexer writes, or another program in its stead.
+    Of(ChunkType),
+}
+
+/// Shorter names come first, so `a.other10.json` after `a.other2.json`, and that after `a.other.json`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
+pub(super) struct OtherName(usize, String);
+
+impl Which {
+    pub(super) fn other(name: &str) -> Self {
+        Self::Other(OtherName(name.len(), name.into()))
+    }
+
+    pub(super) fn is_other(&self) -> bool {
+        matches!(self, Self::Other(_))
+    }
+
+    /// The type of chunks in it that state none: that of the file whose name this one's begins with.
+    pub(super) fn chunk_type(&self) -> ChunkType {
+        match self {
+            Self::Of(chunk_type) => *chunk_type,
+            Self::Other(OtherName(_, name)) => {
+                let begins = |t: &ChunkType| name.starts_with(Layout::chunk_file_name(*t).trim_end_matches(JSON));
+                ChunkType::ALL.into_iter().find(begins).unwrap_or(ChunkType::Definitions)
+            }
+        }
+    }
+}
+
+impl Layout {
+    /// Names of the further chunk files in the directory, in order.
+    #[must_use]
+    pub fn other_chunk_files(&self) -> Vec<String> {
+        let names = self.chunks().and_then(|dir| dir.list()).unwrap_or_default().into_iter();
+        let names = names.filter(|(_, kind)| *kind != Kind::Directory).filter_map(|(name, _)| name.into_string().ok());
+        let is_other = |name: &String| {
+            let name = in_chunks(name);
+            let is_json = name.strip_suffix(EXTENSION).unwrap_or(&name).ends_with(JSON);
+            is_json && name != MANIFEST && !own_names().any(|own| own == name)
+        };
+        let mut names: Vec<String> = names.filter(is_other).filter(|name| !name.starts_with('.')).collect();
+        names.sort_by_cached_key(|name| Which::other(name));
+        names
+    }
+
+    /// Whether a file under a name of ours was written by another program.
+    #[must_use]
+    pub fn has_strangers(&self) -> bool {
+        self.data().is_ok_and(|dir| own_names().any(|name| is_stranger(&dir, &name)))
+    }
+}
+
+/// The names that our chunk files may have.
+fn own_names() -> impl Iterator<Item = String> {
+    ChunkType::ALL.into_iter().flat_map(Layout::chunk_names)
+}
+
+/// Moves files of other programs out of the way of ours.
+///
+/// # Errors
+/// When one of them cannot be moved.
+pub fn set_others_aside(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
+    let dir = layout.data()?;
+    own_names().try_for_each(|name| set_aside(&dir, &name))
+}
+
+/// Moves a file aside if it is another program's.
+pub(super) fn set_aside(dir: &Dir, name: &str) -> io::Result<()> {
+    if !is_stranger(dir, name) {
+        return Ok(());
+    }
+    let (stem, extension) = name.split_at(name.find(JSON).unwrap_or(name.len()));
+    let names = (1_u64..).map(|n| if n == 1 { format!("{stem}.other{extension}") } else { format!("{stem}.other{n}{extension}") });
+    for aside in names {
+        match dir.rename_to_new(name, &aside) {
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &aside) => dir.remove_file(name)?,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
+            done => done?,
+        }
+        let full = dir.full(&aside);
+        tracing::warn!(
+            "{}: another program wrote this file; it is {} now, and served beside the index",
+            dir.full(name).display(),
+            full.display()
+        );
+        break;
+    }
+    Ok(())
+}
+
+fn is_same(dir: &Dir, a: &str, b: &str) -> bool {
+    let entry = |name| dir.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok();
+    entry(a).is_some_and(|a| entry(b) == Some(a))
+}
+
+/// Whether a file was written by another program: it does not begin as ours do. (A file of ours that was cut begins so, as far as it goes.)
+pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
+    let beginning = |packing| beginning(dir.open_file(name)?, packing);
+    match beginning(Packing::of(name)) {
+        Ok(bytes) if bytes.is_empty() && Packing::of(name) == Packing::Zstd => {
+            // It cannot be unpacked: a file of ours that was cut, or no packed file at all.
+            beginning(Packing::Plain).is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
+        }
+        Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
+        // Nothing is there, or nothing that a chunk file can be.
+        Err(_) => false,
+    }
+}
+
+/// The first bytes, as many as there are of them.
+fn beginning(file: File, packing: Packing) -> io::Result<Vec<u8>> {
+    let (mut bytes, most) = (Vec::new(), OPENING.len() as u64);
+    // What can be unpacked of a file that was cut is enough.
+    let read = match packing {
+        Packing::Plain => file.take(most).read_to_end(&mut bytes),
+        Packing::Zstd => zstd::Decoder::new(file)?.take(most).read_to_end(&mut bytes),
+    };
+    if packing == Packing::Plain { read.map(|_| bytes) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::time::Duration;
+
+    use super::super::chunk_file::opening;
+    use super::super::packing::pack;
+    use super::super::{Header, recover};
+    use super::*;
+
+    const THEIRS: &str = r#"{"_metadata":{"generator":"other"},"chunks":[]}"#;
+
+    fn project() -> (tempfile::TempDir, Layout) {
+        let dir = tempfile::tempdir().unwrap();
+        let layout = Layout::at(dir.path()).unwrap();
+        layout.create().unwrap();
+        (dir, layout)
+    }
+
+    fn write(layout: &Layout, name: &str, bytes: impl AsRef<[u8]>) {
+        fs::write(layout.chunks_dir().join(name), bytes).unwrap();
+    }
+
+    fn names(path: &Path) -> Vec<String> {
+        let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_of_ours_is_known_by_its_beginning_however_short() {
+        let (_dir, layout) = project();
+        let ours = opening(&Header::ours("e", 3)) + "]}\n";
+        assert!(ours.starts_with(OPENING));
+        for n in 0..ours.len() {
+            write(&layout, "code-data.json", &ours[..n]);
+            assert!(!layout.has_strangers(), "{n}");
+        }
+        let packed = pack(ours.as_bytes()).unwrap();
+        fs::remove_file(layout.chunks_dir().join("code-data.json")).unwrap();
+        for n in 0..=packed.len() {
+            write(&layout, "code-data.json.zst", &packed[..n]);
+            assert!(!layout.has_strangers(), "{n}");
+        }
+        for theirs in [THEIRS.as_bytes().to_vec(), pack(THEIRS.as_bytes()).unwrap(), b"\x1f\x8b".to_vec()] {
+            write(&layout, "code-data.json.zst", theirs);
+            assert!(layout.has_strangers());
+        }
+    }
+
+    #[test]
+    fn what_is_set_aside_replaces_nothing_and_is_there_once() {
+        let (_dir, layout) = project();
+        let lock = WriteLock::acquire(&layout, Duration::ZERO).unwrap();
+        let set_aside = |text: &str| {
+            write(&layout, "code-data.json", text);
+            set_others_aside(&layout, &lock).unwrap();
+            names(&layout.chunks_dir())
+        };
+        assert_eq!(set_aside(THEIRS), ["code-data.other.json"]);
+        assert_eq!(set_aside(THEIRS), ["code-data.other.json"]);
+        let more = THEIRS.replace("other", "another");
+        assert_eq!(set_aside(&more), ["code-data.other.json", "code-data.other2.json"]);
+        assert_eq!(set_aside(THEIRS), ["code-data.other.json", "code-data.other2.json"]);
+        assert_eq!(fs::read_to_string(layout.chunks_dir().join("code-data.other2.json")).unwrap(), more);
+        recover(&layout, &lock).unwrap();
+    }
+
+    #[test]
+    fn further_files_are_in_the_order_of_their_numbers() {
+        let (_dir, layout) = project();
+        let all = ["b.json", "code-data.other.json", "code-data.other2.json", "code-data.other10.json", "doc-chunks.mine.json.zst"];
+        let no =
+            [".hidden.json", "manifest.json", "manifest.json.next", "code-data.json", "code-data.json.zst", "notes.txt", "x.json.next"];
+        for name in all.iter().chain(&no) {
+            write(&layout, name, THEIRS);
+        }
+        fs::create_dir(layout.chunks_dir().join("directory.json")).unwrap();
+        assert_eq!(layout.other_chunk_files(), all);
+        let types = all.map(|name| Which::other(name).chunk_type());
+        assert_eq!(types[0], ChunkType::Definitions);
+        assert_eq!((types[1], types[4]), (ChunkType::Data, ChunkType::Documentation));
+    }
+}
