@@ -268,7 +268,7 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// The operation of the same work tree that is nearest in time; of two in the same second one that went to another commit, then the later. One of those before
+    /// Returns the operation of the same work tree that is nearest in time, the later of two in the same second. One of those before
     /// `n_before`, which were told before, is only taken when it is near, and rather one of which no file is known yet.
     fn batch_of(&mut self, event: &Event, n_before: usize, trees: &BTreeMap<String, Tree>) -> usize {
         let name = tree_of(&event.path, trees).unwrap_or_default();
@@ -276,10 +276,7 @@ impl Recorder {
         let near = 2 * self.settings.window.as_secs().max(1);
         let may_be = |i: usize, batch: &Batch| batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near);
         let own = self.recent.iter().enumerate().rev().filter(|(i, (batch, _))| may_be(*i, batch));
-        let order = |i: usize, batch: &Batch| {
-            (i < n_before && !batch.is_empty(), batch.distance(event), batch.operation.from == batch.operation.to)
-        };
-        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| order(*i, batch)) {
+        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| (*i < n_before && !batch.is_empty(), batch.distance(event))) {
             return i;
         }
         self.recent.push((Batch::untold(&name, event), Instant::now()));

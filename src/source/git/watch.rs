@@ -375,6 +375,8 @@ impl GitWatch {
                     let id = to;
                     happened.commits.push(Committed { id, subject: entry.message.clone(), at: entry.at });
                 }
+                // A new work tree is filled by a reset.
+                Action::Operation(OperationKind::Reset) if is_filled(&happened, &entry) => {}
                 Action::Operation(kind) if running == Some(kind) && goes_on(&entry.message) => {
                     if let Some(last) = happened.operations.iter_mut().rfind(|o| o.kind == kind) {
                         (last.to, last.subject, last.at) = (entry.to, entry.message, entry.at);
@@ -533,6 +535,11 @@ fn action(entry: &LogEntry) -> Action {
         "revert" => OperationKind::Revert,
         _ => OperationKind::Other,
     })
+}
+
+/// Whether a reset stays at the commit that a work tree was just made for.
+fn is_filled(happened: &Happened, reset: &LogEntry) -> bool {
+    reset.from == reset.to && happened.operations.last().is_some_and(|made| made.from.is_none() && made.to == reset.to)
 }
 
 /// A rebase, or a pull that rebases, says a line for each commit.
