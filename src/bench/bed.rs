@@ -83,11 +83,38 @@ impl Bed {
             bail!("{} holds no chunks: give a directory with code-definitions.json and the like", dir.display());
         };
         let embedder: Arc<dyn Embedder> = match &first.embedding {
-            Some(v) => Arc::new(GivenVectors { dimensions: v.len() }),
+            Some(v) => Arc::new(GivenVectors { id: "given".into(), dimensions: v.len() }),
             None => StaticModel::bundled(),
         };
         let bed = Self::empty(Origin::Chunks, embedder)?;
         bed.write_chunks(&given)?;
+        Ok(bed)
+    }
+
+    /// Copies of the chunk files of a directory, which stay another program's. Vectors in them count where the header names whose they are.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub(super) fn beside(dir: &Path) -> Result<Self> {
+        let mut embedder = GivenVectors { id: "given".into(), dimensions: 1 };
+        let mut files = Vec::new();
+        for t in ChunkType::ALL {
+            let name = Layout::chunk_file_name(t);
+            let path = dir.join(name);
+            if !path.exists() {
+                continue;
+            }
+            let parsed = parse_chunk_file(&path, &fs::read(&path)?, t, None, |_, _| false)?;
+            embedder.dimensions = parsed.dimensions.unwrap_or(embedder.dimensions);
+            if let Some(header) = parsed.header.filter(|h| !h.embedder.is_empty()) {
+                embedder.id = header.embedder;
+            }
+            files.push((path, name));
+        }
+        let bed = Self::empty(Origin::Chunks, Arc::new(embedder))?;
+        for (path, name) in files {
+            fs::copy(&path, bed.layout().chunks_dir().join(name)).with_context(|| format!("{} cannot be copied", path.display()))?;
+        }
         Ok(bed)
     }
 
@@ -277,13 +304,13 @@ pub(super) fn read_given(dir: &Path) -> Result<Given> {
 
 /// Stands for the embedder of the given vectors: it can make none itself.
 struct GivenVectors {
+    id: String,
     dimensions: usize,
 }
 
 impl Embedder for GivenVectors {
-    #[expect(clippy::unnecessary_literal_bound, reason = "the trait's other embedders own their id")]
     fn id(&self) -> &str {
-        "given"
+        &self.id
     }
 
     fn dimensions(&self) -> usize {

@@ -1,12 +1,11 @@
 //! Reading everything, and finding out what changed.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use super::bed::{Bed, read_given};
+use super::bed::Bed;
 use crate::chunk::{Cache, Cancel, ChunkDelta, ChunkSet, Feed};
 use crate::live::ChunkManager;
 use crate::search::CorpusBuilder;
@@ -19,18 +18,6 @@ pub fn load(bed: &Bed) -> Result<(Arc<ChunkSet>, Duration)> {
     let start = Instant::now();
     let set = bed.load()?;
     Ok((set, start.elapsed()))
-}
-
-/// Reads and parses the chunk files of a directory as they are.
-///
-/// # Errors
-/// When they cannot be read.
-pub fn load_given(dir: &Path) -> Result<Duration> {
-    let start = Instant::now();
-    let given = read_given(dir)?;
-    let time = start.elapsed();
-    drop(given);
-    Ok(time)
 }
 
 /// Opens what was saved beside the set itself: vectors `[i8; dimensions]` of all chunks, text index and files.

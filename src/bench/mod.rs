@@ -6,6 +6,7 @@
 
 mod bed;
 mod generate;
+mod given;
 mod index;
 mod load;
 mod process;
@@ -16,8 +17,9 @@ mod report;
 
 pub use bed::{Bed, Origin, change};
 pub use generate::{SourceText, source_tree};
+pub use given::Given;
 pub use index::{OneFile, index_from_scratch};
-pub use load::{build, diff, load, load_given, open_saved};
+pub use load::{build, diff, load, open_saved};
 pub use process::{Server, search_once, start};
 pub use query::{Kind, Questions};
 pub use recall::recall_10;

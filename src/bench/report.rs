@@ -9,8 +9,9 @@ use anyhow::{Context, Result};
 use serde::Serialize;
 
 use super::bed::{Bed, Origin, change};
+use super::given::Given;
 use super::index::{OneFile, index_from_scratch};
-use super::load::{build, diff, load, load_given, open_saved};
+use super::load::{build, diff, load, open_saved};
 use super::process::{kilobytes, search_once, start};
 use super::query::{Kind, Questions};
 use super::recall::recall_10;
@@ -154,7 +155,11 @@ pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &
     let questions = Questions::new(&old, QUESTIONS.min(old.len()));
     let memory = if bed.can_be_served() { processes(&mut rows, bed, program, &questions, runs)? } else { None };
     if let Some(dir) = given {
-        rows.measure("load_given", runs, |_| load_given(dir))?;
+        let mut given = Given::new(dir)?;
+        rows.measure("load_given", runs, |_| given.load())?;
+        rows.measure("load_given_saved", runs, |_| given.load_saved())?;
+        let manager = given.serve()?;
+        rows.measure("reload_given", runs, |_| given.reload(&manager))?;
     }
     loading(&mut rows, bed, &old, runs)?;
     asking(&mut rows, bed, &questions, few)?;

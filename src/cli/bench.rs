@@ -101,6 +101,8 @@ fn meaning(name: &str) -> String {
         "search_once" => "cortex search, start to end",
         "server_start" => "server, start to first answer",
         "load_given" => "load the given files as they are",
+        "load_given_saved" => "the same in the next process",
+        "reload_given" => "reload, one chunk of the largest changed",
         "load" => "load chunks",
         "open_saved" => "open saved indexes",
         "diff_equal" => "compare with an equal set",
@@ -114,7 +116,7 @@ fn meaning(name: &str) -> String {
         "query_hybrid" => "query by both",
         _ => "",
     };
-    match name.strip_prefix("reload_").map(|rest| rest.split_once('_').unwrap_or((rest, ""))) {
+    match name.strip_prefix("reload_").filter(|_| known.is_empty()).map(|rest| rest.split_once('_').unwrap_or((rest, ""))) {
         Some((n, "")) => format!("reload, chunks changed: {n}"),
         Some((_, step)) => format!("  {step}"),
         None => known.to_string(),

@@ -224,23 +224,26 @@ fn parse(
     keeps_vectors: impl Fn(&Header, usize) -> bool,
 ) -> Result<ParsedFile, Trouble> {
     let (header, parts) = AnyFile::take_apart(text)?;
-    let dimensions = check_lengths(header.as_ref(), &parts)?;
+    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(Part::n_numbers).collect();
+    let dimensions = check_lengths(header.as_ref(), &parts, &lengths)?;
     let keeps_vectors = dimensions.is_some_and(|n| keeps_vectors(header.as_ref().unwrap_or(&Header::default()), n));
     let known: FxHashMap<Fingerprint, &Arc<Entry>> = match known.filter(|k| k.keeps_vectors == keeps_vectors) {
         Some(known) => known.sources.iter().map(|s| s.hash).zip(&known.entries).collect(),
         None => FxHashMap::default(),
     };
-    let batches = parts.par_chunks(BATCH).enumerate().map(|(at, parts)| {
-        let source = |part: &Part| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: part.n_numbers() > 0 };
-        let sources: Vec<Source> = parts.iter().map(source).collect();
+    let batches = parts.par_chunks(BATCH).zip(lengths.par_chunks(BATCH)).enumerate().map(|(at, (parts, lengths))| {
+        let source = |(part, n): (&Part, &usize)| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: *n > 0 };
+        let sources: Vec<Source> = parts.iter().zip(lengths).map(source).collect();
         let (mut kept, mut new) = (Kept::default(), Vec::new());
         for (i, (part, _)) in parts.iter().zip(&sources).enumerate().filter(|(_, (_, source))| !known.contains_key(&source.hash)) {
             let chunk = parse_part(part, file_type).map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
-            let vector = if keeps_vectors { part.vector().map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))? } else { None };
+            if let Some(numbers) = part.numbers().filter(|_| keeps_vectors) {
+                kept.add_numbers(numbers).map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))?;
+            }
             let clean = without_secrets(&chunk);
             let line = clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
             // A chunk file is not that large.
-            let Some(place) = kept.add(&line, vector.as_deref()) else {
+            let Some(place) = kept.add(&line) else {
                 return Err(Trouble::Chunk(chunk.id.to_string(), "the file is too large".into()));
             };
             new.push((chunk, place));
@@ -294,12 +297,11 @@ fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number
 }
 
 /// All vectors of a file have one length, which the header may state.
-fn check_lengths(header: Option<&Header>, parts: &[Part]) -> Result<Option<usize>, Trouble> {
+fn check_lengths(header: Option<&Header>, parts: &[Part], lengths: &[usize]) -> Result<Option<usize>, Trouble> {
     let stated = header.map(|h| h.dimensions).filter(|d| *d > 0);
-    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(Part::n_numbers).collect();
     let first = lengths.iter().copied().find(|n| *n > 0);
     let expected = stated.or(first);
-    let Some((part, length)) = parts.iter().zip(&lengths).find(|(_, n)| **n > 0 && Some(**n) != expected) else { return Ok(first) };
+    let Some((part, length)) = parts.iter().zip(lengths).find(|(_, n)| **n > 0 && Some(**n) != expected) else { return Ok(first) };
     let id = parse_part(part, ChunkType::Definitions).map_or_else(|(id, _)| id.unwrap_or_default(), |chunk| chunk.id.to_string());
     let whose = if stated.is_some() { "the header says" } else { "the chunks before it have" };
     Err(Trouble::Chunk(id, format!("its embedding has {length} numbers, but {whose} {}", expected.unwrap_or_default())))

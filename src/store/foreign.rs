@@ -10,6 +10,7 @@ use std::sync::Arc;
 use bitcode::{Decode, Encode};
 use memchr::{memchr_iter, memchr2, memchr3};
 
+use super::numbers::number;
 use crate::chunk::{Lines, SavedFile};
 
 /// Lines of chunks, and the vectors of some of them.
@@ -65,20 +66,32 @@ impl Bytes {
 
 impl Kept {
     /// Adds a line; returns where it is. `None`: there is no more room.
-    pub(super) fn add(&mut self, parts: &[&str], vector: Option<&[f32]>) -> Option<Range<u32>> {
-        let (Bytes::Here(text), Bytes::Here(vectors)) = (&mut self.text, &mut self.vectors) else { return None };
+    pub(super) fn add(&mut self, parts: &[&str]) -> Option<Range<u32>> {
+        let Bytes::Here(text) = &mut self.text else { return None };
         let line = u32::try_from(text.len()).ok()?;
         for part in parts {
             text.extend_from_slice(part.as_bytes());
         }
-        let end = u32::try_from(text.len()).ok()?;
-        if let Some(vector) = vector {
-            self.rows.push(Row { line, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? });
-            for number in vector {
-                vectors.extend_from_slice(&number.to_le_bytes());
-            }
-        }
-        Some(line..end)
+        Some(line..u32::try_from(text.len()).ok()?)
+    }
+
+    /// Adds the vector of the line that is added next, read from the text of its numbers; or says what is wrong with them.
+    pub(super) fn add_numbers(&mut self, numbers: &str) -> Result<(), String> {
+        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return Ok(()) };
+        let (line, start) = (u32::try_from(text.len()).unwrap_or(u32::MAX), vectors.len());
+        read_numbers(numbers, |value| vectors.extend_from_slice(&value.to_le_bytes()))?;
+        let dimensions = u32::try_from((vectors.len() - start) / size_of::<f32>()).unwrap_or(u32::MAX);
+        self.rows.push(Row { line, start: start as u64, dimensions });
+        Ok(())
+    }
+
+    /// The same of a vector.
+    pub(super) fn add_vector(&mut self, vector: &[f32]) -> Option<()> {
+        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return None };
+        let row = Row { line: u32::try_from(text.len()).ok()?, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? };
+        self.rows.push(row);
+        vectors.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
+        Some(())
     }
 }
 
@@ -124,8 +137,8 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// What stands between the brackets of the vector.
-    fn numbers(&self) -> Option<&'a str> {
+    /// What stands between the brackets of the vector, if anything.
+    pub(super) fn numbers(&self) -> Option<&'a str> {
         self.vector.map(|(start, end)| &self.json[start..end]).filter(|numbers| !numbers.trim().is_empty())
     }
 
@@ -133,21 +146,31 @@ impl<'a> Part<'a> {
     pub(super) fn n_numbers(&self) -> usize {
         self.numbers().map_or(0, |numbers| memchr_iter(b',', numbers.as_bytes()).count() + 1)
     }
+}
 
-    /// The numbers of the vector; or what is wrong with them.
-    pub(super) fn vector(&self) -> Result<Option<Vec<f32>>, String> {
-        let Some(numbers) = self.numbers() else { return Ok(None) };
-        let number = |text: &str| {
-            let text = text.trim_ascii();
-            // "inf" and "nan" are numbers to Rust alone.
-            let number: Option<f32> = text.parse().ok().filter(|_| text.ends_with(|c: char| c.is_ascii_digit()));
-            match number {
-                Some(number) if number.is_finite() => Ok(number),
-                Some(_) => Err("its embedding holds a number that is not finite".to_string()),
-                None => Err(format!("its embedding holds `{text}`, which is not a number")),
+/// Reads numbers between commas; or says what is wrong with one of them.
+fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
+    let bytes = text.as_bytes();
+    let after_space = |at: usize| at + bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
+    let mut at = 0;
+    loop {
+        let start = after_space(at);
+        let read = number(&bytes[start..]).map(|(value, n)| (value, after_space(start + n)));
+        match read.filter(|(_, end)| matches!(bytes.get(*end), None | Some(b','))) {
+            Some((value, _)) if !value.is_finite() => return Err("its embedding holds a number that is not finite".into()),
+            Some((value, end)) if end == bytes.len() => {
+                each(value);
+                return Ok(());
             }
-        };
-        numbers.split(',').map(number).collect::<Result<_, _>>().map(Some)
+            Some((value, end)) => {
+                each(value);
+                at = end + 1;
+            }
+            None => {
+                let wrong = text[at..].split(',').next().unwrap_or_default().trim();
+                return Err(format!("its embedding holds `{wrong}`, which is not a number"));
+            }
+        }
     }
 }
 

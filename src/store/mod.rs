@@ -10,6 +10,7 @@ mod foreign;
 mod layout;
 mod lock;
 mod manifest;
+mod numbers;
 mod others;
 mod packing;
 mod reader;

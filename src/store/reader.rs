@@ -749,8 +749,9 @@ impl ChunkFiles {
                     let first = kept.rows.len();
                     let line = |entry: &Arc<Entry>| {
                         let line = entry.kept_line()?;
-                        let at = kept.add(&[std::str::from_utf8(&line).ok()?], entry.kept_vector().as_deref());
-                        shared.save(entry, Some(at?))
+                        entry.kept_vector().map_or(Some(()), |vector| kept.add_vector(&vector))?;
+                        let at = kept.add(&[std::str::from_utf8(&line).ok()?])?;
+                        shared.save(entry, Some(at))
                     };
                     let lines = parsed.entries.iter().map(line).collect::<Option<_>>()?;
                     SavedContent::Kept(Box::new(SavedKept {

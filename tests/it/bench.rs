@@ -24,7 +24,9 @@ fn the_report_is_as_documented() {
     let p = Project::new();
     let report = p.json(&["bench", "--chunks", "120", "--runs", "1"]);
     let mut measured = names(&report);
-    assert!(measured.insert("load_given".into()), "nothing was given");
+    for name in ["load_given", "load_given_saved", "reload_given"] {
+        assert!(measured.insert(name.into()), "nothing was given");
+    }
     measured.extend(["", "_load", "_diff", "_vectors", "_update"].map(|step| format!("reload_1000{step}")));
     assert_eq!(measured, documented());
     for row in report["times"].as_array().unwrap() {
@@ -69,7 +71,13 @@ fn given_chunks_are_measured_with_their_own_vectors() {
     let report = p.json(&["bench", "--chunks-dir", "given", "--runs", "1"]);
     assert_eq!((&report["corpus"]["n_chunks"], &report["corpus"]["dimensions"]), (&json!(20), &json!(3)));
     let names = names(&report);
-    assert!(names.contains("load_given") && names.contains("query_hybrid") && names.contains("reload_1"));
+    assert!(
+        names.contains("load_given")
+            && names.contains("load_given_saved")
+            && names.contains("reload_given")
+            && names.contains("query_hybrid")
+            && names.contains("reload_1")
+    );
     assert!(!names.contains("index_full") && !names.contains("search_once"), "no tree, and no process that makes such vectors");
     assert_eq!(p.read(format!("given/{}", CHUNK_FILES[1])), before);
     assert!(p.run(&["bench", "--chunks-dir", "nowhere"]).error().contains("holds no chunks"));
