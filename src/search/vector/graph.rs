@@ -128,7 +128,8 @@ impl Graph {
     }
 
     /// How many vectors were in it when it was built.
-    pub(super) fn len(&self) -> usize {
+    #[must_use]
+    pub fn n_vectors(&self) -> usize {
         self.len
     }
 

@@ -99,7 +99,7 @@ impl VectorTable {
     /// no graph, or too much changed since.
     #[must_use]
     pub fn wants_graph(&self, from: usize) -> bool {
-        let stale = |a: &Attached| a.changed.len() * STALE > a.graph.len();
+        let stale = |a: &Attached| a.changed.len() * STALE > a.graph.n_vectors();
         self.graph.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
     }
 

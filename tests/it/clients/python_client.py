@@ -124,6 +124,15 @@ async def editing(client):
     check(reply["index"]["generation"] > before, "the index is a newer one", text)
 
 
+async def remembering(client):
+    """What is stored is found."""
+    await ask(client, "add_memory", name="Retries", episode_body="We decided that a download is tried four times.")
+    reply, text = await ask(client, "search_memory_nodes", query="how often is a download tried?")
+    check("tried four times" in text and len(reply["results"]) == 1, "a memory is found", text)
+    reply, text = await ask(client, "search_memory_facts", query="how often is a download tried?")
+    check("tried four times" in text, "a fact is found", text)
+
+
 async def progress(client):
     """Who gives a token is told how far indexing is, nobody else; who does not wait any longer can go on asking."""
     # A process that indexes says so in this file. It counts while somebody holds the write lock: here, this client.
@@ -179,6 +188,7 @@ async def main(mode, target):
         # Before the edit, with which the server would have something to say of its own.
         await progress(client)
         await editing(client)
+        await remembering(client)
         check(set(tools) == CALLED, "every tool was called", set(tools) ^ CALLED)
     print(json.dumps({"protocol": version, "tools": len(tools), "generations": generations[-1]}))
 
@@ -193,6 +203,9 @@ CALLED = {
     "cortex_graph",
     "cortex_pattern",
     "cortex_files",
+    "add_memory",
+    "search_memory_nodes",
+    "search_memory_facts",
 }
 
 anyio.run(main, *sys.argv[1:])
