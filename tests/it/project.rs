@@ -160,13 +160,13 @@ impl Project {
         self.json(&["index"])
     }
 
-    /// The files that a search finds, best first; none when it finds nothing.
+    /// The files that a search finds, best first; "" for a chunk without a file. None when it finds nothing.
     #[track_caller]
     pub fn found(&self, args: &[&str]) -> Vec<String> {
         let out = self.run(&[&["search", "--json"], args].concat());
         assert!(out.code < 2, "{}", out.stderr);
         let reply: Value = serde_json::from_str(&out.stdout).unwrap();
-        reply["results"].as_array().unwrap().iter().map(|r| r["file_path"].as_str().unwrap().to_string()).collect()
+        reply["results"].as_array().unwrap().iter().map(|r| r["file_path"].as_str().unwrap_or_default().to_string()).collect()
     }
 
     /// The same files in another directory, without `.cortex`, indexed from nothing.
