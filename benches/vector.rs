@@ -1,5 +1,5 @@
 //! How fast, and how completely, are the nearest of many vectors found? Decides how vectors are kept (f32, eight bits, or bits
-//! first), whether a graph beside the scan pays, from how many vectors on, and how many it should find. What came of it:
+//! first), whether a HNSW graph beside the scan pays, from how many vectors on, and how many it should find. What came of it:
 //! `specs/vector-search.md`; the plots there: `benches/vector_plots.py`.
 //!
 //! Corpus: generated, 256 dimensions, each vector a sum of a few of 2 000 topics, of which some are frequent, and noise; chosen so that
@@ -25,9 +25,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const DIMENSIONS: usize = 256;
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// A graph of more takes too long to build.
+/// A HNSW graph of more takes too long to build.
 const LARGEST_GRAPH: usize = 100_000;
-/// What a graph finds, and what is rescored after a first pass over bits.
+/// What a HNSW graph finds, and what is rescored after a first pass over bits.
 const FOUND: [usize; 4] = [100, 200, 300, 600];
 /// Of these, what ours finds.
 const PRODUCT: usize = 300;
@@ -116,16 +116,16 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
     }
     if n <= LARGEST_GRAPH {
         let start = Instant::now();
-        let bytes = table.build_graph(&AtomicBool::new(false)).and_then(|g| g.to_bytes()).expect("a graph");
+        let bytes = table.build_hnsw(&AtomicBool::new(false)).and_then(|g| g.to_bytes()).expect("a graph");
         println!("{n}/graph: built in {:.0} s, {} bytes", start.elapsed().as_secs_f32(), bytes.len());
         let start = Instant::now();
-        let read = table.read_graph(&bytes).expect("a graph");
+        let read = table.read_hnsw(&bytes).expect("a graph");
         table.clone().attach(Arc::new(read));
         println!("{n}/graph: read and attached in {:.0} ms", start.elapsed().as_secs_f32() * 1e3);
         for n_found in FOUND {
-            let graph = table.read_graph(&finding(&bytes, n_found)).expect("a graph");
+            let hnsw = table.read_hnsw(&finding(&bytes, n_found)).expect("a graph");
             let mut table = table.clone();
-            table.attach(Arc::new(graph));
+            table.attach(Arc::new(hnsw));
             let find = |q: &[f32]| {
                 let mut near = table.ask(q).near(100, -1.0, |_| true).collect::<Vec<_>>();
                 near.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
@@ -239,7 +239,7 @@ fn best(scores: impl Iterator<Item = f32>, n: usize) -> Vec<u32> {
     scored.into_iter().map(|s| s.1).collect()
 }
 
-/// The graph's bytes with another number that a question finds: the first number after the fingerprints.
+/// The HNSW graph's bytes with another number that a question finds: the first number after the fingerprints.
 fn finding(bytes: &[u8], n: usize) -> Vec<u8> {
     let (fingerprints, rest): (Vec<u64>, &[u8]) = postcard::take_from_bytes(&bytes[16..]).expect("fingerprints");
     let (_, links): (usize, &[u8]) = postcard::take_from_bytes(rest).expect("a number");

@@ -13,7 +13,7 @@ use std::time::Duration;
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::Deserialize;
 
-use crate::dir::{Dir, Place};
+use crate::dir::{Dir, OwnedDir};
 
 use Origin::{Project, ProjectUpTo, User};
 
@@ -267,7 +267,7 @@ impl Config {
     /// # Errors
     /// A file that cannot be read or parsed, an unknown key, a value of the wrong shape.
     pub fn load(
-        project: Option<&Place>,
+        project: Option<&OwnedDir>,
         user: Option<&Path>,
         env: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
@@ -302,7 +302,7 @@ impl Config {
     /// # Errors
     /// Never, as long as the defaults are good.
     pub fn load_or_default(
-        project: Option<&Place>,
+        project: Option<&OwnedDir>,
         user: Option<&Path>,
         env: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, ConfigError> {
@@ -411,7 +411,7 @@ fn origin(key: &str) -> Origin {
 }
 
 /// The file in the project's directory; `None` when it is not there.
-fn text_of_project(place: &Place) -> Result<Option<(PathBuf, String)>, ConfigError> {
+fn text_of_project(place: &OwnedDir) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let text = place.open().and_then(|dir| dir.read_text(FILE, MAX_BYTES));
     found(text).map(|text| Some((place.path().join(FILE), text?)))
 }
@@ -648,7 +648,7 @@ mod tests {
         }
 
         fn load(&self, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
-            let place = Place::new(Dir::open(self.0.path()).unwrap().into(), ".cortex");
+            let place = OwnedDir::new(Dir::open(self.0.path()).unwrap().into(), ".cortex");
             Config::load(Some(&place), Some(&self.user()), env.iter().map(|(k, v)| (k.to_string(), v.to_string())))
         }
     }
@@ -728,7 +728,7 @@ mod tests {
             // A place that is not used harms nobody.
             let elsewhere = files.load(&[("CORTEX_INDEX_LOCATION", "cache")]).unwrap();
             assert!(elsewhere.limit == 4 && elsewhere.ignored[0].contains(what));
-            let place = Place::new(Dir::open(files.0.path()).unwrap().into(), ".cortex");
+            let place = OwnedDir::new(Dir::open(files.0.path()).unwrap().into(), ".cortex");
             let anyway = Config::load_or_default(Some(&place), Some(&files.user()), []).unwrap();
             assert!(anyway.limit == 4 && anyway.ignored[0].contains(what), "{:?}", anyway.ignored);
         };

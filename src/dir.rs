@@ -36,15 +36,15 @@ pub struct Dir {
     fd: OwnedFd,
     /// As it was opened; for messages, and to tell whether it is still there.
     path: PathBuf,
-    id: Id,
+    id: DirId,
 }
 
 /// What tells directories apart, whatever they are called: device and inode.
-pub type Id = (u64, u64);
+pub type DirId = (u64, u64);
 
 /// How a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum OpenMode {
     Read,
     /// For writing; it must not be there yet.
     New,
@@ -56,7 +56,7 @@ pub enum How {
 
 /// What a name stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum FileKind {
     File,
     Directory,
     Link,
@@ -67,12 +67,12 @@ pub enum Kind {
 /// What the file system says of a file. Links are not followed: it may be of one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
-    pub kind: Kind,
+    pub kind: FileKind,
     pub bytes: u64,
     pub modified: SystemTime,
     /// When it, or its description, was changed last (`ctime`), which nobody can set.
     pub changed: SystemTime,
-    pub id: Id,
+    pub id: DirId,
     /// Permission bits.
     pub mode: u32,
     /// User id.
@@ -125,7 +125,7 @@ impl Dir {
 
     /// Which directory it is.
     #[must_use]
-    pub fn id(&self) -> Id {
+    pub fn id(&self) -> DirId {
         self.id
     }
 
@@ -197,22 +197,22 @@ impl Dir {
     ///
     /// # Errors
     /// When it cannot be opened, is no regular file, or a link is in the way.
-    pub fn file(&self, path: impl AsRef<Path>, how: How, mode: u32) -> io::Result<File> {
+    pub fn file(&self, path: impl AsRef<Path>, how: OpenMode, mode: u32) -> io::Result<File> {
         let path = path.as_ref();
         let flags = match how {
-            How::Read => OFlags::RDONLY,
-            How::New => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
-            How::Append => OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND,
-            How::Update => OFlags::RDWR | OFlags::CREATE,
+            OpenMode::Read => OFlags::RDONLY,
+            OpenMode::New => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+            OpenMode::Append => OFlags::WRONLY | OFlags::CREATE | OFlags::APPEND,
+            OpenMode::Update => OFlags::RDWR | OFlags::CREATE,
         };
-        let mode = if how == How::Read { Mode::empty() } else { permissions(mode) };
+        let mode = if how == OpenMode::Read { Mode::empty() } else { permissions(mode) };
         let fd = self.open_at(path, flags | FILE, mode)?;
         let stat = Stat::of_fd(fd.as_fd()).map_err(|e| named(&self.full(path), e))?;
         match stat.kind {
-            Kind::File if matches!(how, How::Append | How::Update) && stat.links > 1 => {
+            FileKind::File if matches!(how, OpenMode::Append | OpenMode::Update) && stat.links > 1 => {
                 Err(self.refused(path, "it has another name (a hard link), whose content would change as well; remove it".into()))
             }
-            Kind::File => Ok(fd.into()),
+            FileKind::File => Ok(fd.into()),
             kind => Err(self.refused(path, format!("it is {}: only regular files are used; remove it", kind.describe()))),
         }
     }
@@ -222,7 +222,7 @@ impl Dir {
     /// # Errors
     /// As [`Dir::file`].
     pub fn open_file(&self, path: impl AsRef<Path>) -> io::Result<File> {
-        self.file(path, How::Read, 0)
+        self.file(path, OpenMode::Read, 0)
     }
 
     /// Reads a whole file of at most `max_bytes`.
@@ -271,7 +271,7 @@ impl Dir {
     /// Whether a regular file is there.
     #[must_use]
     pub fn has_file(&self, path: impl AsRef<Path>) -> bool {
-        matches!(self.stat(path), Ok(Some(Stat { kind: Kind::File, .. })))
+        matches!(self.stat(path), Ok(Some(Stat { kind: FileKind::File, .. })))
     }
 
     /// Puts a file with this content in place of whatever file or link has the name: written aside under a random name and renamed.
@@ -301,7 +301,7 @@ impl Dir {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(e),
             _ => {}
         }
-        self.file(path, How::New, mode)
+        self.file(path, OpenMode::New, mode)
     }
 
     /// Makes an empty file under a name that nobody can know beforehand, to be renamed when it is complete. One that is left by a crash
@@ -382,13 +382,13 @@ impl Dir {
                 return self.remove_empty_dir(path);
             }
             for (name, kind) in names {
-                if kind != Kind::Directory {
+                if kind != FileKind::Directory {
                     top.remove_file(&name)?;
                     continue;
                 }
                 let inside = top.dir(&name)?;
                 for (name, kind) in inside.list()? {
-                    if kind == Kind::Directory {
+                    if kind == FileKind::Directory {
                         let moved = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
                         renameat(&inside.fd, &name, &top.fd, &*moved).map_err(|e| named(&inside.full(&name), e))?;
                     } else {
@@ -404,7 +404,7 @@ impl Dir {
     ///
     /// # Errors
     /// When it cannot be read.
-    pub fn list(&self) -> io::Result<Vec<(OsString, Kind)>> {
+    pub fn list(&self) -> io::Result<Vec<(OsString, FileKind)>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd).map_err(|e| named(&self.path, e))? {
             let entry = entry.map_err(|e| named(&self.path, e))?;
@@ -418,7 +418,7 @@ impl Dir {
                     Some(stat) => stat.kind,
                     None => continue,
                 },
-                kind => Kind::of(kind),
+                kind => FileKind::of(kind),
             };
             names.push((name, kind));
         }
@@ -428,7 +428,7 @@ impl Dir {
     /// Removes what writers left here that crashed.
     pub fn remove_abandoned(&self) {
         for (name, kind) in self.list().unwrap_or_default() {
-            let is_unfinished = kind == Kind::File && name.to_string_lossy().starts_with(UNFINISHED);
+            let is_unfinished = kind == FileKind::File && name.to_string_lossy().starts_with(UNFINISHED);
             if is_unfinished && matches!(self.stat(&name), Ok(Some(stat)) if stat.is_older(ABANDONED)) {
                 let _ = self.remove_file(&name);
             }
@@ -476,12 +476,12 @@ impl Dir {
             let mut so_far = PathBuf::new();
             for name in path.components() {
                 so_far.push(name);
-                match statat(&self.fd, &so_far, AtFlags::SYMLINK_NOFOLLOW).map(|stat| Kind::of(FileType::from_raw_mode(stat.st_mode))) {
-                    Ok(Kind::Link) => {
+                match statat(&self.fd, &so_far, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileKind::of(FileType::from_raw_mode(stat.st_mode))) {
+                    Ok(FileKind::Link) => {
                         let why = "it is a symbolic link, and links are not followed here; remove it, or put what it leads to in its place";
                         return self.refused(&so_far, why.into());
                     }
-                    Ok(Kind::Directory) => {}
+                    Ok(FileKind::Directory) => {}
                     Ok(kind) if so_far != path => {
                         return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe()));
                     }
@@ -562,7 +562,7 @@ fn named(path: &Path, e: impl Into<io::Error>) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }
 
-impl Kind {
+impl FileKind {
     fn of(kind: FileType) -> Self {
         match kind {
             FileType::RegularFile => Self::File,
@@ -605,7 +605,7 @@ impl Stat {
         }
         #[allow(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
         Self {
-            kind: Kind::of(FileType::from_raw_mode(stat.st_mode)),
+            kind: FileKind::of(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
             modified: time(u64::try_from(stat.st_mtime), u64::try_from(stat.st_mtime_nsec)),
             changed: time(u64::try_from(stat.st_ctime), u64::try_from(stat.st_ctime_nsec)),
@@ -618,7 +618,7 @@ impl Stat {
 
     fn of_metadata(m: &std::fs::Metadata) -> Self {
         use std::os::unix::fs::MetadataExt;
-        let kind = if m.is_dir() { Kind::Directory } else { Kind::File };
+        let kind = if m.is_dir() { FileKind::Directory } else { FileKind::File };
         let modified = m.modified().unwrap_or(UNIX_EPOCH);
         let changed = u64::try_from(m.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s));
         Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid(), links: m.nlink() }
@@ -627,7 +627,7 @@ impl Stat {
     /// Whether it is a regular file that has no other name.
     #[must_use]
     pub fn is_sole_file(&self) -> bool {
-        self.kind == Kind::File && self.links <= 1
+        self.kind == FileKind::File && self.links <= 1
     }
 
     /// Whether it was last written longer ago than this.
@@ -642,12 +642,12 @@ pub type SharedDir = Arc<Dir>;
 
 /// A directory of this user, or of the administrator, below another one. It may not be there yet, and may be removed and made again, so each use opens it.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct OwnedDir {
     above: SharedDir,
     path: PathBuf,
 }
 
-impl Place {
+impl OwnedDir {
     /// The directory at `path`, relative to `above`. Nothing is opened yet.
     #[must_use]
     pub fn new(above: SharedDir, path: impl Into<PathBuf>) -> Self {
@@ -673,7 +673,7 @@ impl Place {
     /// Opens it, and makes it with those above it when it is missing. `mode`: permissions of what is made.
     ///
     /// # Errors
-    /// As [`Place::open`], and when it cannot be made.
+    /// As [`OwnedDir::open`], and when it cannot be made.
     pub fn make(&self, mode: u32) -> io::Result<Dir> {
         self.above.check_in_place()?;
         self.owned(self.above.make_dir(&self.path, mode)?)
@@ -733,14 +733,14 @@ mod tests {
         dir.make_dir("x/y/z", 0o700).unwrap();
         assert_eq!(dir.stat("x/y").unwrap().unwrap().mode, 0o700);
         dir.rename("a/new", "x/y/z/moved").unwrap();
-        dir.file("x/log", How::Append, 0o600).unwrap().write_all(b"1").unwrap();
-        dir.file("x/log", How::Append, 0o600).unwrap().write_all(b"2").unwrap();
+        dir.file("x/log", OpenMode::Append, 0o600).unwrap().write_all(b"1").unwrap();
+        dir.file("x/log", OpenMode::Append, 0o600).unwrap().write_all(b"2").unwrap();
         assert_eq!(dir.read("x/log", MANY).unwrap(), b"12");
-        assert!(dir.file("x/log", How::New, 0o600).is_err() && dir.create("x/log", 0o600).is_ok());
+        assert!(dir.file("x/log", OpenMode::New, 0o600).is_err() && dir.create("x/log", 0o600).is_ok());
         dir.remove_dir("x").unwrap();
         let mut names: Vec<_> = dir.list().unwrap();
         names.sort_by(|a, b| a.0.cmp(&b.0));
-        assert_eq!(names, [("a".into(), Kind::Directory)]);
+        assert_eq!(names, [("a".into(), FileKind::Directory)]);
         assert!(dir.stat("x/y").unwrap().is_none() && dir.read("a/none", MANY).unwrap_err().kind() == ErrorKind::NotFound);
     }
 
@@ -754,10 +754,10 @@ mod tests {
             let e = dir.read(path, MANY).unwrap_err();
             assert!(is_refused(&e) && e.to_string().contains("symbolic link"), "{path}: {e}");
         }
-        for how in [How::Append, How::Update] {
+        for how in [OpenMode::Append, OpenMode::Update] {
             assert!(is_refused(&dir.file("link", how, 0o600).unwrap_err()));
         }
-        assert!(dir.file("link", How::New, 0o600).is_err());
+        assert!(dir.file("link", OpenMode::New, 0o600).is_err());
         for path in ["a/away/x", "a/away/x/y"] {
             assert!(dir.make_dir(path, 0o700).is_err() && dir.replace(path, b"x", 0o600, false).is_err());
             assert!(dir.create(path, 0o600).is_err() && dir.rename("a/b/file", path).is_err());
@@ -799,7 +799,7 @@ mod tests {
     fn pipes_devices_directories_and_large_files_are_refused_at_once() {
         let (temp, dir) = place();
         pipe(&temp.path().join("in/pipe"));
-        for how in [How::Read, How::Append, How::Update] {
+        for how in [OpenMode::Read, OpenMode::Append, OpenMode::Update] {
             assert!(is_refused(&dir.file("pipe", how, 0o600).unwrap_err()), "{how:?}");
         }
         assert!(dir.read("a/b", MANY).is_err());
@@ -812,13 +812,13 @@ mod tests {
     fn files_with_another_name_are_not_written_into() {
         let (temp, dir) = place();
         fs::hard_link(temp.path().join("out/private"), temp.path().join("in/second")).unwrap();
-        for how in [How::Append, How::Update] {
+        for how in [OpenMode::Append, OpenMode::Update] {
             let e = dir.file("second", how, 0o600).unwrap_err();
             assert!(is_refused(&e) && e.to_string().contains("hard link"), "{e}");
         }
         dir.replace("second", b"new", 0o600, false).unwrap();
         assert_eq!(fs::read_to_string(temp.path().join("out/private")).unwrap(), "private");
-        assert!(dir.file("second", How::Append, 0o600).is_ok());
+        assert!(dir.file("second", OpenMode::Append, 0o600).is_ok());
     }
 
     #[test]
@@ -866,7 +866,7 @@ mod tests {
     #[test]
     fn a_place_belongs_to_this_user_and_to_its_directory() {
         let (temp, dir) = place();
-        let at = Place::new(Arc::new(dir), "a/mine");
+        let at = OwnedDir::new(Arc::new(dir), "a/mine");
         assert_eq!(at.open().unwrap_err().kind(), ErrorKind::NotFound);
         at.make(0o700).unwrap().replace("x", b"x", 0o600, false).unwrap();
         assert!(at.open().unwrap().has_file("x"));

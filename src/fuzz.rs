@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 
 use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Feed, Quantized};
 use crate::config::Config;
-use crate::dir::{Dir, Place};
+use crate::dir::{Dir, OwnedDir};
 use crate::edit::{Edit, Root};
 use crate::index;
 use crate::memory::HookInput;
@@ -78,7 +78,7 @@ pub fn config(bytes: &[u8]) {
     let scratch = Scratch::new();
     scratch.write(Path::new(".cortex/config.toml"), bytes);
     let tree = Arc::new(Dir::open(&scratch.path()).expect("the directory of this run"));
-    let _ = Config::load(Some(&Place::new(tree, ".cortex")), None, std::iter::empty());
+    let _ = Config::load(Some(&OwnedDir::new(tree, ".cortex")), None, std::iter::empty());
     let _ = Config::load(None, Some(&scratch.path().join(".cortex/config.toml")), std::iter::empty());
 }
 

@@ -9,7 +9,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, TransactionBehavior};
 
-use crate::dir::{Dir, Kind};
+use crate::dir::{Dir, FileKind};
 
 /// How often it is tried again what SQLite does not wait for.
 const POLL: Duration = Duration::from_millis(2);
@@ -66,7 +66,7 @@ fn check_files(path: &Path) -> Result<()> {
         if let Ok(Some(stat)) = dir.stat(&name)
             && !stat.is_sole_file()
         {
-            let what = if stat.kind == Kind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
+            let what = if stat.kind == FileKind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
             let message = format!("{} is {what}, and is not used as a database: remove it", dir.full(&name).display());
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
         }

@@ -16,13 +16,13 @@ const CANCEL_POLL: Duration = Duration::from_millis(20);
 
 /// A thread and its job. Dropping it ends the thread after the run that is under way.
 pub struct Worker {
-    asking: Asking,
+    handle: WorkerHandle,
     thread: Option<JoinHandle<()>>,
 }
 
 /// Asks a [`Worker`] to run. Cheap to clone; may outlive it.
 #[derive(Clone)]
-pub struct Asking {
+pub struct WorkerHandle {
     shared: Arc<Shared>,
 }
 
@@ -51,10 +51,10 @@ impl Worker {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(name: &str, mut job: impl FnMut(&Asking) -> Duration + Send + 'static) -> std::io::Result<Self> {
+    pub fn spawn(name: &str, mut job: impl FnMut(&WorkerHandle) -> Duration + Send + 'static) -> std::io::Result<Self> {
         let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
-        let asking = Asking { shared };
-        let own = asking.clone();
+        let handle = WorkerHandle { shared };
+        let own = handle.clone();
         let body = move || {
             while let Some(upto) = own.shared.next_run() {
                 // A job that panicked is run again later; those who wait for it must not wait for ever.
@@ -63,13 +63,13 @@ impl Worker {
             }
         };
         let thread = std::thread::Builder::new().name(name.into()).spawn(body)?;
-        Ok(Self { asking, thread: Some(thread) })
+        Ok(Self { handle, thread: Some(thread) })
     }
 
     /// A handle to ask with.
     #[must_use]
-    pub fn asking(&self) -> &Asking {
-        &self.asking
+    pub fn handle(&self) -> &WorkerHandle {
+        &self.handle
     }
 }
 
@@ -77,8 +77,8 @@ const AFTER_PANIC: Duration = Duration::from_secs(5);
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        self.asking.shared.state.lock().stop = true;
-        self.asking.shared.changed.notify_all();
+        self.handle.shared.state.lock().stop = true;
+        self.handle.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
             // Its panics were caught; there is nothing to learn from the result.
             let _ = thread.join();
@@ -86,9 +86,9 @@ impl Drop for Worker {
     }
 }
 
-impl Asking {
+impl WorkerHandle {
     /// Asks for a run that begins from now on.
-    pub fn now(&self) -> Ticket {
+    pub fn request(&self) -> Ticket {
         let mut state = self.shared.state.lock();
         state.asked += 1;
         self.shared.changed.notify_all();
@@ -206,15 +206,15 @@ mod tests {
             LONG
         })
         .unwrap();
-        let first = worker.asking().now();
+        let first = worker.handle().request();
         is_started.recv().unwrap();
-        let later: Vec<Ticket> = (0..100).map(|_| worker.asking().now()).collect();
+        let later: Vec<Ticket> = (0..100).map(|_| worker.handle().request()).collect();
         go_on.send(()).unwrap();
-        assert!(worker.asking().wait(first, deadline(), &AtomicBool::new(false)));
+        assert!(worker.handle().wait(first, deadline(), &AtomicBool::new(false)));
         is_started.recv().unwrap();
-        assert!(!worker.asking().wait(later[0], Instant::now(), &AtomicBool::new(false)), "the second run is not over");
+        assert!(!worker.handle().wait(later[0], Instant::now(), &AtomicBool::new(false)), "the second run is not over");
         go_on.send(()).unwrap();
-        assert!(worker.asking().wait(later[99], deadline(), &AtomicBool::new(false)));
+        assert!(worker.handle().wait(later[99], deadline(), &AtomicBool::new(false)));
         assert_eq!(n_runs.load(Ordering::SeqCst), 2);
     }
 
@@ -228,8 +228,8 @@ mod tests {
         })
         .unwrap();
         for n in 1..=2 {
-            let ticket = worker.asking().now();
-            assert!(worker.asking().wait(ticket, deadline(), &AtomicBool::new(false)));
+            let ticket = worker.handle().request();
+            assert!(worker.handle().wait(ticket, deadline(), &AtomicBool::new(false)));
             assert_eq!(n_runs.load(Ordering::SeqCst), n);
         }
     }
@@ -242,7 +242,7 @@ mod tests {
             Duration::from_millis(1)
         })
         .unwrap();
-        worker.asking().when_quiet(Duration::from_millis(1));
+        worker.handle().when_quiet(Duration::from_millis(1));
         for _ in 0..3 {
             has_run.recv_timeout(LONG).unwrap();
         }
@@ -256,7 +256,7 @@ mod tests {
             LONG
         })
         .unwrap();
-        let ticket = worker.asking().now();
-        assert!(!worker.asking().wait(ticket, deadline(), &AtomicBool::new(true)));
+        let ticket = worker.handle().request();
+        assert!(!worker.handle().wait(ticket, deadline(), &AtomicBool::new(true)));
     }
 }

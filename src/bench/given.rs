@@ -52,7 +52,7 @@ impl Given {
     /// # Errors
     /// When it cannot be saved, or not used.
     pub fn load_saved(&self) -> Result<Duration> {
-        if self.bed.feed().cache().and_then(crate::chunk::Cache::open).is_none() {
+        if self.bed.feed().cache().and_then(crate::chunk::CorpusCache::open).is_none() {
             self.bed.save()?;
         }
         let start = Instant::now();

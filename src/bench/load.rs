@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use super::bed::Bed;
-use crate::chunk::{Cache, Cancel, ChunkDelta, ChunkSet, Feed};
+use crate::chunk::{Cancel, ChunkDelta, ChunkSet, CorpusCache, Feed};
 use crate::live::ChunkManager;
 use crate::search::CorpusBuilder;
 
@@ -26,10 +26,10 @@ pub fn load(bed: &Bed) -> Result<(Arc<ChunkSet>, Duration)> {
 /// When nothing was saved, or it does not fit.
 pub fn open_saved(bed: &Bed) -> Result<Duration> {
     let mut feed = bed.feed();
-    if feed.cache().and_then(Cache::open).is_none() {
+    if feed.cache().and_then(CorpusCache::open).is_none() {
         bed.save()?;
     }
-    let saved = feed.cache().and_then(Cache::open).context("nothing was saved")?;
+    let saved = feed.cache().and_then(CorpusCache::open).context("nothing was saved")?;
     let set = feed.restore(&*saved).context("the entries cannot be used")?;
     let start = Instant::now();
     let opened = CorpusBuilder::open(&saved, &set, bed.embedder().dimensions(), true).context("the indexes cannot be used")?;

@@ -25,7 +25,7 @@ pub struct Change {
     pub metadata_only: bool,
 }
 
-enum Found {
+enum Difference {
     Added(Arc<Entry>),
     Updated(Change),
     Anew(Arc<Entry>),
@@ -43,21 +43,21 @@ impl ChunkDelta {
         // Most chunks of a reload are the very same ones, which is seen without touching them.
         let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {
-            None => Found::Added(entry.clone()),
-            Some(before) if before.is_same(entry) => Found::Anew(entry.clone()),
+            None => Difference::Added(entry.clone()),
+            Some(before) if before.is_same(entry) => Difference::Anew(entry.clone()),
             Some(before) => {
                 let both = before.chunk().zip(entry.chunk());
                 let metadata_only = both.is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
-                Found::Updated(Change { new: entry.clone(), metadata_only })
+                Difference::Updated(Change { new: entry.clone(), metadata_only })
             }
         };
         let mut delta = Self::default();
         let different: Vec<&Arc<Entry>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
         for found in different.into_par_iter().with_min_len(256).map(compare).collect::<Vec<_>>() {
             match found {
-                Found::Added(chunk) => delta.added.push(chunk),
-                Found::Updated(change) => delta.updated.push(change),
-                Found::Anew(entry) => delta.found_anew.push(entry),
+                Difference::Added(chunk) => delta.added.push(chunk),
+                Difference::Updated(change) => delta.updated.push(change),
+                Difference::Anew(entry) => delta.found_anew.push(entry),
             }
         }
         // Without additions and with equal sizes nothing can be gone.

@@ -22,27 +22,27 @@ pub struct Entry {
     pub language: Option<Arc<str>>,
     /// Of the id: sets look it up far more often than they look at the id.
     id_hash: u64,
-    content: Content,
+    content: ChunkSource,
 }
 
 #[derive(Debug)]
-enum Content {
+enum ChunkSource {
     Here(Arc<Chunk>),
     /// One line of JSON.
     Stored {
         hash: Fingerprint,
-        lines: Arc<dyn Lines>,
+        lines: Arc<dyn LineStore>,
         at: Range<u32>,
     },
 }
 
 /// Keeps lines of JSON somewhere.
-pub trait Lines: Debug + Send + Sync {
+pub trait LineStore: Debug + Send + Sync {
     /// These bytes of it; `None` when they cannot be had.
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>>;
 
     /// Whether what was read is still the line of this fingerprint.
-    fn is(&self, line: &[u8], hash: Fingerprint) -> bool {
+    fn is_unchanged(&self, line: &[u8], hash: Fingerprint) -> bool {
         xxh3_128(line) == hash
     }
 
@@ -56,7 +56,7 @@ impl Entry {
     /// The chunk that stands in `line`, which is at `at` in `lines`; `None` when it is not written as [`Chunk::to_json`] does.
     /// `before`: the entry of the line before, whose path and language are often the same.
     #[must_use]
-    pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn Lines>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
+    pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn LineStore>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
         // Within a JSON string no quotation mark stands without a backslash: these keys are keys, whatever the text says.
         const METADATA: &str = ",\"metadata\":{";
         const TYPE: &str = ",\"chunk_type\":\"";
@@ -82,19 +82,19 @@ impl Entry {
             file_path: as_before(file_path, before.and_then(|b| b.file_path.as_ref())),
             chunk_type: file_type,
             language: as_before(language, before.and_then(|b| b.language.as_ref())),
-            content: Content::Stored { hash: xxh3_128(line.as_bytes()), lines: lines.clone(), at },
+            content: ChunkSource::Stored { hash: xxh3_128(line.as_bytes()), lines: lines.clone(), at },
         })
     }
 
     /// The entry of a line that was parsed, into a chunk of its file's type without a vector.
     #[must_use]
-    pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn Lines>, at: Range<u32>) -> Self {
+    pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn LineStore>, at: Range<u32>) -> Self {
         Self::of_chunk(chunk, (xxh3_128(line.as_bytes()), lines.clone(), at))
     }
 
     /// The entry of a chunk whose line has this fingerprint, and is kept there.
     #[must_use]
-    pub fn of_chunk(chunk: &Chunk, line: (Fingerprint, Arc<dyn Lines>, Range<u32>)) -> Self {
+    pub fn of_chunk(chunk: &Chunk, line: (Fingerprint, Arc<dyn LineStore>, Range<u32>)) -> Self {
         let (path, language) = (shared(chunk.metadata.file_path.as_deref()), shared(chunk.metadata.language.as_deref()));
         Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, line)
     }
@@ -106,19 +106,19 @@ impl Entry {
         file_path: Option<Arc<str>>,
         chunk_type: ChunkType,
         language: Option<Arc<str>>,
-        line: (Fingerprint, Arc<dyn Lines>, Range<u32>),
+        line: (Fingerprint, Arc<dyn LineStore>, Range<u32>),
     ) -> Self {
         let (hash, lines, at) = line;
         let id_hash = hash_of_id(&id);
-        Self { id, id_hash, file_path, chunk_type, language, content: Content::Stored { hash, lines, at } }
+        Self { id, id_hash, file_path, chunk_type, language, content: ChunkSource::Stored { hash, lines, at } }
     }
 
     /// The fingerprint of its line and where that is; `None` for a chunk that is in memory.
     #[must_use]
     pub fn line(&self) -> Option<(Fingerprint, Range<u32>)> {
         match &self.content {
-            Content::Here(_) => None,
-            Content::Stored { hash, at, .. } => Some((*hash, at.clone())),
+            ChunkSource::Here(_) => None,
+            ChunkSource::Stored { hash, at, .. } => Some((*hash, at.clone())),
         }
     }
 
@@ -126,8 +126,8 @@ impl Entry {
     #[must_use]
     pub fn kept_line(&self) -> Option<Vec<u8>> {
         match &self.content {
-            Content::Here(_) => None,
-            Content::Stored { lines, at, .. } => lines.read(at.clone()),
+            ChunkSource::Here(_) => None,
+            ChunkSource::Stored { lines, at, .. } => lines.read(at.clone()),
         }
     }
 
@@ -135,8 +135,8 @@ impl Entry {
     #[must_use]
     pub fn kept_vector(&self) -> Option<Box<[f32]>> {
         match &self.content {
-            Content::Here(_) => None,
-            Content::Stored { lines, at, .. } => lines.vector(at),
+            ChunkSource::Here(_) => None,
+            ChunkSource::Stored { lines, at, .. } => lines.vector(at),
         }
     }
 
@@ -149,9 +149,9 @@ impl Entry {
     #[must_use]
     pub fn chunk(&self) -> Option<Arc<Chunk>> {
         match &self.content {
-            Content::Here(chunk) => Some(chunk.clone()),
-            Content::Stored { hash, lines, at } => {
-                let line = lines.read(at.clone()).filter(|line| lines.is(line, *hash))?;
+            ChunkSource::Here(chunk) => Some(chunk.clone()),
+            ChunkSource::Stored { hash, lines, at } => {
+                let line = lines.read(at.clone()).filter(|line| lines.is_unchanged(line, *hash))?;
                 let chunk = Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok()?;
                 Some(Arc::new(Chunk { embedding: lines.vector(at), ..chunk }))
             }
@@ -162,8 +162,8 @@ impl Entry {
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {
-            (Content::Stored { hash: a, .. }, Content::Stored { hash: b, .. }) => a == b,
-            (Content::Here(a), Content::Here(b)) if Arc::ptr_eq(a, b) => true,
+            (ChunkSource::Stored { hash: a, .. }, ChunkSource::Stored { hash: b, .. }) => a == b,
+            (ChunkSource::Here(a), ChunkSource::Here(b)) if Arc::ptr_eq(a, b) => true,
             _ => self.chunk().is_some_and(|a| other.chunk().is_some_and(|b| a == b)),
         }
     }
@@ -177,7 +177,7 @@ impl From<Arc<Chunk>> for Entry {
             file_path: shared(chunk.metadata.file_path.as_deref()),
             chunk_type: chunk.chunk_type,
             language: shared(chunk.metadata.language.as_deref()),
-            content: Content::Here(chunk),
+            content: ChunkSource::Here(chunk),
         }
     }
 }
@@ -211,7 +211,7 @@ mod tests {
     #[derive(Debug)]
     struct Text(&'static str);
 
-    impl Lines for Text {
+    impl LineStore for Text {
         fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
             self.0.get(at.start as usize..at.end as usize).map(|t| t.as_bytes().to_vec())
         }
@@ -219,7 +219,7 @@ mod tests {
 
     fn entry(chunk: &Chunk) -> Option<Entry> {
         let line: &'static str = chunk.to_json().leak();
-        let lines: Arc<dyn Lines> = Arc::new(Text(line));
+        let lines: Arc<dyn LineStore> = Arc::new(Text(line));
         Entry::of_line(line, chunk.chunk_type, &lines, 0..u32::try_from(line.len()).unwrap(), None)
     }
 
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn a_line_that_was_overwritten_is_no_chunk() {
         let line: &'static str = chunk("x").to_json().leak();
-        let lines: Arc<dyn Lines> = Arc::new(Text(chunk("y").to_json().leak()));
+        let lines: Arc<dyn LineStore> = Arc::new(Text(chunk("y").to_json().leak()));
         let entry = Entry::of_line(line, ChunkType::Data, &lines, 0..u32::try_from(line.len()).unwrap(), None).unwrap();
         assert!(entry.chunk().is_none());
     }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use rustc_hash::FxHashSet;
 
-use super::{Cache, ChunkSet, Fingerprint, Quantized, Saved, Saving};
+use super::{ChunkSet, CorpusCache, Fingerprint, Quantized, SaveWriter, SavedFiles};
 
 /// Set from another thread to end a load early.
 pub type Cancel = AtomicBool;
@@ -27,16 +27,16 @@ pub trait Feed: Send {
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError>;
 
     /// Where what is made of its chunks is kept between processes; `None`: nowhere.
-    fn cache(&self) -> Option<&dyn Cache>;
+    fn cache(&self) -> Option<&dyn CorpusCache>;
 
     /// Saves what it knows of the chunks that it gave last.
     ///
     /// # Errors
     /// When that cannot be written, or cannot be restored later.
-    fn save(&self, saving: &mut dyn Saving) -> io::Result<()>;
+    fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()>;
 
     /// Takes what was saved for what it gave last, and gives it; `None` when it is of no use.
-    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>>;
+    fn restore(&mut self, saved: &dyn SavedFiles) -> Option<Arc<ChunkSet>>;
 
     /// The stored vectors of these passages, as far as there are any.
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors>;

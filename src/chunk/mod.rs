@@ -14,10 +14,10 @@ mod set;
 mod vector;
 
 pub use delta::{Change, ChunkDelta};
-pub use entry::{Entry, Lines};
+pub use entry::{Entry, LineStore};
 pub use feed::{Cancel, Feed, FeedError, Loaded, StoredVectors};
 pub use metadata::{Metadata, Name};
 pub use record::{Chunk, ChunkError, ChunkId, ChunkType, Fingerprint, ParseError};
-pub use saved::{Cache, Saved, SavedFile, Saving};
+pub use saved::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 pub use set::{ChunkSet, Duplicate};
 pub use vector::Quantized;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 /// Files that were saved together; none of them ever changes.
-pub trait Saved: Debug + Send + Sync {
+pub trait SavedFiles: Debug + Send + Sync {
     /// One of them.
     ///
     /// # Errors
@@ -16,7 +16,7 @@ pub trait Saved: Debug + Send + Sync {
     /// All of one of them.
     ///
     /// # Errors
-    /// As [`Saved::open`], or when it cannot be read.
+    /// As [`SavedFiles::open`], or when it cannot be read.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = self.open(name)?;
         file.read(0..file.n_bytes())
@@ -35,7 +35,7 @@ pub trait SavedFile: Debug + Send + Sync {
 }
 
 /// A place for files that are saved together.
-pub trait Saving {
+pub trait SaveWriter {
     /// Saves one file.
     ///
     /// # Errors
@@ -46,17 +46,17 @@ pub trait Saving {
     ///
     /// # Errors
     /// When it is not there, or cannot be written.
-    fn keep(&mut self, name: &str, from: &dyn Saved) -> io::Result<()>;
+    fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> io::Result<()>;
 }
 
 /// Where the last state of a feed's corpus is kept between processes.
-pub trait Cache: Debug + Send + Sync {
+pub trait CorpusCache: Debug + Send + Sync {
     /// What was saved last; `None` when there is nothing, or it is damaged, or of another version.
-    fn open(&self) -> Option<Arc<dyn Saved>>;
+    fn open(&self) -> Option<Arc<dyn SavedFiles>>;
 
     /// Saves what `write` puts there, in place of what was there.
     ///
     /// # Errors
     /// When it cannot be written: what was there stays.
-    fn save(&self, write: &mut dyn FnMut(&mut dyn Saving) -> io::Result<()>) -> io::Result<()>;
+    fn save(&self, write: &mut dyn FnMut(&mut dyn SaveWriter) -> io::Result<()>) -> io::Result<()>;
 }

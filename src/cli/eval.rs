@@ -96,8 +96,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
     }
     let others = args.compare.as_deref().map(read_others).transpose()?;
-    let mut features = args.features.as_deref().map(Lines::create).transpose()?;
-    let mut save = args.save.as_deref().map(Lines::create).transpose()?;
+    let mut features = args.features.as_deref().map(JsonLinesWriter::create).transpose()?;
+    let mut save = args.save.as_deref().map(JsonLinesWriter::create).transpose()?;
     let set = match &args.own {
         Some(path) => Set::of_project(path, args.count, args.write.as_deref())?,
         None => Set::read(&args.queries, args.repos.as_deref())?,
@@ -134,7 +134,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
     }
     bar.finish_and_clear();
-    features.map(Lines::finish).transpose()?;
+    features.map(JsonLinesWriter::finish).transpose()?;
     if let Some(mut save) = save.take() {
         scored.iter().try_for_each(|s| save.put(s))?;
         save.finish()?;
@@ -266,12 +266,12 @@ impl<'a> Candidates<'a> {
 }
 
 /// A file of JSON lines that is being written.
-struct Lines {
+struct JsonLinesWriter {
     path: PathBuf,
     out: BufWriter<File>,
 }
 
-impl Lines {
+impl JsonLinesWriter {
     fn create(path: &Path) -> Result<Self> {
         let out = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self { path: path.to_path_buf(), out: BufWriter::new(out) })

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::render::{code, count, fitted, json, line, place, printable, width};
 use super::wire::Project;
-use crate::graph::{Answer, Found, MAX_DEPTH, Operation, Question};
+use crate::graph::{GraphAnswer, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::source::read_text;
 
 /// Ask the code graph: who calls a function, what it calls, what depends on it, what a change may touch.
@@ -103,7 +103,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     let project = Project::open(args.path.as_deref())?;
     let graph = project.graph()?;
-    let question = Question { operation, target: &args.target, to: args.to.as_deref(), depth: args.depth, limit: args.limit };
+    let question = GraphQuery { operation, target: &args.target, to: args.to.as_deref(), depth: args.depth, limit: args.limit };
     let answer = graph.answer(question)?;
     let texts = Texts { root: project.layout.root().to_path_buf(), n_lines: args.context.unwrap_or(0) };
     if args.json {
@@ -137,7 +137,7 @@ impl Texts {
     }
 }
 
-fn print(answer: &Answer, texts: &Texts) -> Result<()> {
+fn print(answer: &GraphAnswer, texts: &Texts) -> Result<()> {
     for target in &answer.targets {
         let what = format!("{} {}", target.kind, target.symbol);
         eprintln!(
@@ -158,14 +158,14 @@ fn print(answer: &Answer, texts: &Texts) -> Result<()> {
     Ok(())
 }
 
-fn print_found(answer: &Answer, found: &Found, texts: &Texts) -> Result<()> {
-    let at = place(Some((found.place.line, found.place.line)).filter(|l| l.0 > 0), &found.place.file);
+fn print_found(answer: &GraphAnswer, found: &Neighbour, texts: &Texts) -> Result<()> {
+    let at = place(Some((found.node.line, found.node.line)).filter(|l| l.0 > 0), &found.node.file);
     let sites: Vec<String> = found.sites.iter().take(12).map(u32::to_string).collect();
     let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
     let via = if found.depth > 1 { format!("  via {}", printable(&found.via)) } else { String::new() };
     let sure = if found.confidence < 0.9 { format!("  {:.2}", found.confidence) } else { String::new() };
     let indent = "  ".repeat(found.depth.saturating_sub(1));
-    let symbol = style(printable(&found.place.symbol)).green();
+    let symbol = style(printable(&found.node.symbol)).green();
     line(&fitted(&format!("{indent}{}  {symbol}{}", style(at).cyan(), style(format!("{sure}{uses}{via}")).dim())))?;
     for site in found.sites.iter().take(if texts.n_lines > 0 { 3 } else { 0 }) {
         for (number, text) in texts.around(answer.file_of_uses(found), *site) {
@@ -179,26 +179,26 @@ fn print_found(answer: &Answer, found: &Found, texts: &Texts) -> Result<()> {
 #[derive(Serialize)]
 struct Reply<'a> {
     #[serde(flatten)]
-    answer: &'a Answer,
+    answer: &'a GraphAnswer,
     /// By result: the lines around its first use.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    context: Vec<Lines>,
+    context: Vec<SourceLines>,
 }
 
 #[derive(Serialize)]
-struct Lines {
+struct SourceLines {
     file: String,
     start_line: usize,
     text: String,
 }
 
 impl<'a> Reply<'a> {
-    fn new(answer: &'a Answer, texts: &Texts) -> Self {
-        let lines = |found: &Found| {
+    fn new(answer: &'a GraphAnswer, texts: &Texts) -> Self {
+        let lines = |found: &Neighbour| {
             let file = answer.file_of_uses(found).to_string();
-            let around = texts.around(&file, found.sites.first().copied().unwrap_or(found.place.line));
+            let around = texts.around(&file, found.sites.first().copied().unwrap_or(found.node.line));
             let text = around.iter().map(|(_, l)| l.as_str()).collect::<Vec<_>>().join("\n");
-            Lines { file, start_line: around.first().map_or(0, |(n, _)| *n), text }
+            SourceLines { file, start_line: around.first().map_or(0, |(n, _)| *n), text }
         };
         let context = if texts.n_lines > 0 { answer.results.iter().map(lines).collect() } else { Vec::new() };
         Self { answer, context }

@@ -20,7 +20,7 @@ use uuid::Uuid;
 use super::Outcome;
 use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::dir::{Dir, How};
+use crate::dir::{Dir, OpenMode};
 use crate::live::ChunkManager;
 use crate::memory::{
     self, CaptureError, Facts, HookInput, Memories, Memory, MemorySource, MemoryStore, Recall, SessionError, StorageError,
@@ -370,7 +370,7 @@ fn log(project: Option<&Project>, event: Event, what: &str) {
     }
     let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
     // There is nobody to be told that this failed.
-    let _ = dir.file(LOG, How::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
+    let _ = dir.file(LOG, OpenMode::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 #[cfg(test)]

@@ -17,8 +17,10 @@ use super::Outcome;
 use super::render::{count, json, line, printable, width};
 use super::wire::Project;
 use crate::chunk::Cancel;
-use crate::dir::{Dir, How};
-use crate::memory::{self, Episode, EpisodeSource, Found, Memories, Memory, MemoryFilter, MemorySource, Period, Recall, Select, now};
+use crate::dir::{Dir, OpenMode};
+use crate::memory::{
+    self, Episode, EpisodeSource, Memories, Memory, MemoryFilter, MemorySource, Period, Recall, RecalledMemory, Select, now,
+};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]
@@ -206,7 +208,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// The memories that answer best; none where nothing is remembered.
-pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<Found>> {
+pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<RecalledMemory>> {
     let home = project.memory_home();
     if !home.is_in_use() {
         return Ok(Vec::new());
@@ -215,7 +217,7 @@ pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, l
     let (manager, facts) = project.memory_manager()?;
     manager.reload(&Cancel::new(false))?;
     let (embedder, root) = (manager.embedder(), project.layout.root());
-    let found = manager.ask(|snapshot| -> Result<Vec<Found>> {
+    let found = manager.ask(|snapshot| -> Result<Vec<RecalledMemory>> {
         let corpus = &snapshot.code().corpus;
         Ok(Recall { corpus, facts: &facts, store: &memories.store, embedder, root }.search(question, filter, limit, now())?)
     })?;
@@ -425,7 +427,7 @@ fn head(memory: &Memory) -> String {
 /// Lines of a memory that a search shows.
 const SHOWN: usize = 3;
 
-pub(super) fn print_found(found: &Found) -> Result<()> {
+pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
     line(&head(&found.memory))?;
     for text in found.memory.content.lines().filter(|l| !l.trim().is_empty()).take(SHOWN) {
         line(&format!("   {}", console::truncate_str(&printable(text), width().saturating_sub(3), "…")))?;
@@ -442,7 +444,7 @@ fn in_editor(text: &str) -> Result<String> {
     let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok()).filter(|e| !e.trim().is_empty());
     let editor = editor.context("give the new text, or set EDITOR")?;
     let folder = PrivateFolder::new()?;
-    folder.dir.file(EDITED, How::New, 0o600)?.write_all(text.as_bytes())?;
+    folder.dir.file(EDITED, OpenMode::New, 0o600)?.write_all(text.as_bytes())?;
     // With its arguments, as git takes it.
     let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(folder.dir.full(EDITED)).status();
     ensure!(status.with_context(|| format!("{editor} cannot be started"))?.success(), "{editor} failed: nothing was changed");

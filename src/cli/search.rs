@@ -14,7 +14,7 @@ use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType};
 use crate::config::{MAX_LIMIT, globs};
 use crate::index::{IndexError, Mode};
 use crate::live::{ChunkManager, Served};
-use crate::memory::{Found, MemoryFilter};
+use crate::memory::{MemoryFilter, RecalledMemory};
 use crate::search::{Filter, Highlighter, Hit, Query, Results};
 
 /// Search the project of the current directory. Indexes it first if that is needed.
@@ -239,8 +239,8 @@ struct Reply<'a> {
     n_chunks: usize,
     total: usize,
     results: Vec<Row<'a>>,
-    #[serde(skip_serializing_if = "<[Found]>::is_empty")]
-    memories: &'a [Found],
+    #[serde(skip_serializing_if = "<[RecalledMemory]>::is_empty")]
+    memories: &'a [RecalledMemory],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     warnings: &'a [String],
     #[serde(skip_serializing_if = "<[String]>::is_empty")]

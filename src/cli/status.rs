@@ -10,7 +10,7 @@ use super::Outcome;
 use super::render::{self, count, json, printable};
 use super::wire::Project;
 use crate::chunk::{ChunkType, Loaded};
-use crate::search::GRAPH_FROM;
+use crate::search::HNSW_FROM;
 use crate::store::{Activity, SourceTable};
 
 /// Show what is indexed, how old it is and what was skipped.
@@ -158,7 +158,7 @@ fn print(s: &Status, verbose: bool) -> Result<()> {
     let list = |m: &mut dyn Iterator<Item = (String, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
     line(&format!("chunks      {} ({})", s.n_chunks, list(&mut s.chunks.iter().map(|(k, n)| (k.to_string(), *n)))))?;
     let pending = if s.vectors_pending > 0 { format!(", {} to be made", s.vectors_pending) } else { String::new() };
-    let graph = if s.n_chunks >= GRAPH_FROM { "; so many that a server asks a graph of them (HNSW), built once and saved" } else { "" };
+    let graph = if s.n_chunks >= HNSW_FROM { "; so many that a server asks a graph of them (HNSW), built once and saved" } else { "" };
     line(&format!("vectors     by {}{pending}{graph}", s.embedder))?;
     let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.clone(), *n)).collect();
     languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

@@ -8,17 +8,17 @@ use anyhow::{Context, Result};
 
 use crate::chunk::{Cancel, ChunkSet, Feed, Loaded};
 use crate::config::{self, Config, ConfigError, Location};
-use crate::dir::Place;
+use crate::dir::OwnedDir;
 use crate::embed::{Embedder, HttpEmbedder, StaticModel};
-use crate::graph::Graph;
-use crate::index::{Indexer, IndexingService, Mode, Progress, Summary, Told};
+use crate::graph::CodeGraph;
+use crate::index::{IndexEvent, Indexer, IndexingService, Mode, Progress, Summary};
 use crate::live::{ChunkManager, Reloader};
 use crate::memory::{self, EventSettings, Facts, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder, Recording};
 use crate::source::{self, DirectoryWatcher, FileChange, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, SourceTable};
 use crate::syntax;
 use crate::tools::{self, Context as Tools, Remembered};
-use crate::worker::Asking;
+use crate::worker::WorkerHandle;
 
 /// How long an index run waits for another one.
 pub(super) const LONG_WAIT: Duration = Duration::from_mins(1);
@@ -53,7 +53,7 @@ impl Project {
 
     fn opened(
         path: Option<&Path>,
-        load: impl FnOnce(&Place, Option<&Path>, Vec<(String, String)>) -> Result<Config, ConfigError>,
+        load: impl FnOnce(&OwnedDir, Option<&Path>, Vec<(String, String)>) -> Result<Config, ConfigError>,
     ) -> Result<Self> {
         let start = match path {
             Some(path) => path.to_path_buf(),
@@ -178,10 +178,10 @@ impl Project {
             tracing::warn!("nothing is indexed, what is there is served: {e}");
         }
         let reloader = Reloader::spawn(manager.clone(), self.config.memory_bytes, self.chunk_watch(changed.clone()))?;
-        let asking = reloader.asking().clone();
-        let told = move |told: Told| {
-            if told == Told::Written {
-                asking.now();
+        let handle = reloader.handle().clone();
+        let told = move |told: IndexEvent| {
+            if told == IndexEvent::Written {
+                handle.request();
             }
             changed();
         };
@@ -204,9 +204,9 @@ impl Project {
     }
 
     /// What keeps the index up to date, and what records why it had to be.
-    fn follow(&self, told: impl Fn(Told) + Send + Sync + 'static) -> Result<(IndexingService, Recording)> {
+    fn follow(&self, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> Result<(IndexingService, Recording)> {
         let (journal, window) = (self.memory_home().journal(), self.config.window);
-        let recording: Arc<OnceLock<Asking>> = Arc::default();
+        let recording: Arc<OnceLock<WorkerHandle>> = Arc::default();
         let wake = recording.clone();
         let journal = move |changes: &[FileChange]| {
             journal(changes);
@@ -218,19 +218,19 @@ impl Project {
         let indexing = IndexingService::spawn(indexer, self.config.debounce, told)?;
         let recorder = self.recorder().spawn(indexing.is_leading())?;
         // Nobody else sets it.
-        let _ = recording.set(recorder.asking().clone());
+        let _ = recording.set(recorder.handle().clone());
         Ok((indexing, recorder))
     }
 
     /// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.
-    fn chunk_watch(&self, changed: Arc<dyn Fn() + Send + Sync>) -> impl FnMut(&Asking) -> Duration + Send + 'static {
+    fn chunk_watch(&self, changed: Arc<dyn Fn() + Send + Sync>) -> impl FnMut(&WorkerHandle) -> Duration + Send + 'static {
         let (directory, quiet) = (self.layout.chunks_dir(), self.config.debounce);
         let (mut watcher, mut told) = (None, None);
-        move |asking| {
+        move |handle| {
             changed();
-            let wake = asking.clone();
+            let wake = handle.clone();
             let tell = move || {
-                wake.now();
+                wake.request();
             };
             let watcher = watcher.get_or_insert_with(|| DirectoryWatcher::new(&directory, quiet, tell));
             let Err(why) = watcher.renew() else {
@@ -310,7 +310,7 @@ impl Project {
     }
 
     /// The code graph, up to date with the index, and that with the tree; beside chunk files of another program with the tree alone.
-    pub(super) fn graph(&self) -> Result<Graph> {
+    pub(super) fn graph(&self) -> Result<CodeGraph> {
         let sources = if self.layout.is_foreign() {
             Some(self.indexer(LONG_WAIT).look_at_sources())
         } else {

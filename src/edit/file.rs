@@ -30,7 +30,7 @@ pub(super) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFl
 const NEW_FILE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
 /// A name in a directory that is held open: a link put in the way later leads nowhere else.
-pub(super) struct Place {
+pub(super) struct EditTarget {
     /// Relative to the root.
     pub path: String,
     directory: File,
@@ -39,12 +39,12 @@ pub(super) struct Place {
 }
 
 /// A file's content, and what else belongs to it.
-pub(super) struct Current {
+pub(super) struct CurrentFile {
     pub bytes: Vec<u8>,
     metadata: std::fs::Metadata,
 }
 
-impl Place {
+impl EditTarget {
     /// Opens the directory of a file. With `make`, directories that are missing are made.
     pub fn open(root: &Root, path: &str, make: bool) -> Result<Self, EditError> {
         let path = root.real_path(path)?;
@@ -71,7 +71,7 @@ impl Place {
     }
 
     /// The file; `None` when there is none.
-    pub fn read(&self) -> Result<Option<Current>, EditError> {
+    pub fn read(&self) -> Result<Option<CurrentFile>, EditError> {
         let stat = match statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
             stat => stat.map_err(|e| self.failed(e))?,
@@ -87,11 +87,11 @@ impl Place {
         // It may have grown since.
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| self.failed(e))?;
         self.check_size(bytes.len() as u64)?;
-        Ok(Some(Current { bytes, metadata }))
+        Ok(Some(CurrentFile { bytes, metadata }))
     }
 
     /// Whether a new file in its place would be all that anybody expects.
-    pub fn check_replaceable(&self, current: &Current) -> Result<(), EditError> {
+    pub fn check_replaceable(&self, current: &CurrentFile) -> Result<(), EditError> {
         let n_names = current.metadata.nlink();
         if n_names > 1 {
             let why = format!("it has {n_names} names (hard links), which an edit would part: replace it by a copy of itself first");
@@ -105,7 +105,7 @@ impl Place {
     }
 
     /// Puts a new file in place of `before`, or where none was.
-    pub fn write(self, before: Option<&Current>, bytes: &[u8]) -> Result<(), EditError> {
+    pub fn write(self, before: Option<&CurrentFile>, bytes: &[u8]) -> Result<(), EditError> {
         let _temp = Temp::write(&self.directory, before, bytes).map_err(|e| self.failed(e))?;
         match before {
             Some(before) => {
@@ -208,7 +208,7 @@ impl Drop for MadeDirectories {
 struct Temp<'a>(&'a File);
 
 impl<'a> Temp<'a> {
-    fn write(directory: &'a File, before: Option<&Current>, bytes: &[u8]) -> io::Result<Self> {
+    fn write(directory: &'a File, before: Option<&CurrentFile>, bytes: &[u8]) -> io::Result<Self> {
         // Left by one who was killed.
         let _ = unlinkat(directory, TEMP, AtFlags::empty());
         // Until it has the mode of the file that it replaces, it is nobody else's to read.

@@ -16,12 +16,12 @@ mod trusted;
 
 pub use error::EditError;
 pub use file::MAX_BYTES;
-pub use report::{Edited, Found, Viewed};
+pub use report::{Edited, JsonValue, ViewedLines};
 pub use root::Root;
 pub use trusted::trusted;
 
 use crate::source::sha256;
-use file::{Current, LOCK_WAIT, Place};
+use file::{CurrentFile, EditTarget, LOCK_WAIT};
 use text::{decoded, split_bom, too_large};
 
 /// One change of one file. Line breaks of what is given become those of the file around the place.
@@ -49,21 +49,21 @@ impl Root {
     ///
     /// # Errors
     /// When the file may not be read or is no text, or has no such lines.
-    pub fn view(&self, path: &str, lines: Option<(usize, usize)>) -> Result<Viewed, EditError> {
+    pub fn view(&self, path: &str, lines: Option<(usize, usize)>) -> Result<ViewedLines, EditError> {
         let (place, current) = self.read(path)?;
         let (_, body) = split_bom(text_of(&place, &current)?);
-        Viewed::new(&place.path, sha256(&current.bytes), body, lines).map_err(|why| place.unfit(why))
+        ViewedLines::new(&place.path, sha256(&current.bytes), body, lines).map_err(|why| place.unfit(why))
     }
 
     /// The value that a JSON Pointer names, as it is written in the file.
     ///
     /// # Errors
     /// When the file may not be read or is no JSON, or the pointer names nothing or more than one value.
-    pub fn get(&self, path: &str, pointer: &str) -> Result<Found, EditError> {
+    pub fn get(&self, path: &str, pointer: &str) -> Result<JsonValue, EditError> {
         let (place, current) = self.read(path)?;
         let (_, body) = split_bom(text_of(&place, &current)?);
         let range = json::get(body, pointer).map_err(|why| place.unfit(why))?;
-        Ok(Found::new(&place.path, sha256(&current.bytes), body, range))
+        Ok(JsonValue::new(&place.path, sha256(&current.bytes), body, range))
     }
 
     /// Changes a file. `expected` is its hash as [`Root::view`] gave it, or the first digits of it: when the file is another by
@@ -73,7 +73,7 @@ impl Root {
     /// When the file may not be touched, is not as expected, or has no place for the edit. The file is then as it was.
     pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit) -> Result<Edited, EditError> {
         let creates = matches!(edit, Edit::Create { .. });
-        let place = Place::open(self, path, creates)?;
+        let place = EditTarget::open(self, path, creates)?;
         place.lock(LOCK_WAIT)?;
         let current = place.read()?;
         let before = match (&current, expected) {
@@ -94,18 +94,18 @@ impl Root {
         Ok(report)
     }
 
-    fn read(&self, path: &str) -> Result<(Place, Current), EditError> {
-        let place = Place::open(self, path, false)?;
+    fn read(&self, path: &str) -> Result<(EditTarget, CurrentFile), EditError> {
+        let place = EditTarget::open(self, path, false)?;
         let current = place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
         Ok((place, current))
     }
 }
 
-fn text_of<'a>(place: &Place, current: &'a Current) -> Result<&'a str, EditError> {
+fn text_of<'a>(place: &EditTarget, current: &'a CurrentFile) -> Result<&'a str, EditError> {
     decoded(&current.bytes).map_err(|why| place.refused(why))
 }
 
-fn check_hash(place: &Place, current: &Current, expected: Option<&str>) -> Result<(), EditError> {
+fn check_hash(place: &EditTarget, current: &CurrentFile, expected: Option<&str>) -> Result<(), EditError> {
     let Some(expected) = expected else { return Ok(()) };
     if expected.len() < MIN_HASH_DIGITS || !expected.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(place.unfit(format!("the hash given is none: give that of the last view, at least {MIN_HASH_DIGITS} of its digits")));

@@ -13,7 +13,7 @@ const MAX_LINE: usize = 200;
 
 /// Lines of a file as they are now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Viewed {
+pub struct ViewedLines {
     /// Relative to the root, links followed.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits.
@@ -27,7 +27,7 @@ pub struct Viewed {
     pub text: String,
 }
 
-impl Viewed {
+impl ViewedLines {
     pub(super) fn new(path: &str, hash: String, text: &str, lines: Option<(usize, usize)>) -> Result<Self, String> {
         let (first, last) = lines.unwrap_or((1, usize::MAX));
         let n_lines = text.lines().count();
@@ -52,7 +52,7 @@ impl Viewed {
 
 /// A value of a JSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct JsonValue {
     /// Relative to the root, links followed.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits.
@@ -64,7 +64,7 @@ pub struct Found {
     pub last_line: usize,
 }
 
-impl Found {
+impl JsonValue {
     pub(super) fn new(path: &str, hash: String, text: &str, range: Range<usize>) -> Self {
         let (first_line, last_line) = (line_of(text, range.start), line_of(text, range.end));
         Self { path: path.to_string(), hash, value: text[range].to_string(), first_line, last_line }

@@ -226,14 +226,14 @@ fn links_that_lead_elsewhere_are_refused() {
 fn a_link_put_in_the_way_meanwhile_leads_nowhere() {
     let p = Project::new(&[("sub/secret", "inside\n"), ("file", "inside\n")]);
     // The directory is another when it is written.
-    let place = Place::open(&p.root, "sub/secret", false).unwrap();
+    let place = EditTarget::open(&p.root, "sub/secret", false).unwrap();
     let current = place.read().unwrap().unwrap();
     fs::rename(p.at("sub"), p.at("moved")).unwrap();
     symlink("../outside", p.at("sub")).unwrap();
     place.write(Some(&current), b"new\n").unwrap();
     assert_eq!(p.text("moved/secret"), "new\n");
     // The file is a link when it is written, or read.
-    let place = Place::open(&p.root, "file", false).unwrap();
+    let place = EditTarget::open(&p.root, "file", false).unwrap();
     let current = place.read().unwrap().unwrap();
     fs::remove_file(p.at("file")).unwrap();
     symlink("../outside/secret", p.at("file")).unwrap();
@@ -417,7 +417,7 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
 fn what_others_write_meanwhile_is_not_lost() {
     let p = Project::new(&[("a", "one\n"), ("gone", "one\n")]);
     let before = |name| {
-        let place = Place::open(&p.root, name, true).unwrap();
+        let place = EditTarget::open(&p.root, name, true).unwrap();
         let current = place.read().unwrap();
         (place, current)
     };
@@ -577,9 +577,9 @@ fn of_edits_of_one_version_one_wins() {
 #[test]
 fn an_edit_waits_for_another_but_not_for_ever() {
     let p = Project::new(&[("a", "a\n"), ("sub/b", "b\n")]);
-    let held = Place::open(&p.root, "a", false).unwrap();
+    let held = EditTarget::open(&p.root, "a", false).unwrap();
     held.lock(Duration::ZERO).unwrap();
-    let other = Place::open(&p.root, "a", false).unwrap();
+    let other = EditTarget::open(&p.root, "a", false).unwrap();
     let error = other.lock(Duration::from_millis(20)).unwrap_err();
     assert!(matches!(error, EditError::Busy { .. }), "{error}");
     // Elsewhere, nobody waits.

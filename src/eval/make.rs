@@ -109,7 +109,7 @@ const NO_DESCRIPTION: [&str; 16] = [
 /// Sentences of functions' comments.
 fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut Vec<Candidate>) {
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
-    let lines = Lines::new(&file.text);
+    let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
     // Tests may stand in the file of what they test.
     let is_test = |s: &syntax::Symbol| is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name));
@@ -161,7 +161,7 @@ fn without_subject(sentence: &str, name: &str) -> String {
 
 /// Sentences of sections of documents.
 fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidate>) {
-    let lines = Lines::new(&file.text);
+    let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
     let language = syntax::detect(&file.path, &file.text).name;
     for section in syntax::sections(markup, &file.text).iter().filter(|s| !s.headings.is_empty()) {
@@ -365,12 +365,12 @@ fn blank(text: &mut String, range: Range<usize>) {
 }
 
 /// A text by lines, 1-based.
-struct Lines {
+struct LineIndex {
     /// Where each line starts, and the end of the text.
     starts: Vec<usize>,
 }
 
-impl Lines {
+impl LineIndex {
     fn new(text: &str) -> Self {
         let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).chain([text.len()]);
         Self { starts: starts.collect() }

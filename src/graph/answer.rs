@@ -76,7 +76,7 @@ impl Operation {
 
 /// A question to the graph.
 #[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
+pub struct GraphQuery<'a> {
     pub operation: Operation,
     /// `name`, `Type::method`, `file.rs:line` or a file.
     pub target: &'a str,
@@ -103,35 +103,35 @@ const DISPATCHED: f32 = 0.45;
 
 /// What the graph answers.
 #[derive(Debug, Clone, Serialize)]
-pub struct Answer {
+pub struct GraphAnswer {
     pub operation: Operation,
     /// What the target was taken for; empty: there is nothing of that name.
-    pub targets: Vec<Place>,
+    pub targets: Vec<Node>,
     /// Nearest first, then by file and line; of a path in its order.
-    pub results: Vec<Found>,
+    pub results: Vec<Neighbour>,
     /// What may belong to the results, but is not sure enough: likeliest first.
-    pub candidates: Vec<Found>,
+    pub candidates: Vec<Neighbour>,
     /// Results that there are, where not all are given.
     pub total: usize,
     /// Whether results are left out, or the search ended early.
     pub truncated: bool,
 }
 
-impl Answer {
+impl GraphAnswer {
     /// The file that the uses of a result are in: of whoever uses.
     #[must_use]
-    pub fn file_of_uses<'a>(&'a self, found: &'a Found) -> &'a str {
+    pub fn file_of_uses<'a>(&'a self, found: &'a Neighbour) -> &'a str {
         if !self.operation.points_outward() {
-            return &found.place.file;
+            return &found.node.file;
         }
-        let all = self.targets.iter().chain(self.results.iter().map(|f| &f.place));
-        all.into_iter().find(|place| place.symbol == found.via).map_or(&found.place.file, |place| &place.file)
+        let all = self.targets.iter().chain(self.results.iter().map(|f| &f.node));
+        all.into_iter().find(|node| node.symbol == found.via).map_or(&found.node.file, |node| &node.file)
     }
 }
 
 /// A symbol, or a file as a whole.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
-pub struct Place {
+pub struct Node {
     pub file: String,
     /// Of a file as a whole, and of what stands in it outside of all symbols, `<module>`.
     pub name: String,
@@ -146,9 +146,9 @@ pub struct Place {
 
 /// One result.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub struct Neighbour {
     #[serde(flatten)]
-    pub place: Place,
+    pub node: Node,
     /// Lines of the calls or uses, in the file of the one that calls or uses.
     pub sites: Vec<u32>,
     /// 0 to 1.
@@ -180,20 +180,20 @@ enum Step {
 const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
 const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
 
-pub(super) struct Answering<'a> {
+pub(super) struct Traversal<'a> {
     resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
     is_cut: bool,
 }
 
-impl<'a> Answering<'a> {
+impl<'a> Traversal<'a> {
     pub(super) fn new(resolver: Resolver<'a>) -> Self {
         Self { resolver, refs: HashMap::new(), is_cut: false }
     }
 
-    pub(super) fn answer(&mut self, question: Question) -> Result<Answer, GraphError> {
+    pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
         let targets = self.targets(question.target)?;
-        let mut answer = Answer {
+        let mut answer = GraphAnswer {
             operation: question.operation,
             targets: Vec::new(),
             results: Vec::new(),
@@ -203,7 +203,7 @@ impl<'a> Answering<'a> {
         };
         let targets = &targets[..targets.len().min(MAX_TARGETS)];
         for target in targets {
-            answer.targets.push(self.place(*target)?);
+            answer.targets.push(self.node(*target)?);
         }
         let depth = question.depth.clamp(1, MAX_DEPTH);
         let step = match question.operation {
@@ -231,7 +231,7 @@ impl<'a> Answering<'a> {
     }
 
     /// Follows steps from the targets outward. What is not sure enough is not followed.
-    fn walk(&mut self, targets: &[SymbolId], step: Step, depth: usize) -> Result<(Vec<Found>, Vec<Found>), GraphError> {
+    fn walk(&mut self, targets: &[SymbolId], step: Step, depth: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
         let mut seen: HashSet<SymbolId> = HashSet::new();
         let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
         let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
@@ -259,12 +259,12 @@ impl<'a> Answering<'a> {
                 if edge.confidence < LEAST_CANDIDATE || seen.contains(&to) {
                     continue;
                 }
-                let found = Found {
-                    place: self.place(to)?,
+                let found = Neighbour {
+                    node: self.node(to)?,
                     sites: edge.lines,
                     confidence: (edge.confidence * 100.0).round() / 100.0,
                     depth: level,
-                    via: self.place(via)?.symbol,
+                    via: self.node(via)?.symbol,
                 };
                 if found.confidence < LEAST_CONFIDENCE {
                     candidates.entry(to).or_insert(found);
@@ -277,14 +277,14 @@ impl<'a> Answering<'a> {
                 }
             }
         }
-        let mut candidates: Vec<Found> = candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
+        let mut candidates: Vec<Neighbour> = candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
         candidates.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
         results.sort_by(|a, b| a.depth.cmp(&b.depth).then_with(|| key(a).cmp(&key(b))));
         Ok((results, candidates))
     }
 
     /// The shortest way over uses from one of the starts to one of the goals.
-    fn path(&mut self, starts: &[SymbolId], goals: &[SymbolId]) -> Result<Vec<Found>, GraphError> {
+    fn path(&mut self, starts: &[SymbolId], goals: &[SymbolId]) -> Result<Vec<Neighbour>, GraphError> {
         let mut came_from: HashMap<SymbolId, Option<(SymbolId, Edge)>> = starts.iter().map(|s| (*s, None)).collect();
         let mut frontier = starts.to_vec();
         let goal = |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
@@ -310,10 +310,10 @@ impl<'a> Answering<'a> {
         while let Some(id) = at {
             let before = came_from.get(&id).cloned().flatten();
             let (sites, confidence, via) = match &before {
-                Some((from, edge)) => (edge.lines.clone(), edge.confidence, self.place(*from)?.symbol),
+                Some((from, edge)) => (edge.lines.clone(), edge.confidence, self.node(*from)?.symbol),
                 None => (Vec::new(), 1.0, String::new()),
             };
-            out.push(Found { place: self.place(id)?, sites, confidence, depth: 0, via });
+            out.push(Neighbour { node: self.node(id)?, sites, confidence, depth: 0, via });
             at = before.map(|(from, _)| from);
         }
         out.reverse();
@@ -621,35 +621,21 @@ impl<'a> Answering<'a> {
         Ok(rows.into_iter().map(|s| s.id).collect())
     }
 
-    fn place(&mut self, id: SymbolId) -> Result<Place, GraphError> {
+    fn node(&mut self, id: SymbolId) -> Result<Node, GraphError> {
         let file = self.resolver.file(id.file).map(|f| f.row.clone());
         let Some(file) = file else {
-            return Ok(Place {
-                file: String::new(),
-                name: String::new(),
-                symbol: String::new(),
-                kind: "file".into(),
-                line: 0,
-                end_line: 0,
-            });
+            return Ok(Node { file: String::new(), name: String::new(), symbol: String::new(), kind: "file".into(), line: 0, end_line: 0 });
         };
         let context = self.resolver.context(id.file)?;
         let Some(symbol) = context.around(id).next() else {
-            return Ok(Place {
-                name: MODULE.into(),
-                symbol: file.path.clone(),
-                file: file.path,
-                kind: "file".into(),
-                line: 0,
-                end_line: 0,
-            });
+            return Ok(Node { name: MODULE.into(), symbol: file.path.clone(), file: file.path, kind: "file".into(), line: 0, end_line: 0 });
         };
         let mut parts: Vec<&str> = context.around(id).map(|s| s.name.as_str()).collect();
         if symbol.parent < 0 && !symbol.owner.is_empty() {
             parts.push(&symbol.owner);
         }
         parts.reverse();
-        Ok(Place {
+        Ok(Node {
             name: symbol.name.clone(),
             symbol: parts.join(separator(&file.language)),
             kind: symbol.kind.as_str().into(),
@@ -671,8 +657,8 @@ fn separator(language: &str) -> &'static str {
     })
 }
 
-fn key(found: &Found) -> (&str, u32) {
-    (&found.place.file, found.place.line)
+fn key(found: &Neighbour) -> (&str, u32) {
+    (&found.node.file, found.node.line)
 }
 
 fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confidence: f32) {

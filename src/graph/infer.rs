@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::GraphError;
 use super::names;
-use super::resolve::{Context, Meaning, Resolver, Wanted, imported_as};
+use super::resolve::{FileScope, Meaning, Resolver, Wanted, imported_as};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
 use super::rules::{Reach, SELF, TRANSPARENT};
 use super::types;
@@ -144,7 +144,7 @@ impl Resolver<'_> {
     }
 
     /// A name that is a module, or comes from one.
-    fn imported_module(&mut self, context: &Rc<Context>, step: &Step, name: &str, at: SymbolId) -> Result<Known, GraphError> {
+    fn imported_module(&mut self, context: &Rc<FileScope>, step: &Step, name: &str, at: SymbolId) -> Result<Known, GraphError> {
         let file = at.file;
         for import in &context.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
@@ -471,19 +471,19 @@ fn is_self_type(written: &str) -> bool {
     matches!(types::parse(written).map(|t| t.name), Some("Self" | "this" | "self" | "static"))
 }
 
-fn type_around(context: &Context, at: SymbolId) -> Option<SymbolId> {
+fn type_around(context: &FileScope, at: SymbolId) -> Option<SymbolId> {
     context.around(at).find(|s| s.is_type()).map(|s| s.id)
 }
 
 /// The name of the type that a symbol belongs to.
-fn enclosing_type(context: &Context, at: SymbolId) -> Option<String> {
+fn enclosing_type(context: &FileScope, at: SymbolId) -> Option<String> {
     context.around(at).find_map(|s| {
         if s.is_type() { Some(s.name.clone()) } else { Some(s.owner.clone()).filter(|o| !o.is_empty() && s.kind.is_callable()) }
     })
 }
 
 /// What a name is bound to, in the innermost scope that binds it.
-fn binding(context: &Context, at: SymbolId, name: &str) -> Option<(i64, String)> {
+fn binding(context: &FileScope, at: SymbolId, name: &str) -> Option<(i64, String)> {
     // Members are no variables; but the parameters of a type are known in all of it.
     let is_parameter = name.starts_with(char::is_uppercase);
     let scopes = context.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);

@@ -1,6 +1,6 @@
 //! Who calls whom, and who depends on what: the code graph of a project.
 //!
-//! [`Graph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`; [`Graph::answer`] resolves names when it is asked,
+//! [`CodeGraph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`; [`CodeGraph::answer`] resolves names when it is asked,
 //! from the rows of all files. It knows neither the index nor chunks: it is told which files there are and how to read them.
 
 mod answer;
@@ -21,8 +21,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use self::answer::Answering;
-pub use self::answer::{Answer, Found, LEAST_CONFIDENCE, MAX_DEPTH, Operation, Place, Question};
+use self::answer::Traversal;
+pub use self::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation};
 pub use self::map::{Map, MapFile, MapSymbol};
 use self::resolve::Resolver;
 use self::rows::Parsed;
@@ -47,7 +47,7 @@ pub enum GraphError {
 
 /// The code graph of a project.
 #[derive(Debug)]
-pub struct Graph {
+pub struct CodeGraph {
     tables: Tables,
 }
 
@@ -61,7 +61,7 @@ pub struct Updated {
     pub ms: u64,
 }
 
-impl Graph {
+impl CodeGraph {
     /// Opens the database, or makes it in a directory that is there. One that is damaged or of another version is made anew.
     ///
     /// # Errors
@@ -94,8 +94,8 @@ impl Graph {
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn answer(&self, question: Question) -> Result<Answer, GraphError> {
-        Answering::new(Resolver::new(&self.tables)?).answer(question)
+    pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
+        Traversal::new(Resolver::new(&self.tables)?).answer(question)
     }
 
     /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is seen from.

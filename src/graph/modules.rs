@@ -5,7 +5,7 @@ const UNNAMED: [&str; 11] = ["src", "lib", "mod", "main", "index", "__init__", "
 
 /// Where a file is, as imports name it: `crates/store/src/cache/mod.rs` is `store::cache`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ModulePath {
     pub(super) parts: Vec<String>,
     /// How many of the parts are its directory.
     n_directory: usize,
@@ -15,7 +15,7 @@ pub(super) struct Place {
     n_root: usize,
 }
 
-impl Place {
+impl ModulePath {
     pub(super) fn new(path: &str) -> Self {
         let (directory, file) = path.rsplit_once('/').unwrap_or(("", path));
         let stem = file.split('.').next().filter(|s| !s.is_empty()).unwrap_or(file);
@@ -54,7 +54,7 @@ pub(super) struct Module {
 }
 
 /// The places that a module may mean, as a file of a language writes it.
-pub(super) fn modules(written: &str, language: &str, from: &Place) -> Vec<Module> {
+pub(super) fn modules(written: &str, language: &str, from: &ModulePath) -> Vec<Module> {
     match language {
         "rust" => rust(written, from),
         "python" if written.starts_with('.') => {
@@ -79,7 +79,7 @@ pub(super) fn modules(written: &str, language: &str, from: &Place) -> Vec<Module
     }
 }
 
-fn rust(written: &str, from: &Place) -> Vec<Module> {
+fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
     let parts: Vec<&str> = written.split("::").filter(|p| !p.is_empty()).collect();
     let anchored = |base: &[String], rest: &[&str]| relative(base, 0, rest.iter().copied());
     match parts.as_slice() {
@@ -125,7 +125,7 @@ fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
 
 impl Module {
     /// How surely a file is this module: 1 when it is, less when it lies below it (and may be re-exported), 0 when not.
-    pub(super) fn matches(&self, place: &Place, package: &str) -> f32 {
+    pub(super) fn matches(&self, place: &ModulePath, package: &str) -> f32 {
         const BELOW: f32 = 0.85;
         let (parts, mine) = (&place.parts, &self.parts);
         if self.is_package {
@@ -177,8 +177,8 @@ mod tests {
             ("c", "src/a.c", "util/b.h", "src/util/b.h", 1.0),
         ] {
             let package = if to.contains('/') { "" } else { "gin" };
-            let place = Place::new(to);
-            let got = modules(written, language, &Place::new(from)).iter().map(|m| m.matches(&place, package)).fold(0.0, f32::max);
+            let place = ModulePath::new(to);
+            let got = modules(written, language, &ModulePath::new(from)).iter().map(|m| m.matches(&place, package)).fold(0.0, f32::max);
             assert!((got - want).abs() < 0.01, "{language} {from}: {written} → {to} is {got}");
         }
     }

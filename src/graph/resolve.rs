@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use super::GraphError;
 use super::infer::{Entity, Known};
-use super::modules::{Module, Place, modules};
+use super::modules::{Module, ModulePath, modules};
 use super::names;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, RefRow, SymbolId, SymbolRow};
 use super::rules::{COMMON, Reach, Rules, rules};
@@ -28,20 +28,20 @@ pub(super) struct Meaning {
 #[derive(Debug)]
 pub(super) struct File {
     pub(super) row: FileRow,
-    pub(super) place: Place,
+    pub(super) place: ModulePath,
     pub(super) rules: &'static Rules,
 }
 
 /// The rows of a file that say what its names mean.
 #[derive(Debug, Default)]
-pub(super) struct Context {
+pub(super) struct FileScope {
     pub(super) symbols: Vec<SymbolRow>,
     pub(super) imports: Vec<ImportRow>,
     pub(super) bindings: HashMap<(i64, String), String>,
     pub(super) bases: Vec<BaseRow>,
 }
 
-impl Context {
+impl FileScope {
     /// A symbol of the file and those around it, from the inside out.
     pub(super) fn around(&self, symbol: SymbolId) -> impl Iterator<Item = &SymbolRow> {
         let row = |n: i64| usize::try_from(n).ok().and_then(|n| self.symbols.get(n));
@@ -54,7 +54,7 @@ pub(super) struct Resolver<'a> {
     pub(super) tables: &'a Tables,
     pub(super) files: Vec<File>,
     by_id: HashMap<FileId, usize>,
-    contexts: HashMap<FileId, Rc<Context>>,
+    contexts: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
     /// By name, language and use; the members among them also by what they are a member of.
     candidates: HashMap<(String, usize, Wanted), Rc<Vec<SymbolRow>>>,
@@ -114,7 +114,7 @@ const CANDIDATE: f32 = 0.45;
 impl<'a> Resolver<'a> {
     pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
         let files: Vec<File> =
-            tables.files()?.into_iter().map(|row| File { place: Place::new(&row.path), rules: rules(&row.language), row }).collect();
+            tables.files()?.into_iter().map(|row| File { place: ModulePath::new(&row.path), rules: rules(&row.language), row }).collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
         Ok(Self {
             tables,
@@ -135,12 +135,12 @@ impl<'a> Resolver<'a> {
         self.by_id.get(&id).map(|i| &self.files[*i])
     }
 
-    pub(super) fn context(&mut self, file: FileId) -> Result<Rc<Context>, GraphError> {
+    pub(super) fn context(&mut self, file: FileId) -> Result<Rc<FileScope>, GraphError> {
         if let Some(context) = self.contexts.get(&file) {
             return Ok(context.clone());
         }
         let bindings = self.tables.bindings_of(file)?.into_iter().map(|(scope, name, is)| ((scope, name), is)).collect();
-        let context = Rc::new(Context {
+        let context = Rc::new(FileScope {
             symbols: self.tables.symbols_of(file)?,
             imports: self.tables.imports_of(file)?,
             bindings,
@@ -275,7 +275,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// How surely a bare name means this symbol, imports by name aside.
-    fn confidence_of_bare(&mut self, c: &SymbolRow, from: SymbolId, around: &[&SymbolRow], context: &Context) -> Result<f32, GraphError> {
+    fn confidence_of_bare(&mut self, c: &SymbolRow, from: SymbolId, around: &[&SymbolRow], context: &FileScope) -> Result<f32, GraphError> {
         let Some(rules) = self.file(from.file).map(|f| f.rules) else { return Ok(0.0) };
         let is_in_scope = c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
         if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.is_module_member(c)? {

@@ -11,13 +11,13 @@ use super::*;
 struct Project {
     directory: tempfile::TempDir,
     files: BTreeMap<String, String>,
-    graph: Graph,
+    graph: CodeGraph,
 }
 
 impl Project {
     fn new(files: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let graph = Graph::open(&directory.path().join("code-graph.db")).unwrap();
+        let graph = CodeGraph::open(&directory.path().join("code-graph.db")).unwrap();
         let files = files.iter().map(|(p, t)| ((*p).to_string(), (*t).to_string())).collect();
         let project = Self { directory, files, graph };
         project.update();
@@ -37,8 +37,8 @@ impl Project {
         self.update();
     }
 
-    fn ask(&self, operation: Operation, target: &str, to: Option<&str>, depth: usize) -> Answer {
-        self.graph.answer(Question { operation, target, to, depth, limit: 100 }).unwrap()
+    fn ask(&self, operation: Operation, target: &str, to: Option<&str>, depth: usize) -> GraphAnswer {
+        self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }).unwrap()
     }
 
     /// `file symbol sites` of each result.
@@ -51,11 +51,11 @@ impl Project {
     }
 }
 
-fn rows(found: &[Found]) -> Vec<String> {
-    found.iter().map(|f| format!("{} {} {:?}", f.place.file, f.place.symbol, f.sites)).collect()
+fn rows(found: &[Neighbour]) -> Vec<String> {
+    found.iter().map(|f| format!("{} {} {:?}", f.node.file, f.node.symbol, f.sites)).collect()
 }
 
-fn update(graph: &Graph, files: &BTreeMap<String, String>) -> Updated {
+fn update(graph: &CodeGraph, files: &BTreeMap<String, String>) -> Updated {
     let hashes = files.iter().map(|(path, text)| (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))));
     graph.update(hashes, |path| files.get(path).cloned()).unwrap()
 }
@@ -219,7 +219,7 @@ fn cycles_end_and_depth_is_kept() {
     assert_eq!(p.results(Operation::Callees, "a"), ["a.py a [2]", "a.py b [3]"]);
     assert_eq!(p.callers("a"), ["a.py a [2]", "a.py c [7]", "a.py d [9]"]);
     let deep = p.ask(Operation::Callers, "a", None, 10);
-    let depths: Vec<(String, usize)> = deep.results.iter().map(|f| (f.place.name.clone(), f.depth)).collect();
+    let depths: Vec<(String, usize)> = deep.results.iter().map(|f| (f.node.name.clone(), f.depth)).collect();
     assert_eq!(depths, [("a".into(), 1), ("c".into(), 1), ("d".into(), 1), ("b".into(), 2)]);
     assert_eq!(p.ask(Operation::Impact, "c", None, 2).results.len(), 2);
 }
@@ -227,7 +227,7 @@ fn cycles_end_and_depth_is_kept() {
 #[test]
 fn truncation_is_told() {
     let p = cycle();
-    let question = Question { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
+    let question = GraphQuery { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
     let answer = p.graph.answer(question).unwrap();
     assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
     assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
@@ -236,7 +236,7 @@ fn truncation_is_told() {
 #[test]
 fn a_path_is_the_shortest_one() {
     let p = cycle();
-    let names = |from, to| p.ask(Operation::Path, from, Some(to), 10).results.iter().map(|f| f.place.name.clone()).collect::<Vec<_>>();
+    let names = |from, to| p.ask(Operation::Path, from, Some(to), 10).results.iter().map(|f| f.node.name.clone()).collect::<Vec<_>>();
     assert_eq!(names("d", "c"), ["d", "a", "b", "c"]);
     assert!(names("c", "d").is_empty());
 }
@@ -295,12 +295,12 @@ fn a_damaged_or_foreign_database_is_made_anew() {
         for end in ["-wal", "-shm"] {
             let _ = std::fs::remove_file(format!("{}{end}", path.display()));
         }
-        let graph = Graph::open(&path).unwrap();
+        let graph = CodeGraph::open(&path).unwrap();
         assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     }
     let other = rusqlite_version(&path, 77);
     assert_eq!(other, 77);
-    let graph = Graph::open(&path).unwrap();
+    let graph = CodeGraph::open(&path).unwrap();
     assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
 }
 
@@ -320,8 +320,8 @@ fn damage_that_is_found_later_is_repaired() {
     let n = bytes.len();
     bytes[4096..n].fill(0xab);
     std::fs::write(&path, bytes).unwrap();
-    let graph = Graph::open(&path).unwrap();
-    assert!(graph.answer(Question { operation: Operation::Callers, target: "get", to: None, depth: 1, limit: 1 }).is_err());
+    let graph = CodeGraph::open(&path).unwrap();
+    assert!(graph.answer(GraphQuery { operation: Operation::Callers, target: "get", to: None, depth: 1, limit: 1 }).is_err());
     assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     assert_eq!(graph.tables.dump(), rust().graph.tables.dump());
 }
@@ -334,12 +334,12 @@ fn many_may_bring_it_up_to_date_at_once() {
         (0..60).map(|i| (format!("f{i}.py"), format!("def f{i}():\n    f{}()\n", (i + 1) % 60))).collect();
     std::thread::scope(|s| {
         for _ in 0..4 {
-            s.spawn(|| update(&Graph::open(&path).unwrap(), &files));
+            s.spawn(|| update(&CodeGraph::open(&path).unwrap(), &files));
         }
     });
-    let graph = Graph::open(&path).unwrap();
+    let graph = CodeGraph::open(&path).unwrap();
     assert_eq!(update(&graph, &files).n_parsed, 0);
-    let fresh = Graph::open(&directory.path().join("fresh.db")).unwrap();
+    let fresh = CodeGraph::open(&directory.path().join("fresh.db")).unwrap();
     update(&fresh, &files);
     assert_eq!(graph.tables.dump(), fresh.tables.dump());
 }
@@ -380,7 +380,7 @@ proptest! {
             }
         }
         p.update();
-        let fresh = Graph::open(&p.directory.path().join("fresh.db")).unwrap();
+        let fresh = CodeGraph::open(&p.directory.path().join("fresh.db")).unwrap();
         update(&fresh, &p.files);
         prop_assert_eq!(p.graph.tables.dump(), fresh.tables.dump());
     }
@@ -392,7 +392,7 @@ fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
     let path = directory.path().join("graph.db");
     let files = BTreeMap::from([("a.rs".to_string(), "fn a() { b() }\nfn b() {}\n".to_string())]);
     let built = || {
-        let graph = Graph::open(&path).unwrap();
+        let graph = CodeGraph::open(&path).unwrap();
         update(&graph, &files);
         graph.tables.dump()
     };

@@ -12,4 +12,4 @@ mod service;
 pub use chunker::chunk_file;
 pub use indexer::{IndexError, Indexer, Journal, Look, Mode};
 pub use report::{Progress, Summary};
-pub use service::{IndexingService, ServiceStatus, Told, Watching};
+pub use service::{IndexEvent, IndexingService, ServiceStatus, Watching};

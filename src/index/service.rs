@@ -20,7 +20,7 @@ use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
 use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file};
 use crate::store::{Announcement, LeaderLock, SourceTable};
-use crate::worker::{Asking, Backoff, Ticket, Worker};
+use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
 
 /// How often a process that does not lead tries to.
 const STANDBY: Duration = Duration::from_millis(500);
@@ -67,7 +67,7 @@ pub struct ServiceStatus {
 
 /// What a service tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Told {
+pub enum IndexEvent {
     /// It went on, or failed.
     Progress,
     /// There are new chunk files, or new vectors.
@@ -124,40 +124,40 @@ impl IndexingService {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(Told) + Send + Sync + 'static) -> io::Result<Self> {
+    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> io::Result<Self> {
         let shared = Arc::new(Shared { queue: Mutex::default(), status: Mutex::default() });
         let cancel = indexer.cancel.clone();
         // One core stays free for those who search meanwhile.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
         let pool = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|i| format!("index-{i}")).build();
-        let told: Arc<dyn Fn(Told) + Send + Sync> = Arc::new(told);
+        let told: Arc<dyn Fn(IndexEvent) + Send + Sync> = Arc::new(told);
         let slow = !indexer.embedder.is_immediate();
         let embedding = if slow { Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?) } else { None };
         let mut job = Job {
             indexer: indexer.clone(),
             quiet,
             told,
-            embedding: embedding.as_ref().map(|w| w.asking().clone()),
+            embedding: embedding.as_ref().map(|w| w.handle().clone()),
             shared: shared.clone(),
             pool: pool.map_err(io::Error::other)?,
             leader: None,
             backoff: Backoff::new(RETRY, LONGEST_RETRY),
         };
-        let worker = Worker::spawn("indexing", move |asking| job.run(asking))?;
-        worker.asking().now();
+        let worker = Worker::spawn("indexing", move |handle| job.run(handle))?;
+        worker.handle().request();
         Ok(Self { worker, _embedding: embedding, shared, indexer, cancel })
     }
 
     /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
     pub fn sync(&self) -> Ticket {
         self.shared.queue.lock().all = true;
-        self.worker.asking().now()
+        self.worker.handle().request()
     }
 
     /// Asks for a look at one file, relative to the root, that somebody has just written or removed.
     pub fn on_file_changed(&self, path: &str) -> Ticket {
         self.shared.queue.lock().paths.insert(path.to_string());
-        self.worker.asking().now()
+        self.worker.handle().request()
     }
 
     /// As [`Indexer::look_at_sources`].
@@ -168,8 +168,8 @@ impl IndexingService {
 
     /// To wait for a run.
     #[must_use]
-    pub fn asking(&self) -> &Asking {
-        self.worker.asking()
+    pub fn handle(&self) -> &WorkerHandle {
+        self.worker.handle()
     }
 
     /// Whether this process watches the tree, and has compared it with the index; may be asked as long as one likes.
@@ -195,10 +195,10 @@ impl Drop for IndexingService {
 }
 
 /// Runs when the index was brought up to date, beside whatever is indexed next.
-fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told) + Send + Sync>) -> io::Result<Worker> {
+fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(IndexEvent) + Send + Sync>) -> io::Result<Worker> {
     let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
-        let result = indexer.embed_rest(&|_| told(Told::Written));
+        let result = indexer.embed_rest(&|_| told(IndexEvent::Written));
         if matches!(result, Err(IndexError::Cancelled)) {
             return NEVER;
         }
@@ -209,17 +209,17 @@ fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told
         }
         match result {
             Ok(Some(_)) => {
-                told(Told::Progress);
+                told(IndexEvent::Progress);
                 backoff.reset();
                 NEVER
             }
             Ok(None) => {
                 // What the other process has made is taken in; it may end before it is done.
-                told(Told::Written);
+                told(IndexEvent::Written);
                 ELSEWHERE
             }
             Err(_) => {
-                told(Told::Progress);
+                told(IndexEvent::Progress);
                 backoff.failed()
             }
         }
@@ -230,8 +230,8 @@ fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(Told
 struct Job {
     indexer: Indexer,
     quiet: Duration,
-    told: Arc<dyn Fn(Told) + Send + Sync>,
-    embedding: Option<Asking>,
+    told: Arc<dyn Fn(IndexEvent) + Send + Sync>,
+    embedding: Option<WorkerHandle>,
     shared: Arc<Shared>,
     pool: ThreadPool,
     leader: Option<Leader>,
@@ -261,7 +261,7 @@ struct Directories {
 
 impl Job {
     /// One run; returns when the next is due.
-    fn run(&mut self, asking: &Asking) -> Duration {
+    fn run(&mut self, handle: &WorkerHandle) -> Duration {
         if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout)) {
             // `.cortex` was removed, and with it the lock that others see.
             self.leader = None;
@@ -269,7 +269,7 @@ impl Job {
             (status.leads, status.watching) = (false, Watching::Elsewhere);
         }
         if self.leader.is_none() {
-            self.try_to_lead(asking);
+            self.try_to_lead(handle);
         }
         let mut work = mem::take(&mut *self.shared.queue.lock());
         if let Some(leader) = &self.leader {
@@ -296,7 +296,7 @@ impl Job {
         }
     }
 
-    fn try_to_lead(&mut self, asking: &Asking) {
+    fn try_to_lead(&mut self, handle: &WorkerHandle) {
         let lock = match LeaderLock::try_acquire(&self.indexer.layout) {
             Ok(lock) => lock,
             Err(e) => {
@@ -308,7 +308,7 @@ impl Job {
         let Some(lock) = lock else { return };
         let announcement = Arc::new(Announcement::of_queue(&self.indexer.layout, &lock));
         tracing::info!("this process watches {}", self.indexer.layout.root().display());
-        let watcher = self.watcher(asking.clone(), announcement.clone());
+        let watcher = self.watcher(handle.clone(), announcement.clone());
         let mut status = self.shared.status.lock();
         status.leads = true;
         status.watching = match &watcher {
@@ -323,7 +323,7 @@ impl Job {
         self.leader = Some(Leader { lock, announcement, watcher: watcher.ok(), directories, next_look: now, next_poll: now });
     }
 
-    fn watcher(&self, asking: Asking, announcement: Arc<Announcement>) -> Result<ChangeWatcher, String> {
+    fn watcher(&self, handle: WorkerHandle, announcement: Arc<Announcement>) -> Result<ChangeWatcher, String> {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
         ChangeWatcher::new(move |change| {
@@ -339,7 +339,7 @@ impl Job {
             let n = queue.len();
             drop(queue);
             announcement.queued(n);
-            asking.when_quiet(quiet);
+            handle.when_quiet(quiet);
         })
     }
 
@@ -360,7 +360,7 @@ impl Job {
             // Who wrote chunks has their vectors made. Without new ones only the leader's looks at everything ask: a dead process may
             // have left some without.
             if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || (self.leader.is_some() && scope == Scope::All)) {
-                embedding.now();
+                embedding.request();
             }
             let Some(leader) = &mut self.leader else { return Ok(()) };
             if scope == Scope::All {
@@ -383,7 +383,7 @@ impl Job {
             if let Some(announcement) = announcement {
                 announcement.queued(self.shared.queue.lock().len());
             }
-            (self.told)(Told::Progress);
+            (self.told)(IndexEvent::Progress);
         };
         let summary = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
         let mut status = self.shared.status.lock();
@@ -392,7 +392,7 @@ impl Job {
             tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
         }
         drop(status);
-        (self.told)(if summary.changed { Told::Written } else { Told::Progress });
+        (self.told)(if summary.changed { IndexEvent::Written } else { IndexEvent::Progress });
         Ok(())
     }
 
@@ -407,7 +407,7 @@ impl Job {
         // Nothing is lost: it is tried again.
         self.shared.queue.lock().add(work);
         self.announce_queue();
-        (self.told)(Told::Progress);
+        (self.told)(IndexEvent::Progress);
         self.backoff.failed()
     }
 

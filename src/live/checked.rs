@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bitcode::{Decode, Encode};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::chunk::{Saved, SavedFile, Saving};
+use crate::chunk::{SaveWriter, SavedFile, SavedFiles};
 
 /// Holds the checksums of all other files, and at its end its own.
 const SUMS: &str = "sums.bin";
@@ -30,12 +30,12 @@ impl Sums {
 
 /// Writes files, and at last their checksums.
 pub(super) struct Summing<'a> {
-    saving: &'a mut dyn Saving,
+    saving: &'a mut dyn SaveWriter,
     all: BTreeMap<String, Sums>,
 }
 
 impl<'a> Summing<'a> {
-    pub(super) fn new(saving: &'a mut dyn Saving) -> Self {
+    pub(super) fn new(saving: &'a mut dyn SaveWriter) -> Self {
         Self { saving, all: BTreeMap::new() }
     }
 
@@ -46,13 +46,13 @@ impl<'a> Summing<'a> {
     }
 }
 
-impl Saving for Summing<'_> {
+impl SaveWriter for Summing<'_> {
     fn put(&mut self, name: &str, content: &[u8]) -> Result<()> {
         self.all.insert(name.into(), Sums::of(content));
         self.saving.put(name, content)
     }
 
-    fn keep(&mut self, name: &str, from: &dyn Saved) -> Result<()> {
+    fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> Result<()> {
         self.all.insert(name.into(), Sums::of(&from.read(name)?));
         self.saving.keep(name, from)
     }
@@ -61,13 +61,13 @@ impl Saving for Summing<'_> {
 /// Files that were saved through [`Summing`].
 #[derive(Debug)]
 pub(super) struct Checked {
-    saved: Arc<dyn Saved>,
+    saved: Arc<dyn SavedFiles>,
     all: Arc<BTreeMap<String, Sums>>,
 }
 
 impl Checked {
     /// `None` when the checksums are missing or damaged.
-    pub(super) fn open(saved: Arc<dyn Saved>) -> Option<Arc<dyn Saved>> {
+    pub(super) fn open(saved: Arc<dyn SavedFiles>) -> Option<Arc<dyn SavedFiles>> {
         let bytes = saved.read(SUMS).ok()?;
         let (body, own) = bytes.split_last_chunk()?;
         let all = (u64::from_le_bytes(*own) == xxh3_64(body)).then(|| bitcode::decode(body).ok()).flatten()?;
@@ -75,7 +75,7 @@ impl Checked {
     }
 }
 
-impl Saved for Checked {
+impl SavedFiles for Checked {
     fn open(&self, name: &str) -> Result<Arc<dyn SavedFile>> {
         let sums = self.all.get(name).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("{name} was not saved")))?;
         let file = self.saved.open(name)?;
@@ -143,19 +143,19 @@ mod tests {
         }
     }
 
-    impl Saving for Files {
+    impl SaveWriter for Files {
         fn put(&mut self, name: &str, content: &[u8]) -> Result<()> {
             self.all().insert(name.into(), content.to_vec());
             Ok(())
         }
 
-        fn keep(&mut self, name: &str, from: &dyn Saved) -> Result<()> {
+        fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> Result<()> {
             let content = from.read(name)?;
             self.put(name, &content)
         }
     }
 
-    impl Saved for Files {
+    impl SavedFiles for Files {
         fn open(&self, name: &str) -> Result<Arc<dyn SavedFile>> {
             if !self.all().contains_key(name) {
                 return Err(ErrorKind::NotFound.into());

@@ -11,17 +11,17 @@ use parking_lot::Mutex;
 use rustc_hash::FxHashSet;
 
 use super::checked::{Checked, Summing};
-use super::memory::GivenUp;
+use super::resident::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
-use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded, Saved, Saving};
+use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded, SaveWriter, SavedFiles};
 use crate::embed::{EmbedError, Embedder};
-use crate::search::{Corpus, CorpusBuilder, Graph, SearchError, VectorSource, VectorTable};
-use crate::worker::Asking;
+use crate::search::{Corpus, CorpusBuilder, Hnsw, SearchError, VectorSource, VectorTable};
+use crate::worker::WorkerHandle;
 
-/// The file in the cache that holds the graph of the vectors.
-const GRAPH: &str = "graph.bin";
-/// A saved graph takes some 211 bytes a vector. One with more bytes than this for each chunk that is served is of a corpus that is gone.
+/// The file in the cache that holds the HNSW graph of the vectors.
+const HNSW_FILE: &str = "hnsw.bin";
+/// A saved HNSW graph takes some 211 bytes a vector. One with more bytes than this for each chunk that is served is of a corpus that is gone.
 const MOST_GRAPH_BYTES: u64 = 1000;
 /// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
 const WORTH_DROPPING: f64 = 0.1;
@@ -34,7 +34,7 @@ pub struct ChunkManager {
     state: Mutex<Vec<Source>>,
     metrics: Mutex<Metrics>,
     /// Asked for a reload when a search finds a saved index damaged; empty in a process without a reloader.
-    reloader: Arc<OnceLock<Asking>>,
+    reloader: Arc<OnceLock<WorkerHandle>>,
 }
 
 /// A feed and what it has filled.
@@ -52,8 +52,8 @@ struct Source {
     /// Chunks that were indexed in memory.
     n_in_memory: usize,
     given_up: GivenUp,
-    /// The graph of the corpus is the one in the cache.
-    is_graph_saved: bool,
+    /// The HNSW graph of the corpus is the one in the cache.
+    is_hnsw_saved: bool,
     /// Chunks that are served without their vectors.
     lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
@@ -116,7 +116,7 @@ impl ChunkManager {
                 n_unsaved: 0,
                 n_in_memory: 0,
                 given_up: GivenUp::Nothing,
-                is_graph_saved: false,
+                is_hnsw_saved: false,
                 lacking: Vec::new(),
             });
         }
@@ -163,7 +163,7 @@ impl ChunkManager {
     }
 
     /// Asks this worker for a reload when a search finds a saved index damaged.
-    pub(super) fn reload_with(&self, reloader: Asking) {
+    pub(super) fn reload_with(&self, reloader: WorkerHandle) {
         let _ = self.reloader.set(reloader);
     }
 
@@ -224,7 +224,7 @@ impl ChunkManager {
                 Ok(Some((new, delta))) => {
                     let reloader = self.reloader.clone();
                     new.corpus.on_damage(move || {
-                        let _ = reloader.get().map(Asking::now);
+                        let _ = reloader.get().map(WorkerHandle::request);
                     });
                     *served = Arc::new(new);
                     reload.published = true;
@@ -265,20 +265,20 @@ impl ChunkManager {
         result
     }
 
-    /// Has a graph answer for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it: the graph that
+    /// Has a HNSW graph answer for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it: the HNSW graph that
     /// another process saved, or else a new one, which takes minutes and is saved. Reloads go on meanwhile. False when no corpus wants
     /// one, or it was cancelled.
-    pub fn build_graph(&self, from: usize, cancel: &Cancel) -> bool {
+    pub fn build_hnsw(&self, from: usize, cancel: &Cancel) -> bool {
         let wanting = |(at, served): (usize, &Arc<Served>)| {
             let vectors = served.corpus.vectors();
-            vectors.wants_graph(from).then(|| (at, vectors.clone()))
+            vectors.wants_hnsw(from).then(|| (at, vectors.clone()))
         };
         let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting) else { return false };
-        let saved = || if vectors.graph().is_none() { self.saved_graph(at, &vectors, from) } else { None };
-        let (graph, is_saved) = match saved() {
-            Some(graph) => (graph, true),
-            None => match vectors.build_graph(cancel) {
-                Some(graph) => (Arc::new(graph), false),
+        let saved = || if vectors.hnsw().is_none() { self.saved_hnsw(at, &vectors, from) } else { None };
+        let (hnsw, is_saved) = match saved() {
+            Some(hnsw) => (hnsw, true),
+            None => match vectors.build_hnsw(cancel) {
+                Some(hnsw) => (Arc::new(hnsw), false),
                 None => return false,
             },
         };
@@ -287,9 +287,9 @@ impl ChunkManager {
         let source = &mut sources[at];
         let Some(builder) = source.builder.as_mut().filter(|_| source.given_up == GivenUp::Nothing) else { return false };
         let mut served = Served::clone(&corpora[at]);
-        builder.attach(graph, &mut served.corpus);
+        builder.attach(hnsw, &mut served.corpus);
         corpora[at] = Arc::new(served);
-        source.is_graph_saved = is_saved;
+        source.is_hnsw_saved = is_saved;
         self.current.store(Arc::new(Snapshot { corpora: corpora.clone(), loaded_at: self.current().loaded_at }));
         if !is_saved
             && source.is_complete()
@@ -300,13 +300,13 @@ impl ChunkManager {
         true
     }
 
-    /// The graph in the cache of a corpus, if few of its vectors changed since it was built.
-    fn saved_graph(&self, at: usize, vectors: &VectorTable, from: usize) -> Option<Arc<Graph>> {
+    /// The HNSW graph in the cache of a corpus, if few of its vectors changed since it was built.
+    fn saved_hnsw(&self, at: usize, vectors: &VectorTable, from: usize) -> Option<Arc<Hnsw>> {
         let saved = self.state.lock()[at].saved()?;
-        let graph = Arc::new(vectors.read_graph(&saved.read(GRAPH).ok()?)?);
-        let mut with_graph = vectors.clone();
-        with_graph.attach(graph.clone());
-        (!with_graph.wants_graph(from)).then_some(graph)
+        let hnsw = Arc::new(vectors.read_hnsw(&saved.read(HNSW_FILE).ok()?)?);
+        let mut with_hnsw = vectors.clone();
+        with_hnsw.attach(hnsw.clone());
+        (!with_hnsw.wants_hnsw(from)).then_some(hnsw)
     }
 }
 
@@ -401,7 +401,7 @@ impl Source {
     }
 
     /// What is in the cache.
-    fn saved(&self) -> Option<Arc<dyn Saved>> {
+    fn saved(&self) -> Option<Arc<dyn SavedFiles>> {
         Checked::open(self.feed.cache()?.open()?)
     }
 
@@ -437,22 +437,24 @@ impl Source {
         // Whether it worked or not: it is tried again when there is more to save.
         self.n_unsaved = 0;
         let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
-        // A graph that took an hour to build is kept, also by a process that never asked it.
+        // A HNSW graph that took an hour to build is kept, also by a process that never asked it.
         let most_bytes = MOST_GRAPH_BYTES * served.corpus.chunks().len() as u64;
-        let before = self.saved().filter(|saved| saved.open(GRAPH).is_ok_and(|file| file.n_bytes() <= most_bytes));
-        let new = served.corpus.vectors().graph().filter(|_| !self.is_graph_saved);
+        let before = self.saved().filter(|saved| saved.open(HNSW_FILE).is_ok_and(|file| file.n_bytes() <= most_bytes));
+        let new = served.corpus.vectors().hnsw().filter(|_| !self.is_hnsw_saved);
         cache.save(&mut |saving| {
             let mut summing = Summing::new(saving);
             self.feed.save(&mut summing)?;
             builder.save(&served.corpus, &mut summing)?;
             match (new, &before) {
-                (Some(new), _) => summing.put(GRAPH, &new.to_bytes().ok_or_else(|| io::Error::other("the graph cannot be encoded"))?)?,
-                (None, Some(before)) => summing.keep(GRAPH, &**before)?,
+                (Some(new), _) => {
+                    summing.put(HNSW_FILE, &new.to_bytes().ok_or_else(|| io::Error::other("the graph cannot be encoded"))?)?;
+                }
+                (None, Some(before)) => summing.keep(HNSW_FILE, &**before)?,
                 (None, None) => {}
             }
             summing.finish()
         })?;
-        self.is_graph_saved = served.corpus.vectors().graph().is_some();
+        self.is_hnsw_saved = served.corpus.vectors().hnsw().is_some();
         Ok(())
     }
 

@@ -5,14 +5,14 @@
 
 mod checked;
 mod manager;
-mod memory;
 mod reloader;
+mod resident;
 mod snapshot;
 mod vectors;
 
 pub use manager::{ChunkManager, Reload, ReloadError};
-pub use memory::{GivenUp, resident_bytes};
 pub use reloader::Reloader;
+pub use resident::{GivenUp, resident_bytes};
 pub use snapshot::{Metrics, Served, Snapshot};
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use super::{ChunkManager, resident_bytes};
 use crate::chunk::Cancel;
-use crate::search::GRAPH_FROM;
-use crate::worker::{Asking, Backoff, Worker};
+use crate::search::HNSW_FROM;
+use crate::worker::{Backoff, Worker, WorkerHandle};
 
 /// After a failure; doubled with each further one.
 const RETRY: Duration = Duration::from_millis(100);
@@ -18,14 +18,14 @@ const LONGEST_RETRY: Duration = Duration::from_secs(30);
 /// How long more memory must be held than may be before something is given up: what was freed is given back to the system with a delay.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Nobody has to look for a graph unasked: only a reload makes one due.
+/// Nobody has to look for a HNSW graph unasked: only a reload makes one due.
 const NO_GRAPH: Duration = Duration::from_hours(24);
 
 /// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending. Beside it a thread that
-/// builds what a reload is not to wait for: graphs of vectors.
+/// builds what a reload is not to wait for: HNSW graphs of vectors.
 pub struct Reloader {
     worker: Worker,
-    _graphs: Worker,
+    _hnsw_builder: Worker,
     cancel: Arc<Cancel>,
     budget: Option<u64>,
 }
@@ -42,36 +42,36 @@ impl Reloader {
     pub fn spawn(
         manager: Arc<ChunkManager>,
         budget: Option<u64>,
-        after: impl FnMut(&Asking) -> Duration + Send + 'static,
+        after: impl FnMut(&WorkerHandle) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
-        Self::with_graphs_from(GRAPH_FROM, manager, budget, after)
+        Self::with_hnsw_from(HNSW_FROM, manager, budget, after)
     }
 
-    /// The same; graphs are built from so many vectors on.
-    pub(super) fn with_graphs_from(
+    /// The same; HNSW graphs are built from so many vectors on.
+    pub(super) fn with_hnsw_from(
         n_vectors: usize,
         manager: Arc<ChunkManager>,
         budget: Option<u64>,
-        mut after: impl FnMut(&Asking) -> Duration + Send + 'static,
+        mut after: impl FnMut(&WorkerHandle) -> Duration + Send + 'static,
     ) -> io::Result<Self> {
         let cancel = Arc::new(Cancel::new(false));
         let (served, reloaded, cancelled) = (manager.clone(), manager.clone(), cancel.clone());
-        let graphs = Worker::spawn("graphs", move |_| {
-            served.build_graph(n_vectors, &cancelled);
+        let hnsw_builder = Worker::spawn("graphs", move |_| {
+            served.build_hnsw(n_vectors, &cancelled);
             NO_GRAPH
         })?;
-        let graphs_asking = graphs.asking().clone();
+        let hnsw_handle = hnsw_builder.handle().clone();
         let mut reloading = Reloading::new(manager, cancel.clone(), budget);
-        let job = move |asking: &Asking| {
+        let job = move |handle: &WorkerHandle| {
             let published = || {
-                graphs_asking.now();
+                hnsw_handle.request();
             };
-            reloading.run(published, || after(asking))
+            reloading.run(published, || after(handle))
         };
         let worker = Worker::spawn("reloader", job)?;
-        reloaded.reload_with(worker.asking().clone());
-        worker.asking().now();
-        Ok(Self { worker, _graphs: graphs, cancel, budget })
+        reloaded.reload_with(worker.handle().clone());
+        worker.handle().request();
+        Ok(Self { worker, _hnsw_builder: hnsw_builder, cancel, budget })
     }
 
     /// Bytes of memory that this process may hold.
@@ -82,8 +82,8 @@ impl Reloader {
 
     /// To say that something changed, and to wait until it is served.
     #[must_use]
-    pub fn asking(&self) -> &Asking {
-        self.worker.asking()
+    pub fn handle(&self) -> &WorkerHandle {
+        self.worker.handle()
     }
 }
 

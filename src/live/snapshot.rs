@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 
-use super::memory::GivenUp;
+use super::resident::GivenUp;
 use crate::search::Corpus;
 
 /// Everything that is served at one moment. A query takes one and uses nothing else.

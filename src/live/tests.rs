@@ -289,50 +289,50 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
     let go = Cancel::new(false);
     f.write(&many(60, "first"));
     f.reload().unwrap();
-    assert!(!f.manager.build_graph(1000, &go), "too few");
-    assert!(!f.manager.build_graph(50, &Cancel::new(true)));
+    assert!(!f.manager.build_hnsw(1000, &go), "too few");
+    assert!(!f.manager.build_hnsw(50, &Cancel::new(true)));
     let before = f.manager.current();
-    assert!(f.manager.build_graph(50, &go));
+    assert!(f.manager.build_hnsw(50, &go));
     let after = f.manager.current();
-    assert!(before.code().corpus.vectors().wants_graph(50) && !after.code().corpus.vectors().wants_graph(50));
+    assert!(before.code().corpus.vectors().wants_hnsw(50) && !after.code().corpus.vectors().wants_hnsw(50));
     assert_eq!((after.code().generation, after.loaded_at), (before.code().generation, before.loaded_at), "nothing new was loaded");
-    assert!(!f.manager.build_graph(50, &go), "it is there");
+    assert!(!f.manager.build_hnsw(50, &go), "it is there");
     f.write(&many(60, "second"));
     f.reload().unwrap();
-    assert!(!f.manager.current().code().corpus.vectors().wants_graph(50), "a reload keeps it");
+    assert!(!f.manager.current().code().corpus.vectors().wants_hnsw(50), "a reload keeps it");
     assert_eq!(f.found("animals swimming in a freezing ocean")[0], "second");
 }
 
 #[test]
 fn a_graph_that_one_process_built_answers_in_the_next() {
     let f = fixture();
-    // A build that is cancelled gives no graph: what answers then was read.
+    // A build that is cancelled gives no HNSW graph: what answers then was read.
     let (go, cancelled) = (Cancel::new(false), Cancel::new(true));
     f.write(&many(60, "first"));
     f.reload().unwrap();
-    assert!(f.manager.build_graph(50, &go));
+    assert!(f.manager.build_hnsw(50, &go));
     let next = || {
         let manager = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
         manager.reload(&go).unwrap();
         manager
     };
     let second = next();
-    assert!(second.build_graph(50, &cancelled), "it was saved");
-    assert!(!second.current().code().corpus.vectors().wants_graph(50));
-    // A process that saves the index and never asked the graph keeps it.
+    assert!(second.build_hnsw(50, &cancelled), "it was saved");
+    assert!(!second.current().code().corpus.vectors().wants_hnsw(50));
+    // A process that saves the index and never asked the HNSW graph keeps it.
     f.write(&many(60, "second"));
     let third = next();
     third.save(0.0);
     let fourth = next();
-    assert!(fourth.build_graph(50, &cancelled), "it was kept");
+    assert!(fourth.build_hnsw(50, &cancelled), "it was kept");
     let query = Query::new("animals swimming in a freezing ocean");
     let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
     let found = fourth.current().code().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
     assert_eq!(&*found.hits[0].chunk.id, "second");
-    // Of a graph whose vectors changed nothing is used.
+    // Of a HNSW graph whose vectors changed nothing is used.
     let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
     f.write(&changed);
-    assert!(!next().build_graph(50, &cancelled), "it is stale");
+    assert!(!next().build_hnsw(50, &cancelled), "it is stale");
 }
 
 #[test]
@@ -340,18 +340,18 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let f = Arc::new(fixture());
     let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
     f.write(&many(60, "first"));
-    let reloader = Reloader::with_graphs_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
+    let reloader = Reloader::with_hnsw_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    let has_graph = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_graph(50);
-    while !has_graph() {
+    let has_hnsw = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_hnsw(50);
+    while !has_hnsw() {
         assert!(std::time::Instant::now() < deadline, "no graph");
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     f.write(&many(4000, "second"));
-    let ticket = reloader.asking().now();
-    assert!(reloader.asking().wait(ticket, deadline, &AtomicBool::new(false)));
+    let ticket = reloader.handle().request();
+    assert!(reloader.handle().wait(ticket, deadline, &AtomicBool::new(false)));
     drop(reloader);
-    assert!(manager.current().code().corpus.vectors().wants_graph(50), "it was cancelled");
+    assert!(manager.current().code().corpus.vectors().wants_hnsw(50), "it was cancelled");
 }
 
 /// Files of ours, as an indexer writes them.

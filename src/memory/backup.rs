@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::capture::{CaptureError, MemoryCaptureService};
 use super::folder::folder_of;
 use super::sql::{self, MemoryStore, Select, StorageError};
-use crate::dir::{Dir, Kind, Stat};
+use crate::dir::{Dir, FileKind, Stat};
 
 /// The newest backup, and the one before it.
 const BACKUPS: [&str; 2] = ["memory.backup.db", "memory.backup.1.db"];
@@ -29,7 +29,7 @@ const PRIVATE: u32 = 0o600;
 /// The names of files which show that there was a database here.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
     let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"));
-    let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == Kind::File);
+    let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == FileKind::File);
     let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
     names.sort();
     (!names.is_empty()).then(|| names.join(", "))
@@ -87,7 +87,7 @@ pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result
     let unwritable = |cause| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), cause };
     let (folder, _) = folder_of(path).map_err(unwritable)?;
     for name in BACKUPS {
-        let Some(stat @ Stat { kind: Kind::File, .. }) = folder.stat(name).map_err(unwritable)? else { continue };
+        let Some(stat @ Stat { kind: FileKind::File, .. }) = folder.stat(name).map_err(unwritable)? else { continue };
         if !sql::holds_any(&folder.full(name), ids)? {
             continue;
         }

@@ -157,7 +157,7 @@ mod tests {
         let of = |text: &str| references(text, dir.path(), &database);
         assert_eq!(of("`retry_later` doubles"), [], "nobody has asked the graph yet");
         let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
-        crate::graph::Graph::open(&database).unwrap().update(files, |path| fs::read_to_string(dir.path().join(path)).ok()).unwrap();
+        crate::graph::CodeGraph::open(&database).unwrap().update(files, |path| fs::read_to_string(dir.path().join(path)).ok()).unwrap();
         assert_eq!(tied(&of("We found that retry_later doubles.")), [("retry.rs", Some("retry_later"))]);
         assert_eq!(tied(&of("stop_all in other.rs, and retry_later")), [("other.rs", Some("stop_all")), ("retry.rs", Some("retry_later"))]);
     }

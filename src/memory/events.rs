@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::recall::{cut, folded};
 use super::sql::Noted;
 use super::{Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType, Select, StorageError};
-use crate::source::{self, Commit, FileChange, OperationKind, Whose};
+use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 
 /// Most definitions that are named of a file.
 const MAX_SYMBOLS: usize = 12;
@@ -32,7 +32,7 @@ pub(super) struct Event {
     /// Where it was before it was moved.
     pub from: Option<String>,
     pub symbols: Vec<String>,
-    pub whose: Whose,
+    pub whose: Attribution,
     pub session_id: String,
     pub at: DateTime<Utc>,
 }
@@ -64,7 +64,7 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
 
 /// The events, in order of paths. A file that went and one with the same content that came to the same work tree are one that was
 /// moved, by whoever made the new one.
-pub(super) fn events(changes: Vec<(Noted, Whose)>, tree_of: impl Fn(&str) -> Option<String>) -> Vec<Event> {
+pub(super) fn events(changes: Vec<(Noted, Attribution)>, tree_of: impl Fn(&str) -> Option<String>) -> Vec<Event> {
     let empty = source::sha256(b"");
     let mut gone: HashMap<(String, Option<String>), Vec<String>> = HashMap::new();
     for (noted, _) in &changes {
@@ -75,7 +75,7 @@ pub(super) fn events(changes: Vec<(Noted, Whose)>, tree_of: impl Fn(&str) -> Opt
         }
     }
     let mut moved = BTreeSet::new();
-    let mut event = |(noted, whose): (Noted, Whose)| {
+    let mut event = |(noted, whose): (Noted, Attribution)| {
         let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } = noted;
         let is_new = before.is_none();
         let is_gone = after.is_none();

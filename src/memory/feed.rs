@@ -16,8 +16,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError};
 use crate::chunk::{
-    Cache, Cancel, Chunk, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata, Quantized, Saved,
-    Saving, StoredVectors,
+    Cancel, Chunk, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Metadata, Quantized,
+    SaveWriter, SavedFiles, StoredVectors,
 };
 use crate::search::Condition;
 
@@ -109,7 +109,7 @@ fn put(facts: &mut Vec<Fact>, number: u32, fact: Fact) {
 pub struct MemoryFeed {
     home: MemoryHome,
     embedder: String,
-    cache: Box<dyn Cache>,
+    cache: Box<dyn CorpusCache>,
     /// There once the database is.
     store: Option<Opened>,
     position: Position,
@@ -136,7 +136,7 @@ struct Position {
 #[derive(Debug)]
 struct Rows(Arc<MemoryStore>);
 
-impl Lines for Rows {
+impl LineStore for Rows {
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
         let memory = self.0.numbered(at.start).ok()??;
         Some(chunk_of(&memory).to_json().into_bytes())
@@ -162,7 +162,7 @@ struct SavedRow {
 impl MemoryFeed {
     /// The memories of a project, of which there need not be any yet. What is made of them is kept in `cache`.
     #[must_use]
-    pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn Cache>) -> Self {
+    pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn CorpusCache>) -> Self {
         Self {
             home,
             embedder: embedder.into(),
@@ -220,7 +220,7 @@ impl MemoryFeed {
         if now.identity != self.position.identity || now.change < self.position.change {
             self.forget();
         }
-        let lines: Arc<dyn Lines> = Arc::new(Rows(store.clone()));
+        let lines: Arc<dyn LineStore> = Arc::new(Rows(store.clone()));
         let changed = store.changed_since(self.position.change)?;
         let left = if now.deleted == self.position.deleted { None } else { Some(store.numbers()?.into_iter().collect::<FxHashSet<u32>>()) };
         let entries = &mut self.entries;
@@ -269,11 +269,11 @@ impl Feed for MemoryFeed {
         Ok(Loaded { set: self.set.clone(), generation, ..Loaded::default() })
     }
 
-    fn cache(&self) -> Option<&dyn Cache> {
+    fn cache(&self) -> Option<&dyn CorpusCache> {
         Some(&*self.cache)
     }
 
-    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+    fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let facts = self.facts.0.read().clone();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
@@ -283,13 +283,13 @@ impl Feed for MemoryFeed {
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
     }
 
-    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
+    fn restore(&mut self, saved: &dyn SavedFiles) -> Option<Arc<ChunkSet>> {
         let store = self.store().ok()??;
         let SavedMemories { position, rows } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
         if store.position().ok()?.0 != position.identity {
             return None;
         }
-        let lines: Arc<dyn Lines> = Arc::new(Rows(store));
+        let lines: Arc<dyn LineStore> = Arc::new(Rows(store));
         let entries = &mut self.entries;
         entries.clear();
         self.facts.change(|facts| {

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::dir::{Dir, Place};
+use crate::dir::{Dir, OwnedDir};
 
 /// Opens the folder of a file, and returns it with the file's name. The folder must belong to this user.
 pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
@@ -13,7 +13,7 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
         return Err(Error::new(ErrorKind::InvalidInput, format!("{}: it names no file", path.display())));
     };
     let folder = match folder.parent().zip(folder.file_name()) {
-        Some((above, folder)) => Place::new(Arc::new(Dir::open(above)?), folder).open()?,
+        Some((above, folder)) => OwnedDir::new(Arc::new(Dir::open(above)?), folder).open()?,
         None => Dir::open(folder)?,
     };
     Ok((folder, name.to_os_string()))

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 
 use super::trust::Records;
 use super::{CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, backup, now, session, spool, sql};
-use crate::dir::{Dir, Kind, Place, SharedDir, own_user};
+use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
 use crate::embed::Embedder;
 use crate::source::{self, FileChange, GitWatch};
 
@@ -29,14 +29,14 @@ pub struct MemoryHome {
     pub graph: PathBuf,
     pub embedder: Arc<dyn Embedder>,
     /// The directory that holds all of it.
-    place: Place,
+    place: OwnedDir,
     /// The project, held open: a memory belongs to that directory, and not to another one of its name.
     tree: SharedDir,
     /// `None`: there is no state directory, so nobody can tell whose a database in the project is.
     records: Option<Records>,
     is_in_project: bool,
     /// What was in the project.
-    found: Found,
+    found: DatabaseState,
     compared_at: Arc<dyn Fn() -> Option<SystemTime> + Send + Sync>,
 }
 
@@ -49,7 +49,7 @@ pub struct Memories {
 
 /// What is in the place of the database in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum DatabaseState {
     Nothing,
     Ours,
     /// Another user, or another directory, made it.
@@ -64,18 +64,18 @@ impl MemoryHome {
     /// Decides where the memory of a project is: in `own`, its `.cortex`, unless that holds a database that came with a clone or is
     /// not to be written (`keep_out`); then in `state`, the user's directory for such things.
     #[must_use]
-    pub fn of(tree: &SharedDir, own: Place, keep_out: bool, state: Option<&Path>, graph: PathBuf, embedder: Arc<dyn Embedder>) -> Self {
+    pub fn of(tree: &SharedDir, own: OwnedDir, keep_out: bool, state: Option<&Path>, graph: PathBuf, embedder: Arc<dyn Embedder>) -> Self {
         let records = state.map(|state| Records::new(state, tree));
         let found = found(&own, records.as_ref());
         let apart = || records.as_ref().and_then(|records| records.apart().ok());
-        let has_database = |place: &Place| place.open().is_ok_and(|dir| dir.has_file(DATABASE));
+        let has_database = |place: &OwnedDir| place.open().is_ok_and(|dir| dir.has_file(DATABASE));
         let apart = match found {
-            Found::Foreign | Found::Traces => apart(),
-            Found::Nothing | Found::Unusable if keep_out => apart(),
+            DatabaseState::Foreign | DatabaseState::Traces => apart(),
+            DatabaseState::Nothing | DatabaseState::Unusable if keep_out => apart(),
             // What was remembered beside a database that is gone now.
-            Found::Nothing => state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database),
+            DatabaseState::Nothing => state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database),
             // What is there is told, also where nothing can be added to it.
-            Found::Ours | Found::Unusable => None,
+            DatabaseState::Ours | DatabaseState::Unusable => None,
         };
         let is_in_project = apart.is_none();
         let place = apart.unwrap_or(own);
@@ -104,19 +104,19 @@ impl MemoryHome {
     /// What is to be said in each reply about memories: that some came with the clone.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
-        (self.found == Found::Foreign).then(|| StorageError::Foreign.to_string())
+        (self.found == DatabaseState::Foreign).then(|| StorageError::Foreign.to_string())
     }
 
     /// The directory that holds the memory.
     #[must_use]
-    pub fn place(&self) -> &Place {
+    pub fn place(&self) -> &OwnedDir {
         &self.place
     }
 
     /// Whether anything was ever remembered, that may be told.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
-        let is_strange = self.is_in_project && matches!(self.found, Found::Foreign | Found::Traces);
+        let is_strange = self.is_in_project && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
         let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || backup::trace(&dir).is_some();
         !is_strange && self.place.open().is_ok_and(is_there)
     }
@@ -158,9 +158,9 @@ impl MemoryHome {
             return self.opened(&dir, busy);
         }
         match found(&self.place, self.records.as_ref()) {
-            Found::Foreign | Found::Traces => return Err(StorageError::Foreign),
-            Found::Ours | Found::Unusable => return MemoryStore::open_within(&self.database, busy),
-            Found::Nothing => {}
+            DatabaseState::Foreign | DatabaseState::Traces => return Err(StorageError::Foreign),
+            DatabaseState::Ours | DatabaseState::Unusable => return MemoryStore::open_within(&self.database, busy),
+            DatabaseState::Nothing => {}
         }
         let records = self.records.as_ref().ok_or(StorageError::NoState)?;
         // Another process may make it at the same moment.
@@ -233,21 +233,21 @@ impl MemoryHome {
 }
 
 /// Whose database is in the project.
-fn found(own: &Place, records: Option<&Records>) -> Found {
+fn found(own: &OwnedDir, records: Option<&Records>) -> DatabaseState {
     let dir = match own.open() {
         Ok(dir) => dir,
-        Err(e) if e.kind() == ErrorKind::NotFound => return Found::Nothing,
-        Err(_) => return Found::Unusable,
+        Err(e) if e.kind() == ErrorKind::NotFound => return DatabaseState::Nothing,
+        Err(_) => return DatabaseState::Unusable,
     };
     // The record of one that is damaged or gone cannot be told by its id.
     let was_made = || records.is_some_and(Records::know_any);
     match dir.stat(DATABASE) {
-        Err(_) => Found::Unusable,
-        Ok(None) if backup::trace(&dir).is_none() => Found::Nothing,
-        Ok(None) if was_made() => Found::Ours,
-        Ok(None) => Found::Traces,
-        Ok(Some(stat)) if stat.kind != Kind::File => Found::Unusable,
-        Ok(Some(stat)) if stat.owner != own_user() => Found::Foreign,
+        Err(_) => DatabaseState::Unusable,
+        Ok(None) if backup::trace(&dir).is_none() => DatabaseState::Nothing,
+        Ok(None) if was_made() => DatabaseState::Ours,
+        Ok(None) => DatabaseState::Traces,
+        Ok(Some(stat)) if stat.kind != FileKind::File => DatabaseState::Unusable,
+        Ok(Some(stat)) if stat.owner != own_user() => DatabaseState::Foreign,
         Ok(Some(_)) => {
             let is_ours = || match sql::claimed(&own.path().join(DATABASE)) {
                 Ok(id) => id.is_some_and(|id| records.is_some_and(|records| records.know(&id))),
@@ -255,9 +255,9 @@ fn found(own: &Place, records: Option<&Records>) -> Found {
             };
             // One that is being made just now is recorded when its maker lets go of the lock.
             if is_ours() || records.is_some_and(|records| records.lock().is_ok_and(|_lock| is_ours())) {
-                Found::Ours
+                DatabaseState::Ours
             } else {
-                Found::Foreign
+                DatabaseState::Foreign
             }
         }
     }

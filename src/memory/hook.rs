@@ -21,7 +21,7 @@ pub const PROMPT_TOKENS: usize = 600;
 pub const FILE_TOKENS: usize = 200;
 /// Memories that a prompt is told, at most.
 const MOST: usize = 5;
-/// A prompt is told memories whose [`super::Found::evidence`] is at least this. Chosen with [`LEAST_BESIDE_BEST`] on the projects of
+/// A prompt is told memories whose [`super::RecalledMemory::evidence`] is at least this. Chosen with [`LEAST_BESIDE_BEST`] on the projects of
 /// `tests/data/remembered.toml` that are not held out, alone and among 80 and 800 paragraphs of documentation.
 const LEAST_EVIDENCE: f64 = 0.65;
 /// Share of the best memory's evidence that another one needs to be told with it.

@@ -68,7 +68,7 @@ pub use home::{Memories, MemoryHome};
 pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
-pub use recall::{Found, Recall, RecallError, context, tokens};
+pub use recall::{Recall, RecallError, RecalledMemory, context, tokens};
 pub use recorder::{EventSettings, Recorder, Recording};
 pub use session::{Session, SessionError, SessionManager, SessionStatus};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};

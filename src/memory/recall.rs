@@ -33,7 +33,7 @@ const RETRIEVERS: &[(&str, &[&str])] = &[
 
 /// A memory that answers a question.
 #[derive(Debug, Clone, Serialize)]
-pub struct Found {
+pub struct RecalledMemory {
     pub memory: Memory,
     /// Higher is better; comparable within one search.
     pub score: f64,
@@ -77,7 +77,13 @@ impl Recall<'_> {
     ///
     /// # Errors
     /// When the index or the database cannot be read.
-    pub fn search(&self, question: &str, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<Found>, RecallError> {
+    pub fn search(
+        &self,
+        question: &str,
+        filter: &MemoryFilter,
+        limit: usize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<RecalledMemory>, RecallError> {
         if question::is_for_recent(question) {
             return self.recent(filter, limit, now);
         }
@@ -92,7 +98,7 @@ impl Recall<'_> {
         filter: &MemoryFilter,
         limit: usize,
         now: DateTime<Utc>,
-    ) -> Result<Vec<Found>, RecallError> {
+    ) -> Result<Vec<RecalledMemory>, RecallError> {
         let query = self.corpus.query(words)?;
         let vector = self.embedder.embed_query(meaning).unwrap_or_else(|e: EmbedError| {
             tracing::debug!("memories are found by words alone: {e}");
@@ -103,20 +109,20 @@ impl Recall<'_> {
         let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
         let certainty = (results.query_weight / CERTAIN).min(1.0);
         let found = results.hits.iter().map(|hit| self.found(hit, &vector, certainty, now));
-        let mut found: Vec<Found> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        let mut found: Vec<RecalledMemory> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
         found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
         found.truncate(limit);
         Ok(found)
     }
 
     /// The newest memories, newest first.
-    fn recent(&self, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<Found>, RecallError> {
+    fn recent(&self, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<RecalledMemory>, RecallError> {
         let newest = self.store.select(&Select { limit, ..Select::from(filter) })?;
         Ok(newest.into_iter().map(|memory| self.dated(memory, now)).collect())
     }
 
     /// `None` when it was deleted since it was indexed.
-    fn found(&self, hit: &Hit, vector: &[f32], certainty: f64, now: DateTime<Utc>) -> Result<Option<Found>, StorageError> {
+    fn found(&self, hit: &Hit, vector: &[f32], certainty: f64, now: DateTime<Utc>) -> Result<Option<RecalledMemory>, StorageError> {
         let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
         let mut found = self.dated(memory, now);
@@ -137,7 +143,7 @@ impl Recall<'_> {
     }
 
     /// A memory that nothing but its age speaks for.
-    fn dated(&self, memory: Memory, now: DateTime<Utc>) -> Found {
+    fn dated(&self, memory: Memory, now: DateTime<Utc>) -> RecalledMemory {
         let days = (now - memory.created_at).num_seconds().max(0) as f64 / 86_400.0;
         let recency = RECENCY * 0.5f64.powf(days / HALF_LIFE_DAYS);
         let stale = memory
@@ -146,7 +152,7 @@ impl Recall<'_> {
             .filter(|code| is_stale(code, self.root))
             .map(|code| code.symbol.as_ref().map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path)))
             .collect();
-        Found {
+        RecalledMemory {
             memory,
             score: recency,
             similarity: 0.0,
@@ -194,7 +200,7 @@ const LEAST: usize = 24;
 
 /// Memories for an agent to read before it answers, in at most so many tokens. Returns what is told, and how many of them that is.
 #[must_use]
-pub fn context(found: &[Found], max_tokens: usize) -> (String, usize) {
+pub fn context(found: &[RecalledMemory], max_tokens: usize) -> (String, usize) {
     let (mut text, mut n) = (String::new(), 0);
     for (i, one) in found.iter().enumerate() {
         let mut head = format!("### Memory {} (similarity: {:.2}, via {})\n", i + 1, one.similarity, one.dominant);

@@ -15,8 +15,8 @@ use super::backup::back_up_if_due;
 use super::events::{Batch, Edit, Event, coalesced, commit, commit_name, context, edit, events};
 use super::sql::{EventLimits, Noted, Recorded};
 use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageError};
-use crate::source::{self, ChangeWatcher, Changed, Commit, GitWatch, TreeChange, Whose};
-use crate::worker::{Asking, Worker};
+use crate::source::{self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, TreeChange};
+use crate::worker::{Worker, WorkerHandle};
 
 /// Files that change later may be of an operation that was recorded so long ago.
 const RECENT: Duration = Duration::from_secs(30);
@@ -60,8 +60,8 @@ pub struct Recording {
 impl Recording {
     /// To have it look when things are quiet.
     #[must_use]
-    pub fn asking(&self) -> &Asking {
-        self.worker.asking()
+    pub fn handle(&self) -> &WorkerHandle {
+        self.worker.handle()
     }
 }
 
@@ -90,7 +90,7 @@ impl Recorder {
         let window = self.settings.window;
         let pause = (4 * window).max(LEAST_PAUSE);
         let mut backed_up: Option<Instant> = None;
-        let job = move |asking: &Asking| {
+        let job = move |handle: &WorkerHandle| {
             if !is_responsible() || !self.home.is_in_use() {
                 watching = Watching::default();
                 self.forget();
@@ -109,18 +109,18 @@ impl Recorder {
             match opened.and_then(work) {
                 Ok((wait, n_embedded)) => {
                     if n_embedded == BATCH {
-                        asking.now();
+                        handle.request();
                     } else if let Some(wait) = wait {
-                        asking.when_quiet(wait);
+                        handle.when_quiet(wait);
                     }
                 }
                 Err(e) => tracing::warn!("what happened to files, or a vector of it, is still lacking: {e}"),
             }
-            watching.follow(&self.trees, window, asking);
+            watching.follow(&self.trees, window, handle);
             pause
         };
         let worker = Worker::spawn("recording", job)?;
-        worker.asking().now();
+        worker.handle().request();
         Ok(Recording { worker })
     }
 
@@ -169,7 +169,7 @@ impl Recorder {
         }
         let mut touched = BTreeSet::new();
         for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| tree_of(path, &trees)) {
-            if event.whose == Whose::Git {
+            if event.whose == Attribution::Git {
                 let i = self.batch_of(&event, n_before, &trees);
                 touched.insert(i);
                 new.push(self.recent[i].0.take(&event));
@@ -291,21 +291,21 @@ fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
 }
 
 /// Who made each change.
-fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Whose)> {
-    let mut whose: HashMap<String, Whose> = HashMap::new();
+fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
+    let mut whose: HashMap<String, Attribution> = HashMap::new();
     for (name, tree) in trees {
         let own: Vec<&Noted> = noted.iter().filter(|n| tree_of(&n.change.path, trees).as_ref() == Some(name)).collect();
         let inside = |path: &str| PathBuf::from(path[name.len()..].trim_start_matches('/'));
-        let changed: Vec<Changed> =
-            own.iter().map(|n| Changed { path: inside(&n.change.path), exists: n.change.after.is_some() }).collect();
+        let changed: Vec<ChangedFile> =
+            own.iter().map(|n| ChangedFile { path: inside(&n.change.path), exists: n.change.after.is_some() }).collect();
         let by_whom = match &tree.watch {
             Some(watch) => watch.classify(&changed),
             // All of it went at once.
-            None => vec![Whose::Git; changed.len()],
+            None => vec![Attribution::Git; changed.len()],
         };
         whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
     }
-    noted.into_iter().map(|n| (whose.get(&n.change.path).copied().unwrap_or(Whose::Hand), n)).map(|(whose, n)| (n, whose)).collect()
+    noted.into_iter().map(|n| (whose.get(&n.change.path).copied().unwrap_or(Attribution::Hand), n)).map(|(whose, n)| (n, whose)).collect()
 }
 
 /// The watched directories of git.
@@ -317,11 +317,11 @@ struct Watching {
 
 impl Watching {
     /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
-    fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, asking: &Asking) {
+    fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, handle: &WorkerHandle) {
         let wanted: BTreeSet<PathBuf> =
             trees.lock().values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
         if self.watcher.is_none() {
-            let (trees, asking) = (trees.clone(), asking.clone());
+            let (trees, handle) = (trees.clone(), handle.clone());
             let tell = move |change| {
                 let mut is_git = false;
                 for Tree { watch, touched, .. } in trees.lock().values_mut() {
@@ -337,7 +337,7 @@ impl Watching {
                     }
                 }
                 if is_git {
-                    asking.when_quiet(window);
+                    handle.when_quiet(window);
                 }
             };
             self.watcher = ChangeWatcher::new(tell).inspect_err(|e| tracing::info!("git is not watched: {e}")).ok();

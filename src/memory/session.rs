@@ -9,7 +9,7 @@ use uuid::Uuid;
 
 use super::now;
 use super::sql::{MemoryStore, Select, StorageError};
-use crate::dir::Place;
+use crate::dir::OwnedDir;
 
 /// A session that nobody has ended is given up after so long without a memory. Hooks do not tell which process it is of.
 const SILENCE: TimeDelta = TimeDelta::hours(24);
@@ -50,12 +50,12 @@ pub enum SessionError {
 pub struct SessionManager {
     store: Arc<MemoryStore>,
     /// Holds the file that names the session under way.
-    place: Place,
+    place: OwnedDir,
 }
 
 impl SessionManager {
     #[must_use]
-    pub fn new(store: Arc<MemoryStore>, place: Place) -> Self {
+    pub fn new(store: Arc<MemoryStore>, place: OwnedDir) -> Self {
         Self { store, place }
     }
 
@@ -133,7 +133,7 @@ impl SessionManager {
 }
 
 /// The session that the file names.
-pub(super) fn current(place: &Place) -> io::Result<Option<String>> {
+pub(super) fn current(place: &OwnedDir) -> io::Result<Option<String>> {
     match place.open().and_then(|dir| dir.read_text(CURRENT, MAX_ID)) {
         Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -149,7 +149,7 @@ mod tests {
 
     fn manager(dir: &tempfile::TempDir) -> SessionManager {
         let store = Arc::new(MemoryStore::open(&dir.path().join("memory.db")).unwrap());
-        SessionManager::new(store, Place::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."))
+        SessionManager::new(store, OwnedDir::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."))
     }
 
     #[test]

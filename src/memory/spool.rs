@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::capture::{CaptureError, MemoryCaptureService, redacted};
 use super::folder::folder_of;
 use super::{Memory, Session, SessionStatus, StorageError};
-use crate::dir::{Dir, How, Kind, Stat};
+use crate::dir::{Dir, FileKind, OpenMode, Stat};
 
 /// Permissions of what nobody else may read.
 const PRIVATE: u32 = 0o600;
@@ -54,7 +54,7 @@ pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
 /// The spool, locked, so that nobody takes it away before it is written.
 fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
     for _ in 0..TRIES {
-        let file = folder.file(name, How::Update, PRIVATE)?;
+        let file = folder.file(name, OpenMode::Update, PRIVATE)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {}
             // Some file systems know no locks.
@@ -162,7 +162,7 @@ fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Resul
     let Some((_, why)) = bad.first() else { return Ok(()) };
     let mut name = spool.to_os_string();
     name.push(".bad");
-    let mut file = folder.file(&name, How::Append, PRIVATE)?;
+    let mut file = folder.file(&name, OpenMode::Append, PRIVATE)?;
     let mut room = MAX_BAD_BYTES.saturating_sub(file.metadata()?.len());
     let mut n_dropped = 0;
     for (line, _) in bad {
@@ -184,7 +184,7 @@ fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Resul
 /// The files of what was kept, taken away from those who keep more.
 fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
     match folder.stat(spool)? {
-        Some(Stat { kind: Kind::File, .. }) => {
+        Some(Stat { kind: FileKind::File, .. }) => {
             // One that this process took before, and could not store, is not replaced.
             let mut own = spool.to_os_string();
             own.push(format!("-{}-{:016x}", std::process::id(), fastrand::u64(..)));
@@ -200,7 +200,8 @@ fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
     let mut start = spool.to_os_string();
     start.push("-");
     let is_taken = |name: &OsStr| name.as_encoded_bytes().starts_with(start.as_encoded_bytes());
-    let mut all: Vec<_> = folder.list()?.into_iter().filter(|(name, kind)| *kind == Kind::File && is_taken(name)).map(|(n, _)| n).collect();
+    let mut all: Vec<_> =
+        folder.list()?.into_iter().filter(|(name, kind)| *kind == FileKind::File && is_taken(name)).map(|(n, _)| n).collect();
     all.sort();
     Ok(all)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use uuid::Uuid;
 
 use super::*;
-use crate::chunk::{Cache, Cancel, Feed, Saved, Saving};
+use crate::chunk::{Cancel, CorpusCache, Feed, SaveWriter, SavedFiles};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
 use crate::source::FileChange;
@@ -63,7 +63,7 @@ impl Fixture {
         (ChunkManager::new(vec![Box::new(feed)], model).unwrap(), facts)
     }
 
-    fn found(&self, manager: &(ChunkManager, Facts), question: &str, filter: &MemoryFilter) -> Vec<Found> {
+    fn found(&self, manager: &(ChunkManager, Facts), question: &str, filter: &MemoryFilter) -> Vec<RecalledMemory> {
         manager.0.reload(&Cancel::new(false)).unwrap();
         let snapshot = manager.0.current();
         let recall = Recall {
@@ -77,7 +77,7 @@ impl Fixture {
     }
 }
 
-fn contents(found: &[Found]) -> Vec<&str> {
+fn contents(found: &[RecalledMemory]) -> Vec<&str> {
     found.iter().map(|f| &*f.memory.content).collect()
 }
 
@@ -497,11 +497,11 @@ fn notes_of_the_project_that_are_links_are_followed() {
 #[derive(Debug)]
 struct NoCache;
 
-impl Cache for NoCache {
-    fn open(&self) -> Option<Arc<dyn Saved>> {
+impl CorpusCache for NoCache {
+    fn open(&self) -> Option<Arc<dyn SavedFiles>> {
         None
     }
-    fn save(&self, _: &mut dyn FnMut(&mut dyn Saving) -> std::io::Result<()>) -> std::io::Result<()> {
+    fn save(&self, _: &mut dyn FnMut(&mut dyn SaveWriter) -> std::io::Result<()>) -> std::io::Result<()> {
         Ok(())
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
-use crate::dir::{Dir, How, Place, SharedDir, own_user};
+use crate::dir::{Dir, OpenMode, OwnedDir, SharedDir, own_user};
 
 /// Below the state directory.
 const MEMORIES: &str = "cortex/memories";
@@ -53,8 +53,8 @@ impl Records {
     }
 
     /// Where the project's memory is when it is not in the project.
-    pub(super) fn apart(&self) -> io::Result<Place> {
-        Ok(Place::new(self.state()?.into(), self.apart_name()))
+    pub(super) fn apart(&self) -> io::Result<OwnedDir> {
+        Ok(OwnedDir::new(self.state()?.into(), self.apart_name()))
     }
 
     /// The same, before it is there.
@@ -67,12 +67,12 @@ impl Records {
     }
 
     fn dir(&self) -> io::Result<Dir> {
-        Place::new(self.state()?.into(), MEMORIES).make(PRIVATE_DIR)
+        OwnedDir::new(self.state()?.into(), MEMORIES).make(PRIVATE_DIR)
     }
 
     /// Makes all others wait who make a database, or look whether one was made.
     pub(super) fn lock(&self) -> io::Result<File> {
-        let file = self.dir()?.file(LOCK, How::Update, PRIVATE_FILE)?;
+        let file = self.dir()?.file(LOCK, OpenMode::Update, PRIVATE_FILE)?;
         file.lock()?;
         Ok(file)
     }
@@ -98,7 +98,7 @@ impl Records {
 
     /// The directory of the records, if it is there.
     fn there(&self) -> io::Result<Dir> {
-        Place::new(Dir::open(&self.state)?.into(), MEMORIES).open()
+        OwnedDir::new(Dir::open(&self.state)?.into(), MEMORIES).open()
     }
 
     /// Notes that the database of this id is of this directory.

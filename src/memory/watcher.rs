@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use uuid::Uuid;
 
 use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemoryHome, MemorySource, Operation};
-use crate::dir::{Dir, Kind, SharedDir};
+use crate::dir::{Dir, FileKind, SharedDir};
 use crate::source::DirectoryWatcher;
-use crate::worker::{Asking, Backoff, Worker};
+use crate::worker::{Backoff, Worker, WorkerHandle};
 
 /// How long a folder must be quiet.
 const DEBOUNCE: Duration = Duration::from_secs(1);
@@ -119,9 +119,9 @@ impl MDFileWatcher {
     /// When no thread can be started.
     pub fn start(&self) -> Result<(), WatcherError> {
         let follower = self.follower.clone();
-        let job = move |asking: &Asking| follower.lock().look(Some(asking));
+        let job = move |handle: &WorkerHandle| follower.lock().look(Some(handle));
         let worker = Worker::spawn("notes", job).map_err(|e| WatcherError::WatchFailed { message: e.to_string() })?;
-        worker.asking().now();
+        worker.handle().request();
         *self.worker.lock() = Some(worker);
         Ok(())
     }
@@ -155,8 +155,8 @@ impl Drop for MDFileWatcher {
 
 impl Follower {
     /// Finds out what there is to follow, and compares it with what is remembered where anything may have changed. Says when to look
-    /// again unasked; without `asking` no directory is watched.
-    fn look(&mut self, asking: Option<&Asking>) -> Duration {
+    /// again unasked; without `handle` no directory is watched.
+    fn look(&mut self, handle: Option<&WorkerHandle>) -> Duration {
         if !self.home.is_in_use() {
             self.capture = None;
             return POLL;
@@ -177,8 +177,8 @@ impl Follower {
         let has_changed = self.named.iter_mut().filter_map(|named| named.find(root).then_some(())).count() > 0;
         let is_due = self.rescan_at.is_none_or(|at| at <= Instant::now());
         if self.is_told.swap(false, Ordering::Relaxed) || has_changed || is_due {
-            if let Some(asking) = asking {
-                self.watch(asking);
+            if let Some(handle) = handle {
+                self.watch(handle);
             }
             self.compare();
             self.rescan_at = Some(Instant::now() + RESCAN);
@@ -187,15 +187,15 @@ impl Follower {
     }
 
     /// Watches the directories that are there now.
-    fn watch(&mut self, asking: &Asking) {
+    fn watch(&mut self, handle: &WorkerHandle) {
         let directories = self.directories();
         self.watched.retain(|(directory, _)| directories.contains(directory));
         for directory in directories {
             if self.watched.iter().all(|(known, _)| *known != directory) {
-                let (wake, is_told) = (asking.clone(), self.is_told.clone());
+                let (wake, is_told) = (handle.clone(), self.is_told.clone());
                 let tell = move || {
                     is_told.store(true, Ordering::Relaxed);
-                    wake.now();
+                    wake.request();
                 };
                 self.watched.push((directory.clone(), DirectoryWatcher::new(&directory, DEBOUNCE, tell)));
             }
@@ -269,12 +269,12 @@ impl Follower {
         let mut all = BTreeSet::new();
         for notes in self.notes() {
             let full = notes.base.full(&notes.path);
-            if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == Kind::Directory) {
+            if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == FileKind::Directory) {
                 all.extend(full.parent().map(Path::to_path_buf));
                 continue;
             }
             notes.walk(&mut |path, kind| {
-                if kind == Kind::Directory {
+                if kind == FileKind::Directory {
                     all.insert(notes.base.full(path));
                 }
             });
@@ -287,7 +287,7 @@ impl Follower {
         let mut all = BTreeMap::new();
         for notes in self.notes() {
             notes.walk(&mut |path, kind| {
-                if kind == Kind::File && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
+                if kind == FileKind::File && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
                     all.insert(notes.base.full(path), (notes, path.to_path_buf()));
                 }
             });
@@ -340,7 +340,7 @@ impl Notes {
             }
         };
         match notes.base.stat(&notes.path)?.ok_or(ErrorKind::NotFound)?.kind {
-            Kind::Directory => drop(notes.base.dir(&notes.path)?),
+            FileKind::Directory => drop(notes.base.dir(&notes.path)?),
             // Opening a link says why it is not followed.
             _ => drop(notes.base.open_file(&notes.path)?),
         }
@@ -348,15 +348,15 @@ impl Notes {
     }
 
     /// Everything at and below it, but for links, pipes and devices.
-    fn walk(&self, visit: &mut impl FnMut(&Path, Kind)) {
+    fn walk(&self, visit: &mut impl FnMut(&Path, FileKind)) {
         if let Ok(Some(stat)) = self.base.stat(&self.path) {
             self.walk_from(&self.path, stat.kind, 0, visit);
         }
     }
 
-    fn walk_from(&self, path: &Path, kind: Kind, depth: usize, visit: &mut impl FnMut(&Path, Kind)) {
+    fn walk_from(&self, path: &Path, kind: FileKind, depth: usize, visit: &mut impl FnMut(&Path, FileKind)) {
         visit(path, kind);
-        if kind == Kind::Directory && depth < MAX_DEPTH {
+        if kind == FileKind::Directory && depth < MAX_DEPTH {
             for (name, kind) in self.base.dir(path).and_then(|dir| dir.list()).unwrap_or_default() {
                 self.walk_from(&path.join(name), kind, depth + 1, visit);
             }

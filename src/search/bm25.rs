@@ -6,7 +6,7 @@
 use super::corpus::Corpus;
 use super::files::{File, Key, key};
 use super::query::{Query, QueryTerm};
-use super::text::{Field, Frequencies, Lengths, Place, TextError, TextReader};
+use super::text::{DocAddress, Field, Frequencies, Lengths, TextError, TextReader};
 use super::{Slot, cores};
 
 /// What the text index says of a query.
@@ -20,7 +20,7 @@ pub(super) struct Lexical {
     /// By term of the query.
     pub(super) terms: Vec<TermWeight>,
     /// Slots that hold a stem of the query, each once, and where in the text index they stand.
-    pub(super) touched: Vec<(Slot, Place)>,
+    pub(super) touched: Vec<(Slot, DocAddress)>,
     /// By slot.
     chunks: Vec<InChunk>,
 }
@@ -37,7 +37,7 @@ pub(super) struct TermWeight {
 /// What one term does in one chunk.
 struct Hit {
     slot: Slot,
-    place: Place,
+    place: DocAddress,
     fields: f32,
     body: f32,
     counts: Counts,

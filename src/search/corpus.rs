@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
 use super::cores::Answering;
-use super::files::{AllReferences, File, Mentions, Piece, References, mentions};
+use super::files::{AllReferences, File, FileContribution, Mentions, References, mentions};
 use super::filter::Filter;
 use super::query::Query;
 use super::rank::{self, Results};
@@ -16,7 +16,7 @@ use super::saved::AllMentions;
 use super::spelling::Name;
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
-use super::vector::{Graph, VectorTable};
+use super::vector::{Hnsw, VectorTable};
 use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
 
 /// Gives the vectors of chunks.
@@ -228,10 +228,10 @@ impl CorpusBuilder {
         Ok(self.corpus(set, text, OnceLock::new()))
     }
 
-    /// Lets a graph of this corpus's vectors, as they once were, answer from now on: in `corpus`, the one that the last update
+    /// Lets a HNSW graph of this corpus's vectors, as they once were, answer from now on: in `corpus`, the one that the last update
     /// gave, and in those to come.
-    pub fn attach(&mut self, graph: Arc<Graph>, corpus: &mut Corpus) {
-        self.vectors.attach(graph);
+    pub fn attach(&mut self, hnsw: Arc<Hnsw>, corpus: &mut Corpus) {
+        self.vectors.attach(hnsw);
         corpus.vectors = self.vectors.clone();
     }
 
@@ -272,16 +272,20 @@ impl CorpusBuilder {
     }
 
     /// Reads chunks and puts them into the text index and the vectors, a batch at a time; returns what they add to their files.
-    fn index(&mut self, indexed: &[(Slot, Arc<Entry>)], vectors: &mut dyn VectorSource) -> Result<FxHashMap<Slot, Piece>, SearchError> {
+    fn index(
+        &mut self,
+        indexed: &[(Slot, Arc<Entry>)],
+        vectors: &mut dyn VectorSource,
+    ) -> Result<FxHashMap<Slot, FileContribution>, SearchError> {
         let mut pieces = FxHashMap::default();
         for batch in indexed.chunks(BATCH) {
             let read = |analyzer: &mut Analyzer, (slot, entry): &(Slot, Arc<Entry>)| {
                 let chunk = read(entry)?;
-                let piece = Piece::new(*slot, &chunk, analyzer);
+                let piece = FileContribution::new(*slot, &chunk, analyzer);
                 Ok(((entry.clone(), chunk), (*slot, piece)))
             };
             let read = batch.par_iter().with_min_len(16).map_init(Analyzer::default, read).collect::<Result<Vec<_>, SearchError>>()?;
-            let (chunks, new): (Vec<Read>, Vec<(Slot, Piece)>) = read.into_iter().unzip();
+            let (chunks, new): (Vec<Read>, Vec<(Slot, FileContribution)>) = read.into_iter().unzip();
             for ((slot, _), (_, chunk)) in batch.iter().zip(&chunks) {
                 self.text.add(*slot, chunk)?;
             }
@@ -303,7 +307,7 @@ impl CorpusBuilder {
         places: &mut Places,
         set: &ChunkSet,
         homes: BTreeSet<Arc<str>>,
-        mut pieces: FxHashMap<Slot, Piece>,
+        mut pieces: FxHashMap<Slot, FileContribution>,
     ) -> Result<(), SearchError> {
         let all_mentions = self.mentions.load(self.files.len())?;
         for path in homes {
@@ -316,7 +320,7 @@ impl CorpusBuilder {
             for (slot, entry) in &entries {
                 of_file.push(match pieces.remove(slot) {
                     Some(piece) => piece,
-                    None => Piece::new(*slot, &*read(entry)?, &mut self.analyzer),
+                    None => FileContribution::new(*slot, &*read(entry)?, &mut self.analyzer),
                 });
             }
             let mentions = mentions(&of_file);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use super::bm25::Lexical;
 use super::corpus::Corpus;
-use super::files::{File, Key, Part, key};
+use super::files::{File, FileChunk, Key, key};
 use super::filter::Filter;
 use super::form::Form;
 use super::proximity::closeness;
 use super::query::Query;
-use super::text::{Field, Place, Posting, TextError};
+use super::text::{DocAddress, Field, Posting, TextError};
 use super::tokens::{lower_parts, runs};
 use super::vector::Nearness;
 use super::{Slot, cores};
@@ -123,7 +123,7 @@ impl<'a> Evidence<'a> {
         let worth = |slot: Slot| out.lexical.body(slot) + out.lexical.plain(slot);
         let mut best = out.top(out.lexical.touched.iter().map(|at| (*at, worth(at.0))), CLOSE_POOL);
         best.sort_unstable_by_key(|b| b.1);
-        let places: Vec<Place> = best.iter().map(|b| b.1).collect();
+        let places: Vec<DocAddress> = best.iter().map(|b| b.1).collect();
         let close = closeness(query, &out.lexical, &corpus.text, &places)?;
         out.close = best.iter().map(|b| b.0).zip(close).collect();
         out.close.sort_unstable_by_key(|c| c.0);
@@ -157,7 +157,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// How well a chunk answers when it is shown as a place: names count, code between definitions counts less.
-    pub(super) fn place_score(&self, part: &Part) -> f64 {
+    pub(super) fn place_score(&self, part: &FileChunk) -> f64 {
         let names = PLACE_NAMES * self.lexical.names(part.slot);
         self.chunk_score(part.slot) + names - if part.is_between { PLACE_BETWEEN } else { 0.0 }
     }
@@ -273,7 +273,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
-    pub(super) fn parts<'f>(&self, file: &'f File) -> impl Iterator<Item = &'f Part> + use<'f, '_, 'a> {
+    pub(super) fn parts<'f>(&self, file: &'f File) -> impl Iterator<Item = &'f FileChunk> + use<'f, '_, 'a> {
         let skip = file.outline.filter(|_| ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols)));
         file.parts.iter().filter(move |p| Some(p.slot) != skip && self.allowed(p.slot))
     }

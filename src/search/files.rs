@@ -27,9 +27,9 @@ pub(super) struct File {
     /// The path, or the id of a chunk without one.
     pub(super) path: Arc<str>,
     /// Its chunks, by id.
-    pub(super) parts: Vec<Part>,
+    pub(super) parts: Vec<FileChunk>,
     /// The lines of every function that it defines, in order.
-    pub(super) functions: Vec<Lines>,
+    pub(super) functions: Vec<LineRange>,
     /// The chunk that holds its outline.
     pub(super) outline: Option<Slot>,
     /// Canonical parts of the file's own name (of its folder for `mod.rs`, `index.ts` …).
@@ -52,14 +52,14 @@ pub(super) struct File {
 }
 
 /// First and last.
-pub(super) type Lines = (u32, u32);
+pub(super) type LineRange = (u32, u32);
 
 /// What ranking knows of a chunk beside its words.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
-pub(super) struct Part {
+pub(super) struct FileChunk {
     pub(super) slot: Slot,
     /// `None` when the chunk has none.
-    pub(super) lines: Option<Lines>,
+    pub(super) lines: Option<LineRange>,
     pub(super) chunk_type: ChunkType,
     /// Code that defines nothing.
     pub(super) is_between: bool,
@@ -69,19 +69,19 @@ pub(super) struct Part {
 
 /// What a chunk adds to its file.
 #[derive(Debug)]
-pub(super) struct Piece {
-    part: Part,
+pub(super) struct FileContribution {
+    part: FileChunk,
     n_bytes: usize,
     types: Vec<Key>,
-    functions: Vec<Lines>,
+    functions: Vec<LineRange>,
     definitions: Vec<Definition>,
     mentions: Vec<Key>,
 }
 
-impl Piece {
+impl FileContribution {
     pub(super) fn new(slot: Slot, chunk: &Chunk, analyzer: &mut Analyzer) -> Self {
         let m = &chunk.metadata;
-        let part = Part {
+        let part = FileChunk {
             slot,
             lines: lines(chunk),
             chunk_type: chunk.chunk_type,
@@ -127,7 +127,7 @@ impl Piece {
 pub(super) type Mentions = Arc<[Key]>;
 
 /// What the chunks of a file mention.
-pub(super) fn mentions(pieces: &[Piece]) -> Mentions {
+pub(super) fn mentions(pieces: &[FileContribution]) -> Mentions {
     sorted(pieces.iter().flat_map(|p| p.mentions.iter().copied())).into()
 }
 
@@ -140,7 +140,7 @@ fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
 }
 
 /// First and last line of a chunk.
-pub(super) fn lines(chunk: &Chunk) -> Option<Lines> {
+pub(super) fn lines(chunk: &Chunk) -> Option<LineRange> {
     // Other programs may write anything.
     chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
 }
@@ -164,7 +164,7 @@ const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", 
 
 impl File {
     /// Puts a file together from its chunks, which must come in the order of their ids.
-    pub(super) fn new(path: Arc<str>, pieces: Vec<Piece>, analyzer: &mut Analyzer) -> Self {
+    pub(super) fn new(path: Arc<str>, pieces: Vec<FileContribution>, analyzer: &mut Analyzer) -> Self {
         let mut file =
             Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
         for piece in pieces {

@@ -36,7 +36,7 @@ pub use rank::{FEATURES, Feature, Hit, Results, Term};
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;
-pub use vector::{GRAPH_FROM, Graph, Nearness, VectorTable};
+pub use vector::{HNSW_FROM, Hnsw, Nearness, VectorTable};
 
 /// Position of a chunk in a corpus; stays the same while the chunk lives.
 pub type Slot = u32;

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use super::bm25::Lexical;
 use super::query::Query;
-use super::text::{Place, TextError, TextReader};
+use super::text::{DocAddress, TextError, TextReader};
 
 /// Farther apart, two words have nothing to do with each other.
 const MAX_DISTANCE: u32 = 8;
 
 /// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf; for each of some
 /// chunks, in the order of their places.
-pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[Place]) -> Result<Vec<f64>, TextError> {
+pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[DocAddress]) -> Result<Vec<f64>, TextError> {
     // (position, term) of every chunk.
     let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); chunks.len()];
     for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {

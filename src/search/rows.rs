@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
-use super::files::{File, Lines, Part};
+use super::files::{File, FileChunk, LineRange};
 use super::rank::{Hit, Term};
 use crate::chunk::{ChunkType, Entry};
 
@@ -28,9 +28,9 @@ pub(super) const MAX_OTHERS: usize = 4;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
-struct Place {
+struct Excerpt {
     /// First and last line; `None` when its chunk has none.
-    lines: Option<Lines>,
+    lines: Option<LineRange>,
     /// Its chunks.
     slots: Vec<Slot>,
     /// The one that answers best.
@@ -52,7 +52,7 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let shown = |place: Place| Place { lines: place.lines.map(|lines| with_neighbours(lines, file)), ..place };
+            let shown = |place: Excerpt| Excerpt { lines: place.lines.map(|lines| with_neighbours(lines, file)), ..place };
             let mut places = self.places(file).into_iter();
             let Some(first) = places.next().map(shown) else { continue };
             let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND).map(shown);
@@ -64,7 +64,7 @@ impl Evidence<'_> {
                 (place, terms.iter().map(Term::contribution).sum::<f64>(), terms)
             });
             let second = second.filter(|(_, score, _)| *score >= lowest);
-            let places: Vec<Option<Lines>> = std::iter::once(&first).chain(second.as_ref().map(|s| &s.0)).map(|p| p.lines).collect();
+            let places: Vec<Option<LineRange>> = std::iter::once(&first).chain(second.as_ref().map(|s| &s.0)).map(|p| p.lines).collect();
             let others = self.others(file, first.best, &places);
             rows.extend(self.hit(file, &first, score, terms, others));
             if let Some((place, score, terms)) = second {
@@ -76,36 +76,36 @@ impl Evidence<'_> {
         rows
     }
 
-    fn hit(&self, file: &File, place: &Place, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
+    fn hit(&self, file: &File, place: &Excerpt, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
         let chunk = self.corpus.chunk(place.best)?;
         let coverage = self.lexical.coverage(place.best);
         Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms, coverage })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.
-    fn others(&self, file: &File, shown: Slot, places: &[Option<Lines>]) -> Vec<Arc<Entry>> {
+    fn others(&self, file: &File, shown: Slot, places: &[Option<LineRange>]) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
-        let apart = |p: &&Part| !places.iter().any(|place| overlap(*place, p.lines));
+        let apart = |p: &&FileChunk| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
         self.best_first(parts).into_iter().filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()
     }
 
     /// By how well they answer, ties by chunk id.
-    fn best_first<'f>(&self, parts: impl Iterator<Item = &'f Part>) -> Vec<&'f Part> {
-        let mut scored: Vec<(f64, &Part)> = parts.map(|part| (self.chunk_score(part.slot), part)).collect();
+    fn best_first<'f>(&self, parts: impl Iterator<Item = &'f FileChunk>) -> Vec<&'f FileChunk> {
+        let mut scored: Vec<(f64, &FileChunk)> = parts.map(|part| (self.chunk_score(part.slot), part)).collect();
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1.slot).cmp(self.id(b.1.slot))));
         scored.into_iter().map(|(_, part)| part).collect()
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.
-    fn places(&self, file: &File) -> Vec<Place> {
-        let mut parts: Vec<&Part> = self.parts(file).collect();
+    fn places(&self, file: &File) -> Vec<Excerpt> {
+        let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
             parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
         }
         let (_, defined) = self.definition(file);
-        let mut places: Vec<Place> = Vec::new();
-        let mut at: FxHashMap<Lines, usize> = FxHashMap::default();
+        let mut places: Vec<Excerpt> = Vec::new();
+        let mut at: FxHashMap<LineRange, usize> = FxHashMap::default();
         for part in self.best_first(parts.into_iter()) {
             let (slot, lines, score) = (part.slot, whole(part, file), self.place_score(part));
             if let Some(place) = lines.and_then(|lines| at.get(&lines)).map(|at| &mut places[*at]) {
@@ -113,11 +113,11 @@ impl Evidence<'_> {
                 place.score = place.score.max(score);
             } else {
                 at.extend(lines.map(|lines| (lines, places.len())));
-                places.push(Place { lines, slots: vec![slot], best: slot, score });
+                places.push(Excerpt { lines, slots: vec![slot], best: slot, score });
             }
         }
         places.sort_by(|a, b| {
-            let defines = |p: &Place| defined.is_some_and(|d| p.slots.contains(&d));
+            let defines = |p: &Excerpt| defined.is_some_and(|d| p.slots.contains(&d));
             defines(b).cmp(&defines(a)).then_with(|| b.score.total_cmp(&a.score)).then_with(|| self.id(a.best).cmp(self.id(b.best)))
         });
         places
@@ -125,9 +125,9 @@ impl Evidence<'_> {
 }
 
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
-fn whole(part: &Part, file: &File) -> Option<Lines> {
+fn whole(part: &FileChunk, file: &File) -> Option<LineRange> {
     let own = part.lines?;
-    let fits = |(first, last): &Lines| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
+    let fits = |(first, last): &LineRange| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
     let found = if part.chunk_type == ChunkType::Documentation {
         section(part, file)
     } else {
@@ -139,12 +139,12 @@ fn whole(part: &Part, file: &File) -> Option<Lines> {
 }
 
 /// A short place with the chunks after and before it, as far as they go with it.
-fn with_neighbours((mut first, mut last): Lines, file: &File) -> Lines {
+fn with_neighbours((mut first, mut last): LineRange, file: &File) -> LineRange {
     let parts = file.parts.iter().filter(|p| p.chunk_type != ChunkType::Symbols);
-    let mut around: Vec<Lines> = parts.filter_map(|p| p.lines).collect();
+    let mut around: Vec<LineRange> = parts.filter_map(|p| p.lines).collect();
     around.sort_unstable();
     while last - first + 1 < MIN_LINES {
-        let fits = |l: &&Lines| last.max(l.1) - first.min(l.0) < MIN_LINES + MIN_LINES / 2;
+        let fits = |l: &&LineRange| last.max(l.1) - first.min(l.0) < MIN_LINES + MIN_LINES / 2;
         let after = around.iter().find(|l| l.0 > last).filter(fits);
         let before = around.iter().rfind(|l| l.1 < first).filter(fits);
         match (after, before) {
@@ -156,12 +156,12 @@ fn with_neighbours((mut first, mut last): Lines, file: &File) -> Lines {
     (first, last)
 }
 
-fn overlap(a: Option<Lines>, b: Option<Lines>) -> bool {
+fn overlap(a: Option<LineRange>, b: Option<LineRange>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
 }
 
 /// The lines of a file's chunks under one heading.
-fn section(part: &Part, file: &File) -> Option<Lines> {
+fn section(part: &FileChunk, file: &File) -> Option<LineRange> {
     let same = || file.parts.iter().filter(|p| p.section == part.section).filter_map(|p| p.lines);
     Some((same().map(|l| l.0).min()?, same().map(|l| l.1).max()?))
 }

@@ -10,7 +10,7 @@ use super::corpus::{Corpus, CorpusBuilder};
 use super::files::{AllReferences, File, Mentions, References};
 use super::text::TextIndex;
 use super::vector::VectorTable;
-use crate::chunk::{ChunkSet, Entry, Saved, Saving};
+use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 
 const TABLE: &str = "corpus.bin";
 const MENTIONS: &str = "mentions.bin";
@@ -31,7 +31,7 @@ struct Table {
 pub(super) enum AllMentions {
     /// By file.
     Here(Vec<Mentions>),
-    Saved(Arc<dyn Saved>),
+    Saved(Arc<dyn SavedFiles>),
 }
 
 impl AllMentions {
@@ -58,7 +58,7 @@ impl AllMentions {
         }
     }
 
-    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+    fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
         match self {
             Self::Here(all) => saving.put(MENTIONS, &bitcode::encode(all)),
             Self::Saved(saved) => saving.keep(MENTIONS, &**saved),
@@ -71,7 +71,7 @@ impl CorpusBuilder {
     ///
     /// # Errors
     /// When a file cannot be written, or the text index is being rearranged: then it can be tried again.
-    pub fn save(&self, corpus: &Corpus, saving: &mut dyn Saving) -> io::Result<()> {
+    pub fn save(&self, corpus: &Corpus, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let entries = corpus.set.all();
         let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
         let row = |entry: &Option<Arc<Entry>>| match entry {
@@ -94,7 +94,7 @@ impl CorpusBuilder {
     /// What was saved, with the set that it was saved with; `None` when they do not fit together. `keep`: what is read often is kept in
     /// memory.
     #[must_use]
-    pub fn open(saved: &Arc<dyn Saved>, set: &Arc<ChunkSet>, dimensions: usize, keep: bool) -> Option<(Self, Corpus)> {
+    pub fn open(saved: &Arc<dyn SavedFiles>, set: &Arc<ChunkSet>, dimensions: usize, keep: bool) -> Option<(Self, Corpus)> {
         let (table, (vectors, text)) = rayon::join(
             || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
             || (saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)), TextIndex::open(saved.clone(), keep)),

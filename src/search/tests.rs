@@ -6,7 +6,7 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Metadata, Name, Quantized, Saved, SavedFile, Saving};
+use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Metadata, Name, Quantized, SaveWriter, SavedFile, SavedFiles};
 
 /// A vector made of the words, so that the vector side of ranking takes part.
 struct ByHash;
@@ -62,9 +62,9 @@ fn fresh(chunks: &[Chunk]) -> Corpus {
 
 /// Saves in memory.
 #[derive(Debug, Default)]
-struct Place(std::sync::Mutex<std::collections::HashMap<String, Bytes>>);
+struct MemoryCache(std::sync::Mutex<std::collections::HashMap<String, Bytes>>);
 
-impl Saved for Place {
+impl SavedFiles for MemoryCache {
     fn open(&self, name: &str) -> std::io::Result<Arc<dyn SavedFile>> {
         let files = self.0.lock().unwrap();
         files.get(name).map(|f| Arc::new(f.clone()) as Arc<dyn SavedFile>).ok_or_else(|| std::io::ErrorKind::NotFound.into())
@@ -84,13 +84,13 @@ impl SavedFile for Bytes {
     }
 }
 
-impl Saving for &Place {
+impl SaveWriter for &MemoryCache {
     fn put(&mut self, name: &str, content: &[u8]) -> std::io::Result<()> {
         self.0.lock().unwrap().insert(name.into(), Bytes(content.to_vec()));
         Ok(())
     }
 
-    fn keep(&mut self, name: &str, from: &dyn Saved) -> std::io::Result<()> {
+    fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> std::io::Result<()> {
         self.put(name, &from.read(name)?)
     }
 }
@@ -174,9 +174,9 @@ proptest! {
                 Op::Delete(n) => chunks.retain(|c| *c.id != format!("c{n}")),
                 Op::Reverse => chunks.reverse(),
                 Op::Restart => {
-                    let place = Place::default();
+                    let place = MemoryCache::default();
                     builder.save(&corpus, &mut &place).unwrap();
-                    let saved: Arc<dyn Saved> = Arc::new(place);
+                    let saved: Arc<dyn SavedFiles> = Arc::new(place);
                     (builder, corpus) = CorpusBuilder::open(&saved, &served, DIMENSIONS, true).unwrap();
                 }
                 Op::Publish => {

@@ -20,12 +20,12 @@ const READ_AHEAD: usize = 16;
 
 /// Both directions of a client. Clones share them.
 #[derive(Clone)]
-pub(super) struct Lines {
+pub(super) struct LineTransport {
     incoming: Arc<Mutex<mpsc::Receiver<Value>>>,
     pub(super) answers: Answers,
 }
 
-impl Lines {
+impl LineTransport {
     /// Reads in the background until `input` ends or nobody wants more.
     pub(super) fn new(input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         let (messages, incoming) = mpsc::channel(READ_AHEAD);

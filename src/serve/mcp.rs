@@ -26,7 +26,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
 use super::calls::Calls;
-use super::lines::Lines;
+use super::lines::LineTransport;
 use super::rpc::{self, Failure};
 use crate::store::Activity;
 use crate::tools::{Effect, Tool, ToolError, Wait};
@@ -107,7 +107,7 @@ const METHODS: &[&str] = &[
     "subscriptions/listen",
 ];
 
-impl Transport<RoleServer> for Lines {
+impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
     fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
@@ -194,7 +194,7 @@ impl Mcp {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> std::io::Result<()> {
-        let lines = Lines::new(input, output);
+        let lines = LineTransport::new(input, output);
         let this = Self { announces: true, ..self };
         loop {
             match this.clone().serve(lines.clone()).await {

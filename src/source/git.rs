@@ -14,11 +14,11 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use crate::dir::{Dir, Kind};
+use crate::dir::{Dir, FileKind};
 
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitWatch, Operation, OperationKind};
-pub use whose::{Changed, Whose};
+pub use whose::{Attribution, ChangedFile};
 
 /// How much is read of a file of git such as `HEAD` or `MERGE_MSG`.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
@@ -213,7 +213,7 @@ pub fn head(root: &Path) -> Option<String> {
 /// What `.git/info/exclude` of the repository says whose work tree a directory, which is at `path`, is the root of.
 pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     match directory.stat(".git")?.map(|stat| stat.kind) {
-        Some(Kind::Directory) => directory.read(".git/info/exclude", max_bytes),
+        Some(FileKind::Directory) => directory.read(".git/info/exclude", max_bytes),
         _ => match GitDir::at(path) {
             Some(dir) => Dir::open(&dir.common)?.read("info/exclude", max_bytes),
             None => Err(io::ErrorKind::NotFound.into()),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 
 use super::is_for_indexing;
-use crate::dir::{Dir, Kind, is_refused};
+use crate::dir::{Dir, FileKind, is_refused};
 use crate::secrets::redact_file;
 
 /// No file over this is indexed or read, however large the configuration allows files to be. Indexing and reading share it, so
@@ -49,7 +49,7 @@ pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
     let failed = |source| ReadError::Failed { path: path.into(), source };
     let dir = Dir::open(root).map_err(failed)?;
     let bytes = dir.read(path, MAX_BYTES).map_err(|e| match dir.stat(path) {
-        Ok(Some(stat)) if is_refused(&e) && stat.kind != Kind::Link => ReadError::TooLarge { path: path.into() },
+        Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => ReadError::TooLarge { path: path.into() },
         _ if is_refused(&e) => ReadError::Forbidden(format!("`{path}` is, or lies behind, a symbolic link")),
         _ => failed(e),
     })?;

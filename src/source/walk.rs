@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::ignored::{Rules, Said};
 use super::read::MAX_BYTES;
 use super::skip::{Skip, by_name};
-use crate::dir::{Dir, Kind};
+use crate::dir::{Dir, FileKind};
 
 /// What the walk is told.
 #[derive(Debug, Clone)]
@@ -179,19 +179,19 @@ impl<'a> Walk<'a> {
                 return tree.skipped.push((text(directory), Skip::Unreadable, Some(detail)));
             }
         };
-        let is = |name: &str, kind: fn(Kind) -> bool| names.iter().any(|(found, of)| found == name && kind(*of));
-        if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == Kind::File)) {
+        let is = |name: &str, kind: fn(FileKind) -> bool| names.iter().any(|(found, of)| found == name && kind(*of));
+        if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == FileKind::File)) {
             return;
         }
         let full = self.base.join(directory);
         let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
         let mut found = SourceTree { directories: vec![text(directory)], ..SourceTree::default() };
         for (name, kind) in &names {
-            let is_dir = *kind == Kind::Directory;
+            let is_dir = *kind == FileKind::Directory;
             let path = directory.join(name);
             let shown = text(&path);
             let in_scope = if is_dir { self.scope.reaches(&shown) } else { self.scope.contains(&shown) };
-            if !(is_dir || *kind == Kind::File) || !in_scope || is_left_out(rules.as_deref(), &full, name, is_dir) {
+            if !(is_dir || *kind == FileKind::File) || !in_scope || is_left_out(rules.as_deref(), &full, name, is_dir) {
                 continue;
             }
             if is_dir {

@@ -17,8 +17,8 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{FileEntry, Layout};
-use crate::chunk::{Cache, Saved, SavedFile, Saving};
-use crate::dir::{Dir, How, Place, Stat};
+use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
+use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
 
 /// Raised when what is saved, or what is made of the same chunks, changes.
 const FORMAT: u32 = 5;
@@ -36,7 +36,7 @@ const ABANDONED: Duration = Duration::from_hours(1);
 /// The cache of what the chunk files of a project are served from, for one embedder.
 #[derive(Debug)]
 pub struct IndexCache {
-    place: Place,
+    place: OwnedDir,
     /// Everything beside the chunk files that decides what is in it.
     version: String,
 }
@@ -119,14 +119,14 @@ fn modified_ns(stat: &Stat) -> io::Result<u128> {
     stat.modified.duration_since(UNIX_EPOCH).map(|d| d.as_nanos()).map_err(io::Error::other)
 }
 
-impl Cache for IndexCache {
-    fn open(&self) -> Option<Arc<dyn Saved>> {
+impl CorpusCache for IndexCache {
+    fn open(&self) -> Option<Arc<dyn SavedFiles>> {
         let dir = self.place.open().ok()?;
         let newest = all(&dir, PREFIX).into_iter().rev().find_map(|name| self.open_directory(&dir.dir(name).ok()?))?;
         Some(Arc::new(newest))
     }
 
-    fn save(&self, write: &mut dyn FnMut(&mut dyn Saving) -> io::Result<()>) -> io::Result<()> {
+    fn save(&self, write: &mut dyn FnMut(&mut dyn SaveWriter) -> io::Result<()>) -> io::Result<()> {
         let dir = self.place.make(PRIVATE_DIR)?;
         let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
         let own = dir.make_dir(&name, PRIVATE_DIR)?;
@@ -168,7 +168,7 @@ impl Unfinished<'_> {
     }
 
     fn write(&self, name: &str, content: &[u8]) -> io::Result<()> {
-        self.own.file(name, How::New, PRIVATE_FILE)?.write_all(content)
+        self.own.file(name, OpenMode::New, PRIVATE_FILE)?.write_all(content)
     }
 }
 
@@ -179,14 +179,14 @@ impl Drop for Unfinished<'_> {
     }
 }
 
-impl Saving for Unfinished<'_> {
+impl SaveWriter for Unfinished<'_> {
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()> {
         self.write(name, content)?;
         self.files.insert(name.into(), FileEntry::of(content));
         Ok(())
     }
 
-    fn keep(&mut self, name: &str, from: &dyn Saved) -> io::Result<()> {
+    fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> io::Result<()> {
         let bytes = from.read(name)?;
         let linked = |old: &String| self.dir.hard_link(format!("{old}/{name}"), format!("{}/{name}", self.name)).is_ok();
         if !all(self.dir, PREFIX).iter().any(linked) {
@@ -201,7 +201,7 @@ impl Saving for Unfinished<'_> {
 #[derive(Debug)]
 struct SavedIndex(HashMap<String, Arc<OpenFile>>);
 
-impl Saved for SavedIndex {
+impl SavedFiles for SavedIndex {
     fn open(&self, name: &str) -> io::Result<Arc<dyn SavedFile>> {
         match self.0.get(name) {
             Some(file) => Ok(file.clone()),

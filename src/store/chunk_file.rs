@@ -15,8 +15,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::foreign::{Kept, Part, take_apart};
-use crate::chunk::{Chunk, ChunkType, Entry, Fingerprint, Lines, ParseError};
+use super::foreign::{ChunkJson, ForeignLines, take_apart};
+use crate::chunk::{Chunk, ChunkType, Entry, Fingerprint, LineStore, ParseError};
 use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
@@ -150,7 +150,7 @@ pub fn parse_chunk_file(
 }
 
 /// The entries of a block of a file of ours, whose lines can be had from `lines`; `None` when it holds something else.
-pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn Lines>) -> Option<Vec<Arc<Entry>>> {
+pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn LineStore>) -> Option<Vec<Arc<Entry>>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut entries: Vec<Arc<Entry>> = Vec::new();
     let mut start = 0;
@@ -186,7 +186,7 @@ struct AnyFile<'a> {
 }
 
 impl<'a> AnyFile<'a> {
-    fn take_apart(text: &'a str) -> Result<(Option<Header>, Vec<Part<'a>>), Trouble> {
+    fn take_apart(text: &'a str) -> Result<(Option<Header>, Vec<ChunkJson<'a>>), Trouble> {
         let trouble = |e: &serde_json::Error| Trouble::Json(e.line(), e.column(), short(e));
         // An array would be taken for the values of the fields.
         if text.trim_start().starts_with('[') {
@@ -202,7 +202,7 @@ impl<'a> AnyFile<'a> {
             // Written in an unusual way, or not JSON: the parser knows where.
             None => {
                 let file: AnyFile = serde_json::from_str(text).map_err(|e| trouble(&e))?;
-                let whole = |raw: &'a RawValue| Part { json: raw.get(), vector: None };
+                let whole = |raw: &'a RawValue| ChunkJson { json: raw.get(), vector: None };
                 (file.metadata, file.chunks.unwrap_or_default().into_iter().map(whole).collect())
             }
         };
@@ -224,7 +224,7 @@ fn parse(
     keeps_vectors: impl Fn(&Header, usize) -> bool,
 ) -> Result<ParsedFile, Trouble> {
     let (header, parts) = AnyFile::take_apart(text)?;
-    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(Part::n_numbers).collect();
+    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(ChunkJson::n_numbers).collect();
     let dimensions = check_lengths(header.as_ref(), &parts, &lengths)?;
     let keeps_vectors = dimensions.is_some_and(|n| keeps_vectors(header.as_ref().unwrap_or(&Header::default()), n));
     let known: FxHashMap<Fingerprint, &Arc<Entry>> = match known.filter(|k| k.keeps_vectors == keeps_vectors) {
@@ -232,9 +232,9 @@ fn parse(
         None => FxHashMap::default(),
     };
     let batches = parts.par_chunks(BATCH).zip(lengths.par_chunks(BATCH)).enumerate().map(|(at, (parts, lengths))| {
-        let source = |(part, n): (&Part, &usize)| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: *n > 0 };
+        let source = |(part, n): (&ChunkJson, &usize)| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: *n > 0 };
         let sources: Vec<Source> = parts.iter().zip(lengths).map(source).collect();
-        let (mut kept, mut new) = (Kept::default(), Vec::new());
+        let (mut kept, mut new) = (ForeignLines::default(), Vec::new());
         for (i, (part, _)) in parts.iter().zip(&sources).enumerate().filter(|(_, (_, source))| !known.contains_key(&source.hash)) {
             let chunk = parse_part(part, file_type).map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
             if let Some(numbers) = part.numbers().filter(|_| keeps_vectors) {
@@ -248,7 +248,7 @@ fn parse(
             };
             new.push((chunk, place));
         }
-        let (lines, mut new): (Arc<dyn Lines>, _) = (Arc::new(kept), new.into_iter());
+        let (lines, mut new): (Arc<dyn LineStore>, _) = (Arc::new(kept), new.into_iter());
         let entry = |source: &Source| match known.get(&source.hash) {
             Some(entry) => Some(Arc::clone(entry)),
             None => new.next().map(|(chunk, place)| {
@@ -276,7 +276,7 @@ fn without_secrets(chunk: &Chunk) -> Option<String> {
     }
 }
 
-fn parse_part(part: &Part, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {
+fn parse_part(part: &ChunkJson, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {
     Chunk::from_json(&part.around().concat(), file_type).or_else(|e| match e {
         // The place of the error is in the JSON as it stands there.
         (_, ParseError::Json(_)) if part.vector.is_some() => Chunk::from_json(part.json, file_type).and(Err(e)),
@@ -297,7 +297,7 @@ fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number
 }
 
 /// All vectors of a file have one length, which the header may state.
-fn check_lengths(header: Option<&Header>, parts: &[Part], lengths: &[usize]) -> Result<Option<usize>, Trouble> {
+fn check_lengths(header: Option<&Header>, parts: &[ChunkJson], lengths: &[usize]) -> Result<Option<usize>, Trouble> {
     let stated = header.map(|h| h.dimensions).filter(|d| *d > 0);
     let first = lengths.iter().copied().find(|n| *n > 0);
     let expected = stated.or(first);

@@ -11,22 +11,22 @@ use bitcode::{Decode, Encode};
 use memchr::{memchr_iter, memchr2, memchr3};
 
 use super::numbers::number;
-use crate::chunk::{Lines, SavedFile};
+use crate::chunk::{LineStore, SavedFile};
 
 /// Lines of chunks, and the vectors of some of them.
 #[derive(Debug, Default)]
-pub(super) struct Kept {
+pub(super) struct ForeignLines {
     /// JSON of one chunk after another, without their vectors.
     pub text: Bytes,
     /// `[f32; dimensions]` little-endian, one after another.
     pub vectors: Bytes,
     /// Which vector a line has.
-    pub rows: Vec<Row>,
+    pub rows: Vec<VectorRow>,
 }
 
 /// The vector of a line.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
-pub(super) struct Row {
+pub(super) struct VectorRow {
     /// Where the line starts in the text; rows are in this order.
     pub line: u32,
     /// Where its vector is, in bytes.
@@ -64,7 +64,7 @@ impl Bytes {
     }
 }
 
-impl Kept {
+impl ForeignLines {
     /// Adds a line; returns where it is. `None`: there is no more room.
     pub(super) fn add(&mut self, parts: &[&str]) -> Option<Range<u32>> {
         let Bytes::Here(text) = &mut self.text else { return None };
@@ -81,27 +81,28 @@ impl Kept {
         let (line, start) = (u32::try_from(text.len()).unwrap_or(u32::MAX), vectors.len());
         read_numbers(numbers, |value| vectors.extend_from_slice(&value.to_le_bytes()))?;
         let dimensions = u32::try_from((vectors.len() - start) / size_of::<f32>()).unwrap_or(u32::MAX);
-        self.rows.push(Row { line, start: start as u64, dimensions });
+        self.rows.push(VectorRow { line, start: start as u64, dimensions });
         Ok(())
     }
 
     /// The same of a vector.
     pub(super) fn add_vector(&mut self, vector: &[f32]) -> Option<()> {
         let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return None };
-        let row = Row { line: u32::try_from(text.len()).ok()?, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? };
+        let row =
+            VectorRow { line: u32::try_from(text.len()).ok()?, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? };
         self.rows.push(row);
         vectors.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
         Some(())
     }
 }
 
-impl Lines for Kept {
+impl LineStore for ForeignLines {
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
         self.text.read(at.start.into()..at.end.into())
     }
 
     /// Nobody else writes what is kept.
-    fn is(&self, _: &[u8], _: u128) -> bool {
+    fn is_unchanged(&self, _: &[u8], _: u128) -> bool {
         true
     }
 
@@ -114,21 +115,21 @@ impl Lines for Kept {
 
 /// The parts of a chunk file, found without reading what is in them: each part has yet to be parsed.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Parts<'a> {
+pub(super) struct ChunkFileScanner<'a> {
     pub metadata: Option<&'a str>,
-    pub chunks: Vec<Part<'a>>,
+    pub chunks: Vec<ChunkJson<'a>>,
     /// Values of keys that mean nothing here.
     pub others: Vec<&'a str>,
 }
 
 /// The JSON of a chunk: what stands before the numbers of its vector, those numbers, and the rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Part<'a> {
+pub(super) struct ChunkJson<'a> {
     pub json: &'a str,
     pub vector: Option<(usize, usize)>,
 }
 
-impl<'a> Part<'a> {
+impl<'a> ChunkJson<'a> {
     /// All of it but the numbers.
     pub(super) fn around(&self) -> [&'a str; 2] {
         match self.vector {
@@ -177,9 +178,9 @@ fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
 /// Takes a chunk file apart; `None` when it is not JSON of that shape, or written in an unusual way: then the parser has to say.
 ///
 /// Whatever is valid JSON is taken apart where it should be; whether it is valid is known when all parts are parsed.
-pub(super) fn take_apart(text: &str) -> Option<Parts<'_>> {
+pub(super) fn take_apart(text: &str) -> Option<ChunkFileScanner<'_>> {
     let mut scan = Scan { text, at: 0 };
-    let mut parts = Parts::default();
+    let mut parts = ChunkFileScanner::default();
     let mut has_chunks = false;
     scan.object(|scan, key| {
         if key.contains('\\') {
@@ -307,7 +308,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn chunk(&mut self) -> Option<Part<'a>> {
+    fn chunk(&mut self) -> Option<ChunkJson<'a>> {
         self.next();
         let (start, mut vector) = (self.at, None);
         self.object(|scan, key| {
@@ -317,7 +318,7 @@ impl<'a> Scan<'a> {
             }
             Some(())
         })?;
-        Some(Part { json: &self.text[start..self.at], vector })
+        Some(ChunkJson { json: &self.text[start..self.at], vector })
     }
 }
 

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::others::is_stranger;
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
-use crate::dir::{Dir, How, Kind, Place, SharedDir, Stat, own_user};
+use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, SharedDir, Stat, own_user};
 use crate::source;
 
 /// Name of the folder that holds everything that Cortex writes.
@@ -69,7 +69,7 @@ pub struct Layout {
     /// Why that directory is the root, for people.
     reason: &'static str,
     /// `.cortex`, or a directory of the user's cache that stands for it.
-    place: Place,
+    place: OwnedDir,
 }
 
 /// Why a directory cannot be a project root.
@@ -129,7 +129,7 @@ impl Layout {
     /// When the directory cannot be opened.
     pub fn at(root: &Path) -> io::Result<Self> {
         let tree = Arc::new(Dir::open(root)?);
-        Ok(Self { place: Place::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
+        Ok(Self { place: OwnedDir::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
     }
 
     /// The same project with its index below a directory of the user's cache.
@@ -139,15 +139,15 @@ impl Layout {
     pub fn in_cache(self, cache_home: &Path) -> io::Result<Self> {
         std::fs::create_dir_all(cache_home)?;
         let id = format!("{:032x}", xxh3_128(self.root().as_os_str().as_encoded_bytes()));
-        let place = Place::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
+        let place = OwnedDir::new(Arc::new(Dir::open(cache_home)?), Path::new("cortex").join(id));
         place.make(PRIVATE_DIR)?;
         Ok(Self { place, ..self })
     }
 
     /// `.cortex` of the project, wherever the index is.
     #[must_use]
-    pub fn own_place(&self) -> Place {
-        Place::new(self.tree.clone(), DOT_CORTEX)
+    pub fn own_place(&self) -> OwnedDir {
+        OwnedDir::new(self.tree.clone(), DOT_CORTEX)
     }
 
     /// Whether the index is in the user's cache, because the project may not be written to or the user wants it so.
@@ -202,7 +202,7 @@ impl Layout {
     }
 
     /// The cache directory, which may not be there yet; of the memories or of the chunk files.
-    pub(super) fn cache_place(&self, of_memories: bool) -> Place {
+    pub(super) fn cache_place(&self, of_memories: bool) -> OwnedDir {
         self.place.below(if of_memories { MEMORY_CACHE } else { CACHE })
     }
 
@@ -423,7 +423,7 @@ impl Layout {
             let name = format!("{CODE_GRAPH}{end}");
             match dir.stat(&name)? {
                 // It is derived: what is in its place is not worth keeping, be it a link.
-                Some(stat) if stat.kind == Kind::Directory => dir.remove_dir(&name)?,
+                Some(stat) if stat.kind == FileKind::Directory => dir.remove_dir(&name)?,
                 Some(stat) if !stat.is_sole_file() => dir.remove_file(&name)?,
                 _ => {}
             }
@@ -486,7 +486,7 @@ impl Layout {
         for name in [GRAPH, CACHE] {
             match dir.stat(name)? {
                 None => {}
-                Some(Stat { kind: Kind::Directory, .. }) => dir.remove_dir(name)?,
+                Some(Stat { kind: FileKind::Directory, .. }) => dir.remove_dir(name)?,
                 // A link or a file in its place is removed itself.
                 Some(_) => dir.remove_file(name)?,
             }
@@ -496,7 +496,7 @@ impl Layout {
 
     /// Opens a file that locks are taken on.
     pub(super) fn lock_file(&self, name: &str) -> io::Result<File> {
-        self.place.make(SHARED_DIR)?.file(name, How::Update, SHARED_FILE)
+        self.place.make(SHARED_DIR)?.file(name, OpenMode::Update, SHARED_FILE)
     }
 }
 
@@ -512,7 +512,7 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
         return Some("it holds .git");
     }
     let has = |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
-    let is_ours = |stat: Stat| stat.kind == Kind::Directory && stat.owner == own_user();
+    let is_ours = |stat: Stat| stat.kind == FileKind::Directory && stat.owner == own_user();
     let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours)) && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
     is_index.then_some("it holds a .cortex of yours")
 }

@@ -13,7 +13,7 @@ use super::layout::{MANIFEST, in_chunks};
 use super::packing::{EXTENSION, Packing};
 use super::{FileEntry, Layout, WriteLock};
 use crate::chunk::ChunkType;
-use crate::dir::{Dir, Kind};
+use crate::dir::{Dir, FileKind};
 
 /// So many of these files are read. Anybody's clone may bring them.
 pub(super) const MAX_FILES: usize = 32;
@@ -61,7 +61,7 @@ impl Layout {
     #[must_use]
     pub fn other_chunk_files(&self) -> Vec<String> {
         let names = self.chunks().and_then(|dir| dir.list()).unwrap_or_default().into_iter();
-        let names = names.filter(|(_, kind)| *kind != Kind::Directory).filter_map(|(name, _)| name.into_string().ok());
+        let names = names.filter(|(_, kind)| *kind != FileKind::Directory).filter_map(|(name, _)| name.into_string().ok());
         let is_other = |name: &String| {
             let name = in_chunks(name);
             let is_json = name.strip_suffix(EXTENSION).unwrap_or(&name).ends_with(JSON);

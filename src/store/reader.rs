@@ -17,13 +17,14 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::chunk_file::{CLOSE, ChunkFileError, GENERATOR, Header, ParsedFile, Source, parse_block, parse_chunk_file};
-use super::foreign::{Bytes, Kept, Row};
+use super::foreign::{Bytes, ForeignLines, VectorRow};
 use super::layout::{MANIFEST, in_chunks, next_name};
 use super::others::{MAX_FILES, Which};
 use super::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack, unpack_frame, with_last_frame};
 use super::{Block, FileEntry, IndexCache, Layout, Manifest, TIMESTAMP_TICK, VectorCache, WriteLock};
 use crate::chunk::{
-    Cache, Cancel, ChunkId, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Saved, Saving, StoredVectors,
+    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, SaveWriter, SavedFiles,
+    StoredVectors,
 };
 use crate::dir::Stat;
 
@@ -62,19 +63,19 @@ const MAX_NAMED: usize = 10;
 struct LoadedFile {
     stamp: Option<Stamp>,
     entry: FileEntry,
-    content: Content,
+    content: FileContent,
     warning: Option<String>,
 }
 
 #[derive(Debug, Clone)]
-enum Content {
+enum FileContent {
     /// Of any writer: all of it is in memory.
     Parsed(Arc<ParsedFile>),
     /// Of ours, and as its manifest states.
     Blocks(Arc<Vec<LoadedBlock>>),
 }
 
-impl Content {
+impl FileContent {
     fn is(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Parsed(a), Self::Parsed(b)) => Arc::ptr_eq(a, b),
@@ -97,7 +98,7 @@ impl Content {
 #[derive(Debug, Clone)]
 struct LoadedBlock {
     block: Block,
-    lines: Arc<LinesOfFile>,
+    lines: Arc<BlockLines>,
     entries: Vec<Arc<Entry>>,
 }
 
@@ -131,11 +132,11 @@ impl Drop for HeldFile {
 
 /// Some lines of a chunk file. The file is held open: what is replaced can be read as long as anybody wants to.
 #[derive(Debug)]
-struct LinesOfFile(RwLock<Place>);
+struct BlockLines(RwLock<BlockLocation>);
 
 /// Where a block stands.
 #[derive(Debug, Clone)]
-struct Place {
+struct BlockLocation {
     file: Arc<HeldFile>,
     start: u64,
     /// Bytes of its lines.
@@ -144,25 +145,25 @@ struct Place {
     packed: u32,
 }
 
-impl LinesOfFile {
+impl BlockLines {
     fn at(file: &Arc<HeldFile>, start: u64, block: &Block) -> Self {
-        Self(RwLock::new(Place { file: file.clone(), start, bytes: block.bytes, packed: block.packed }))
+        Self(RwLock::new(BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed }))
     }
 
-    fn place(&self) -> Place {
+    fn place(&self) -> BlockLocation {
         self.0.read().clone()
     }
 
     /// The same lines, in a file that took the place of the one they were in.
     fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
-        let there = Place { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
+        let there = BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
         *self.0.write() = there;
     }
 }
 
-impl Lines for LinesOfFile {
+impl LineStore for BlockLines {
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>> {
-        let Place { file, start, bytes, packed } = self.place();
+        let BlockLocation { file, start, bytes, packed } = self.place();
         if packed == 0 {
             let mut line = vec![0; at.len()];
             file.read_exact_at(&mut line, start + u64::from(at.start))?;
@@ -431,7 +432,7 @@ impl ChunkFiles {
             return None;
         }
         let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
-            Some(Content::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
+            Some(FileContent::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
             _ => FxHashMap::default(),
         };
         let mut start = match Packing::of(name) {
@@ -524,7 +525,7 @@ impl ChunkFiles {
         let (known, e) = (self.known.get(which), e.of_others());
         let (content, entry) = match known {
             Some(known) => (known.content.clone(), known.entry.clone()),
-            None => (Content::Parsed(Arc::default()), FileEntry::of(&[])),
+            None => (FileContent::Parsed(Arc::default()), FileEntry::of(&[])),
         };
         let served = if content.entries().next().is_some() { "what was read of it before is served" } else { "it is not served" };
         LoadedFile { stamp: None, entry, content, warning: Some(format!("{e}; {served}; repair or remove the file")) }
@@ -572,16 +573,16 @@ impl ChunkFiles {
                 };
                 let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>().ok_or_else(malformed)?;
                 let as_before = match self.known.get(which).map(|k| &k.content) {
-                    Some(Content::Blocks(before)) if before.iter().eq(&blocks) => Some(before.clone()),
+                    Some(FileContent::Blocks(before)) if before.iter().eq(&blocks) => Some(before.clone()),
                     _ => None,
                 };
-                let content = Content::Blocks(as_before.unwrap_or_else(|| Arc::new(blocks)));
+                let content = FileContent::Blocks(as_before.unwrap_or_else(|| Arc::new(blocks)));
                 return Ok(Arc::new(LoadedFile { stamp, entry, content, warning: None }));
             }
             Raw::New { path, stamp, entry, bytes } => (path, stamp, entry, bytes),
         };
         let before = match self.known.get(which).map(|k| &k.content) {
-            Some(Content::Parsed(parsed)) => Some(&**parsed),
+            Some(FileContent::Parsed(parsed)) => Some(&**parsed),
             _ => None,
         };
         let bytes = match Packing::of(&path.to_string_lossy()) {
@@ -601,7 +602,7 @@ impl ChunkFiles {
             let copy = "Cortex wrote this chunk file under another name, so it is not served; remove it";
             (content, warning) = (ParsedFile::default(), Some(format!("{}: {copy}", path.display())));
         }
-        Ok(Arc::new(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(content)), warning }))
+        Ok(Arc::new(LoadedFile { stamp, entry, content: FileContent::Parsed(Arc::new(content)), warning }))
     }
 
     /// Says whose inline vectors do not count, and why.
@@ -631,16 +632,16 @@ const KEPT_VECTORS: &str = "kept-vectors.bin";
 
 /// A chunk file as it is saved.
 #[derive(Encode, Decode)]
-struct SavedFile {
+struct SavedChunkFile {
     which: Which,
     entry: FileEntry,
-    content: SavedContent,
+    content: SavedFileContent,
 }
 
 #[derive(Encode, Decode)]
-enum SavedContent {
+enum SavedFileContent {
     Blocks(Vec<SavedBlock>),
-    Kept(Box<SavedKept>),
+    Kept(Box<SavedForeignFile>),
 }
 
 #[derive(Encode, Decode)]
@@ -652,7 +653,7 @@ struct SavedBlock {
 
 /// What was read of another program's file.
 #[derive(Encode, Decode)]
-struct SavedKept {
+struct SavedForeignFile {
     stamp: Option<Stamp>,
     warning: Option<String>,
     header: Option<Header>,
@@ -662,7 +663,7 @@ struct SavedKept {
     /// Of each line.
     types: Vec<ChunkType>,
     lines: Vec<SavedLine>,
-    rows: Vec<Row>,
+    rows: Vec<VectorRow>,
 }
 
 #[derive(Encode, Decode)]
@@ -678,11 +679,11 @@ struct SavedLine {
 }
 
 #[derive(Default, Encode, Decode)]
-struct SavedFiles {
+struct SavedChunkFiles {
     had_manifest: bool,
     paths: Vec<Arc<str>>,
     languages: Vec<Arc<str>>,
-    files: Vec<SavedFile>,
+    files: Vec<SavedChunkFile>,
 }
 
 /// Texts and where each stands among them.
@@ -722,7 +723,7 @@ struct SharedTexts {
 }
 
 impl SharedTexts {
-    fn entry(&self, line: SavedLine, chunk_type: ChunkType, lines: &Arc<dyn Lines>) -> Option<Arc<Entry>> {
+    fn entry(&self, line: SavedLine, chunk_type: ChunkType, lines: &Arc<dyn LineStore>) -> Option<Arc<Entry>> {
         let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
         let (path, language) = (text(line.path, &self.paths)?, text(line.language, &self.languages)?);
         let place = (line.hash, lines.clone(), line.start..line.end);
@@ -733,7 +734,7 @@ impl SharedTexts {
 impl ChunkFiles {
     /// What is known of the files; lines and vectors of other programs go to `kept`. `None` when they are odd: then there is more to them than
     /// their lines.
-    fn to_save(&self, kept: &mut Kept) -> Option<SavedFiles> {
+    fn to_save(&self, kept: &mut ForeignLines) -> Option<SavedChunkFiles> {
         if !self.duplicates.is_empty() {
             return None;
         }
@@ -742,10 +743,12 @@ impl ChunkFiles {
         for which in in_order(&self.known) {
             let file = &self.known[which];
             let content = match &file.content {
-                Content::Blocks(blocks) => SavedContent::Blocks(blocks.iter().map(|b| b.to_save(&mut shared)).collect::<Option<_>>()?),
+                FileContent::Blocks(blocks) => {
+                    SavedFileContent::Blocks(blocks.iter().map(|b| b.to_save(&mut shared)).collect::<Option<_>>()?)
+                }
                 // Ours, and not as its manifest states.
-                Content::Parsed(parsed) if self.had_manifest && !which.is_other() && !parsed.entries.is_empty() => return None,
-                Content::Parsed(parsed) => {
+                FileContent::Parsed(parsed) if self.had_manifest && !which.is_other() && !parsed.entries.is_empty() => return None,
+                FileContent::Parsed(parsed) => {
                     let first = kept.rows.len();
                     let line = |entry: &Arc<Entry>| {
                         let line = entry.kept_line()?;
@@ -754,7 +757,7 @@ impl ChunkFiles {
                         shared.save(entry, Some(at))
                     };
                     let lines = parsed.entries.iter().map(line).collect::<Option<_>>()?;
-                    SavedContent::Kept(Box::new(SavedKept {
+                    SavedFileContent::Kept(Box::new(SavedForeignFile {
                         stamp: file.stamp,
                         warning: file.warning.clone(),
                         header: parsed.header.clone(),
@@ -767,16 +770,16 @@ impl ChunkFiles {
                     }))
                 }
             };
-            files.push(SavedFile { which: which.clone(), entry: file.entry.clone(), content });
+            files.push(SavedChunkFile { which: which.clone(), entry: file.entry.clone(), content });
         }
-        Some(SavedFiles { had_manifest: self.had_manifest, paths: shared.paths.1, languages: shared.languages.1, files })
+        Some(SavedChunkFiles { had_manifest: self.had_manifest, paths: shared.paths.1, languages: shared.languages.1, files })
     }
 
-    fn restore_file(&self, file: SavedFile, shared: &SharedTexts, saved: &dyn Saved) -> Option<LoadedFile> {
-        let SavedFile { which, entry, content } = file;
+    fn restore_file(&self, file: SavedChunkFile, shared: &SharedTexts, saved: &dyn SavedFiles) -> Option<LoadedFile> {
+        let SavedChunkFile { which, entry, content } = file;
         let chunk_type = which.chunk_type();
         match content {
-            SavedContent::Blocks(blocks) => {
+            SavedFileContent::Blocks(blocks) => {
                 let name = match blocks.first() {
                     Some(first) if first.block.packed > 0 => Layout::chunk_name(chunk_type, Packing::Zstd),
                     Some(_) => Layout::chunk_name(chunk_type, Packing::Plain),
@@ -784,25 +787,28 @@ impl ChunkFiles {
                 };
                 let file = HeldFile::new(self.layout.open_file(&name).ok()?);
                 let load = |SavedBlock { start, block, lines: saved_lines }: SavedBlock| {
-                    let lines = Arc::new(LinesOfFile::at(&file, start, &block));
-                    let as_lines: Arc<dyn Lines> = lines.clone();
+                    let lines = Arc::new(BlockLines::at(&file, start, &block));
+                    let as_lines: Arc<dyn LineStore> = lines.clone();
                     let entries = saved_lines.into_iter().map(|line| shared.entry(line, chunk_type, &as_lines)).collect::<Option<_>>()?;
                     Some(LoadedBlock { block, lines, entries })
                 };
                 let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>()?;
                 // Without a stamp: it may be another file by now.
-                Some(LoadedFile { stamp: None, entry, content: Content::Blocks(Arc::new(blocks)), warning: None })
+                Some(LoadedFile { stamp: None, entry, content: FileContent::Blocks(Arc::new(blocks)), warning: None })
             }
-            SavedContent::Kept(file) => {
-                let SavedKept { stamp, warning, header, dimensions, keeps_vectors, sources, types, lines, rows } = *file;
+            SavedFileContent::Kept(file) => {
+                let SavedForeignFile { stamp, warning, header, dimensions, keeps_vectors, sources, types, lines, rows } = *file;
                 let bytes = |name| saved.open(name).map(Bytes::Saved).ok();
-                let kept =
-                    if lines.is_empty() { Kept::default() } else { Kept { text: bytes(KEPT_LINES)?, vectors: bytes(KEPT_VECTORS)?, rows } };
-                let kept: Arc<dyn Lines> = Arc::new(kept);
+                let kept = if lines.is_empty() {
+                    ForeignLines::default()
+                } else {
+                    ForeignLines { text: bytes(KEPT_LINES)?, vectors: bytes(KEPT_VECTORS)?, rows }
+                };
+                let kept: Arc<dyn LineStore> = Arc::new(kept);
                 let entry_of = |(line, t)| shared.entry(line, t, &kept);
                 let entries = lines.into_iter().zip(types).map(entry_of).collect::<Option<Vec<_>>>()?;
                 let parsed = ParsedFile { header, entries, sources, dimensions, keeps_vectors };
-                Some(LoadedFile { stamp, entry, content: Content::Parsed(Arc::new(parsed)), warning })
+                Some(LoadedFile { stamp, entry, content: FileContent::Parsed(Arc::new(parsed)), warning })
             }
         }
     }
@@ -811,7 +817,7 @@ impl ChunkFiles {
 impl LoadedBlock {
     fn to_save(&self, shared: &mut Shared) -> Option<SavedBlock> {
         let lines = self.entries.iter().map(|entry| shared.save(entry, None)).collect::<Option<_>>()?;
-        let Place { start, packed, .. } = self.lines.place();
+        let BlockLocation { start, packed, .. } = self.lines.place();
         Some(SavedBlock { start, block: Block { packed, ..self.block.clone() }, lines })
     }
 }
@@ -825,12 +831,12 @@ impl Feed for ChunkFiles {
         Self::load(self, cancel).map_err(|e| FeedError(Box::new(e)))
     }
 
-    fn cache(&self) -> Option<&dyn Cache> {
+    fn cache(&self) -> Option<&dyn CorpusCache> {
         Some(&self.cache)
     }
 
-    fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
-        let mut kept = Kept::default();
+    fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
+        let mut kept = ForeignLines::default();
         let files = self.to_save(&mut kept).ok_or_else(|| io::Error::other("they hold an id twice, or chunks in memory"))?;
         if let (Bytes::Here(lines), Bytes::Here(vectors)) = (&kept.text, &kept.vectors)
             && !lines.is_empty()
@@ -841,10 +847,10 @@ impl Feed for ChunkFiles {
         saving.put(SAVED, &bitcode::encode(&files))
     }
 
-    fn restore(&mut self, saved: &dyn Saved) -> Option<Arc<ChunkSet>> {
-        let SavedFiles { had_manifest, paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
+    fn restore(&mut self, saved: &dyn SavedFiles) -> Option<Arc<ChunkSet>> {
+        let SavedChunkFiles { had_manifest, paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
         let shared = SharedTexts { paths, languages };
-        let restore = |file: SavedFile| Some((file.which.clone(), Arc::new(self.restore_file(file, &shared, saved)?)));
+        let restore = |file: SavedChunkFile| Some((file.which.clone(), Arc::new(self.restore_file(file, &shared, saved)?)));
         let known = files.into_par_iter().map(restore).collect::<Option<HashMap<_, _>>>()?;
         let entries = in_order(&known).flat_map(|which| known[which].content.entries().cloned());
         self.set = Arc::new(ChunkSet::of_unique(entries.collect()));
@@ -866,8 +872,8 @@ fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: 
             Some(known)
         }
         RawBlock::New(block, bytes) => {
-            let lines = Arc::new(LinesOfFile::at(file, start, &block));
-            let as_lines: Arc<dyn Lines> = lines.clone();
+            let lines = Arc::new(BlockLines::at(file, start, &block));
+            let as_lines: Arc<dyn LineStore> = lines.clone();
             let entries = parse_block(&bytes, file_type, &as_lines)?;
             Some(LoadedBlock { block, lines, entries })
         }

@@ -16,7 +16,7 @@ use super::layout::{SHARED_FILE, next_name};
 use super::writer::at;
 use super::{Layout, WriteLock};
 use crate::chunk::{Fingerprint, Quantized, StoredVectors};
-use crate::dir::How;
+use crate::dir::OpenMode;
 
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
@@ -177,7 +177,7 @@ impl VectorWriter {
         let name = Layout::vectors(embedder_id);
         let path = layout.full(&name);
         let open = || {
-            let mut file = layout.data()?.file(&name, How::Update, SHARED_FILE)?;
+            let mut file = layout.data()?.file(&name, OpenMode::Update, SHARED_FILE)?;
             let mut start = [0; HEADER];
             let known = file.read_exact(&mut start).is_ok() && start == header(dimensions);
             if !known {

@@ -218,7 +218,7 @@ pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &B
 }
 
 /// A definition, or (without a kind) a function body that has no name: what lies in it is local.
-struct Found<'t> {
+struct DefinitionMatch<'t> {
     name: Node<'t>,
     node: Node<'t>,
     kind: Option<SymbolKind>,
@@ -231,8 +231,8 @@ struct Found<'t> {
 
 /// What the query found in a file.
 #[derive(Default)]
-struct Matched<'t, 's> {
-    found: Vec<Found<'t>>,
+struct QueryMatches<'t, 's> {
+    found: Vec<DefinitionMatch<'t>>,
     /// Documentation string (first and last line) of a definition, by the definition's node id.
     docs: HashMap<usize, (u32, u32)>,
     /// Nodes that belong to the definition below them; true = it documents the definition.
@@ -242,11 +242,11 @@ struct Matched<'t, 's> {
     imports: Vec<String>,
 }
 
-fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &Budget) -> Matched<'t, 's> {
+fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &Budget) -> QueryMatches<'t, 's> {
     let query = grammar.query();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();
-    let mut out = Matched::default();
+    let mut out = QueryMatches::default();
     let (mut docs, mut scopes) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
     let mut in_time = |_: &QueryCursorState| budget.go_on();
@@ -286,7 +286,7 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
             if declarator && kind.is_data() && is_called(name) {
                 (kind, prototype) = (SymbolKind::Function, true);
             }
-            out.found.push(Found { name, node, kind: Some(kind), prototype, receiver, clause, pattern: m.pattern_index });
+            out.found.push(DefinitionMatch { name, node, kind: Some(kind), prototype, receiver, clause, pattern: m.pattern_index });
         }
     }
     // One definition a name: of several patterns that match it, the first in the query file.
@@ -299,7 +299,8 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
             out.docs.entry(owner.id()).or_insert((line(doc), last_line(doc, text)));
         }
     }
-    let scope = |node| Found { name: node, node, kind: None, prototype: false, receiver: None, clause: false, pattern: usize::MAX };
+    let scope =
+        |node| DefinitionMatch { name: node, node, kind: None, prototype: false, receiver: None, clause: false, pattern: usize::MAX };
     out.found.extend(scopes.into_iter().map(scope));
     out.found.sort_by_key(|f| (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte()));
     out
@@ -315,7 +316,7 @@ struct Open {
 }
 
 /// Turns flat matches into symbols with parents; drops what is local to a function.
-fn nest(grammar: &Grammar, matched: &Matched, text: &str) -> Vec<Symbol> {
+fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
     let mut symbols: Vec<Symbol> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
     // The last symbol of each depth, for clauses to join.
@@ -380,7 +381,7 @@ struct Extent<'t> {
 }
 
 impl<'t> Extent<'t> {
-    fn new(grammar: &Grammar, f: &Found<'t>, matched: &Matched, text: &str) -> Self {
+    fn new(grammar: &Grammar, f: &DefinitionMatch<'t>, matched: &QueryMatches, text: &str) -> Self {
         let outer = wrapped(grammar, f.node);
         let (first, leading_comment) = leading(outer, &matched.attached, text);
         let definition = definition_line(f.node);
@@ -396,11 +397,11 @@ impl<'t> Extent<'t> {
 
 fn symbol(
     grammar: &Grammar,
-    f: &Found,
+    f: &DefinitionMatch,
     kind: SymbolKind,
     extent: &Extent,
     parent: (Option<usize>, Option<&Symbol>),
-    matched: &Matched,
+    matched: &QueryMatches,
     text: &str,
 ) -> Option<Symbol> {
     let name = symbol_name(f.name, kind, text);

@@ -132,7 +132,7 @@ impl Context {
         let mut warnings = Vec::new();
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
             // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing would be worse than one a moment later.
-            let _ = self.reloader.asking().wait(self.reloader.asking().now(), Instant::now() + FIRST_LOAD, &call.cancel);
+            let _ = self.reloader.handle().wait(self.reloader.handle().request(), Instant::now() + FIRST_LOAD, &call.cancel);
         }
         if wait.min_generation.is_some() || wait.wait_ms.is_some() {
             warnings.extend(self.wait(wait, call));
@@ -154,10 +154,10 @@ impl Context {
             match &self.indexing {
                 _ if self.layout.is_foreign() => in_vain = Some("another program writes this index, and it alone brings it up to date"),
                 None => in_vain = Some("this server does not index: run `cortex index`, and changes are seen"),
-                Some(indexing) => in_time = indexing.asking().wait(indexing.sync(), deadline, &call.cancel),
+                Some(indexing) => in_time = indexing.handle().wait(indexing.sync(), deadline, &call.cancel),
             }
         }
-        let reload = || self.reloader.asking().wait(self.reloader.asking().now(), deadline, &call.cancel);
+        let reload = || self.reloader.handle().wait(self.reloader.handle().request(), deadline, &call.cancel);
         in_time &= reload();
         let generation = || self.manager.current().code().generation;
         if let Some(wanted) = wait.min_generation {
@@ -191,8 +191,8 @@ impl Context {
             Some(indexing) => indexing,
         };
         let deadline = Instant::now() + AFTER_EDIT;
-        let is_done = indexing.asking().wait(indexing.on_file_changed(path), deadline, &call.cancel)
-            && self.reloader.asking().wait(self.reloader.asking().now(), deadline, &call.cancel);
+        let is_done = indexing.handle().wait(indexing.on_file_changed(path), deadline, &call.cancel)
+            && self.reloader.handle().wait(self.reloader.handle().request(), deadline, &call.cancel);
         let late = || format!("written, but not indexed within {} ms: searches find it as it was until then", AFTER_EDIT.as_millis());
         (!is_done).then(late)
     }

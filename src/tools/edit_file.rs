@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens};
-use super::edit::EditReply;
+use super::edit_reply::EditReply;
 use super::{Asked, Effect, Group, Question, ToolError};
 use crate::edit::Edit;
 

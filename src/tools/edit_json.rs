@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::edit::EditReply;
+use super::edit_reply::EditReply;
 use super::{Asked, Effect, Group, Question, ToolError};
 use crate::edit::Edit;
 

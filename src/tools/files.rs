@@ -1,73 +1,142 @@
-//! Paths and chunk ids as agents give them.
+//! `cortex_files`: how much there is of what.
 
-use std::path::Path;
-use std::sync::Arc;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::ToolError;
-use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use super::pattern::owned;
+use super::{Asked, Group, Question, Reply, State, ToolError, Wait, count, filters, printable};
+use crate::survey::{self, By, Sort};
 
-/// Paths that are proposed in place of an unknown one.
-const MAX_PROPOSALS: usize = 3;
-const MIN_SIMILARITY: f64 = 0.4;
-/// No system knows longer paths.
-const MAX_PATH_BYTES: usize = 4096;
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Args {
+    /// What is counted together.
+    #[serde(default)]
+    group_by: GroupBy,
+    /// Of directories: levels.
+    #[serde(default = "one")]
+    #[schemars(range(min = 1, max = 20))]
+    depth: usize,
+    /// What comes first.
+    #[serde(default)]
+    sort: SortBy,
+    /// Most rows.
+    #[serde(default = "twenty")]
+    #[schemars(range(min = 1, max = 500))]
+    top: usize,
+    /// Only these languages: rust, python, markdown …
+    #[serde(default)]
+    languages: Vec<String>,
+    /// Only files that match one of these globs: src/**, *.rs, docs
+    #[serde(default)]
+    paths: Vec<String>,
+    #[serde(flatten)]
+    wait: Wait,
+}
 
-/// A path as the index has it: relative to the root, without `.`. Empty: the root.
-pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
-    if path.len() > MAX_PATH_BYTES {
-        return Err(ToolError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
-    }
-    let refused = |why: String| Err(ToolError::Arguments(format!("path is `{path}`: {why}")));
-    if Path::new(path).is_absolute() {
-        return match Path::new(path).strip_prefix(root) {
-            Ok(inside) => refused(format!("give it relative to the root of the project: `{}`", inside.display())),
-            Err(_) => refused("it is outside the project; give a path relative to its root".into()),
+fn one() -> usize {
+    1
+}
+
+fn twenty() -> usize {
+    20
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum GroupBy {
+    #[default]
+    Language,
+    Directory,
+    File,
+}
+
+#[derive(Clone, Copy, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+enum SortBy {
+    #[default]
+    Lines,
+    Bytes,
+    Files,
+    Name,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct FilesReply {
+    /// What was asked for, in order.
+    rows: Vec<Row>,
+    /// Rows there are.
+    total_rows: usize,
+    /// Of all rows together.
+    total: Row,
+    #[serde(flatten)]
+    state: State,
+}
+
+/// Files that are counted together.
+#[derive(Serialize, JsonSchema)]
+struct Row {
+    /// A language, directory or file.
+    name: String,
+    /// Files.
+    files: u64,
+    /// Lines of them.
+    lines: u64,
+    /// Bytes of them.
+    bytes: u64,
+}
+
+impl Question for Args {
+    const NAME: &'static str = "cortex_files";
+    const TITLE: &'static str = "Count files, lines and bytes";
+    const DESCRIPTION: &'static str = "Tell how large the project is: files, lines and bytes by language, by directory or by file, largest first. Use it \
+to get to know a project, and instead of find and wc.";
+    const GROUP: Group = Group::Graph;
+    type Reply = FilesReply;
+
+    fn answer(self, asked: Asked) -> Result<FilesReply, ToolError> {
+        let filter = filters::of_paths(&self.paths)?;
+        let taken = asked.take(&self.wait)?;
+        let is_wanted = |path: &str, written: &str| {
+            (self.languages.is_empty() || self.languages.iter().any(|l| l.eq_ignore_ascii_case(written)))
+                && (filter.is_empty() || filter.is_match(path))
         };
+        let chunks = taken.snapshot.code().corpus.chunks();
+        let files: Vec<(String, String)> = chunks.written_in().filter(|(path, written)| is_wanted(path, written)).map(owned).collect();
+        let sizes = survey::sizes(asked.context.layout.root(), &files);
+        asked.call.check()?;
+        let by = match self.group_by {
+            GroupBy::Language => By::Language,
+            GroupBy::Directory => By::Directory(self.depth),
+            GroupBy::File => By::File,
+        };
+        let sort = match self.sort {
+            SortBy::Lines => Sort::Lines,
+            SortBy::Bytes => Sort::Bytes,
+            SortBy::Files => Sort::Files,
+            SortBy::Name => Sort::Name,
+        };
+        let row = |g: survey::Group| Row { name: g.name, files: g.files, lines: g.lines, bytes: g.bytes };
+        let groups = survey::grouped(&sizes, by, sort);
+        let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
+        let rows = groups.into_iter().take(self.top).map(row).collect();
+        let state = State::new(taken.index.clone(), taken.warnings.clone());
+        Ok(FilesReply { rows, total_rows, total, state })
     }
-    let parts: Vec<&str> = path.split('/').filter(|p| !matches!(*p, "" | ".")).collect();
-    if parts.contains(&"..") {
-        return refused("`..` is not followed; give a path relative to the root of the project".into());
+}
+
+impl Reply for FilesReply {
+    fn state(&self) -> &State {
+        &self.state
     }
-    Ok(parts.join("/"))
-}
 
-/// The chunks of a file of the index.
-pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, ToolError> {
-    let found = chunks.read_file(path);
-    if found.is_empty() { Err(ToolError::NotFound(unknown(chunks, path))) } else { Ok(found) }
-}
-
-fn unknown(chunks: &ChunkSet, path: &str) -> String {
-    let name = |p: &str| p.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let wanted = name(path);
-    let similarity =
-        |p: &str| strsim::normalized_damerau_levenshtein(path, p).max(strsim::normalized_damerau_levenshtein(&wanted, &name(p)));
-    let mut nearest: Vec<(f64, &str)> = chunks.files().map(|p| (similarity(p), p)).filter(|(s, _)| *s >= MIN_SIMILARITY).collect();
-    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
-    let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();
-    let advice = if nearest.is_empty() { "cortex_outline lists what is".into() } else { format!("similar: {}", nearest.join(", ")) };
-    format!("`{path}` is not in the index (ignored, skipped or not there); {advice}")
-}
-
-/// The chunk with this id.
-pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, ToolError> {
-    chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
-        ToolError::NotFound(format!(
-            "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results; give path and lines instead"
-        ))
-    })
-}
-
-/// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its first.
-pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Result<Arc<Chunk>, ToolError> {
-    let of_file = chunks_of(chunks, path)?;
-    let lines = |c: &Chunk| (c.metadata.start_line.unwrap_or(0), c.metadata.end_line.unwrap_or(0));
-    let Some(line) = line else {
-        return Ok(of_file.iter().min_by_key(|c| (c.chunk_type != ChunkType::Symbols, lines(c).0)).unwrap_or(&of_file[0]).clone());
-    };
-    let holding = of_file.iter().filter(|c| (lines(c).0..=lines(c).1).contains(&line));
-    holding.min_by_key(|c| (c.chunk_type == ChunkType::Symbols, lines(c).1 - lines(c).0)).cloned().ok_or_else(|| {
-        let last = of_file.iter().map(|c| lines(c).1).max().unwrap_or(0);
-        ToolError::NotFound(format!("`{path}` has no line {line} in the index: give 1 to {last}"))
-    })
+    fn lines(&self) -> Vec<String> {
+        let line = |r: &Row| format!("{:>8} lines {:>10} bytes {:>6} files  {}", r.lines, r.bytes, r.files, printable(&r.name));
+        let mut lines: Vec<String> = self.rows.iter().map(line).collect();
+        let n_more = self.total_rows - self.rows.len();
+        if n_more > 0 {
+            lines.push(format!("and {}: raise top", count(n_more, "more row")));
+        }
+        lines.push(line(&self.total));
+        lines
+    }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::{Asked, Group, Question, Reply, State, ToolError, Wait, count, printable};
-use crate::graph::{self, Found, Graph, GraphError, Operation};
+use crate::graph::{self, CodeGraph, GraphError, Neighbour, Operation};
 use crate::source::read_text;
 use crate::store::{Layout, SourceTable};
 
@@ -114,9 +114,9 @@ pub const NO_SOURCES: &str =
 ///
 /// # Errors
 /// When the graph cannot be written.
-pub fn code_graph(layout: &Layout, sources: Option<SourceTable>) -> Result<Graph, GraphError> {
+pub fn code_graph(layout: &Layout, sources: Option<SourceTable>) -> Result<CodeGraph, GraphError> {
     let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
-    let graph = Graph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
+    let graph = CodeGraph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
     if let Some(table) = sources {
         let files = table
             .files
@@ -160,7 +160,7 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
         let graph = code_graph(layout, sources)?;
         asked.call.check()?;
         let (target, to) = (&*self.target, self.to.as_deref());
-        let answer = graph.answer(graph::Question { operation, target, to, depth: self.depth, limit: self.max_results })?;
+        let answer = graph.answer(graph::GraphQuery { operation, target, to, depth: self.depth, limit: self.max_results })?;
         if answer.targets.is_empty() && !has_sources {
             return Err(ToolError::NotFound(NO_SOURCES.into()));
         }
@@ -171,8 +171,8 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
             )));
         }
         let root = asked.context.layout.root();
-        let row = |found: &Found| Row {
-            definition: Definition::new(&found.place),
+        let row = |found: &Neighbour| Row {
+            definition: Definition::new(&found.node),
             sites: found.sites.iter().take(MAX_SITES).copied().collect(),
             confidence: (f64::from(found.confidence) * 100.0).round() / 100.0,
             depth: found.depth,
@@ -194,7 +194,7 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
 }
 
 /// The lines around the first use.
-fn around(root: &Path, file: &str, found: &Found) -> Option<String> {
+fn around(root: &Path, file: &str, found: &Neighbour) -> Option<String> {
     let at = found.sites.first().copied().filter(|line| *line > 0)? as usize;
     let text = read_text(root, file).ok()?;
     let first = at.saturating_sub(AROUND).max(1);
@@ -202,8 +202,8 @@ fn around(root: &Path, file: &str, found: &Found) -> Option<String> {
 }
 
 impl Definition {
-    fn new(place: &graph::Place) -> Self {
-        Self { path: place.file.clone(), line: place.line, symbol: place.symbol.clone(), kind: place.kind.clone() }
+    fn new(node: &graph::Node) -> Self {
+        Self { path: node.file.clone(), line: node.line, symbol: node.symbol.clone(), kind: node.kind.clone() }
     }
 
     fn place(&self) -> String {

@@ -3,8 +3,8 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::memory::Remembrance;
 use super::memory_add::operations;
+use super::memory_reply::Remembrance;
 use super::{Asked, Group, Question, Reply, State, ToolError};
 use crate::memory::{BRIEFING_TOKENS, MemoryFilter, MemorySource, Period, briefing, now};
 

@@ -3,26 +3,26 @@
 
 mod budget;
 mod context;
-mod edit;
 mod edit_file;
 mod edit_json;
+mod edit_reply;
 mod exact;
 mod files;
 mod filters;
 mod graph;
 mod hits;
-mod memory;
 mod memory_add;
 mod memory_delete;
+mod memory_reply;
 mod memory_search;
 mod memory_sessions;
 mod outline;
+mod paths;
 mod pattern;
 mod read;
 mod related;
 mod schema;
 mod search;
-mod sizes;
 mod status;
 mod tolerant;
 
@@ -106,7 +106,7 @@ pub const ALL: &[Tool] = &[
     Tool::of::<status::Args>(),
     Tool::of::<graph::Args>(),
     Tool::of::<pattern::Args>(),
-    Tool::of::<sizes::Args>(),
+    Tool::of::<files::Args>(),
     Tool::of::<memory_add::Args>(),
     Tool::of::<memory_search::NodeSearch>(),
     Tool::of::<memory_search::FactSearch>(),

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::hits::lines as lines_of;
-use super::{Asked, Question, Reply, State, ToolError, Wait, count, files, printable};
+use super::{Asked, Question, Reply, State, ToolError, Wait, count, paths, printable};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
 /// Deeper nesting is not shown as such in the text.
@@ -100,7 +100,7 @@ Use it to get to know a project or a large file before reading, instead of ls or
     fn answer(self, asked: Asked) -> Result<OutlineReply, ToolError> {
         let taken = asked.take(&self.wait)?;
         let chunks = taken.snapshot.code().corpus.chunks();
-        let path = files::normal(asked.context.layout.root(), &self.path)?;
+        let path = paths::normal(asked.context.layout.root(), &self.path)?;
         let below = if path.is_empty() { String::new() } else { format!("{path}/") };
         let is_deleted = |f: &str| chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted());
         let inside: BTreeSet<&str> = chunks.files().filter(|f| f.starts_with(&below) && !is_deleted(f)).collect();
@@ -113,7 +113,7 @@ Use it to get to know a project or a large file before reading, instead of ls or
             let files: Vec<&str> = inside.into_iter().collect();
             return Ok(directory(chunks, &files, below.len(), &reply, self.depth, self.max_tokens));
         }
-        let symbols = symbols(&files::chunks_of(chunks, &reply.path)?);
+        let symbols = symbols(&paths::chunks_of(chunks, &reply.path)?);
         Ok(file(&symbols, &reply, self.depth, self.max_tokens))
     }
 }

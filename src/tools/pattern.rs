@@ -34,7 +34,7 @@ pub(super) struct Args {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct PatternReply {
     /// In order of paths and lines.
-    places: Vec<Place>,
+    places: Vec<MatchRow>,
     /// Places there are.
     total: usize,
     /// Files that were looked at.
@@ -45,7 +45,7 @@ pub(super) struct PatternReply {
 
 /// A place where code has the shape.
 #[derive(Clone, Serialize, JsonSchema)]
-struct Place {
+struct MatchRow {
     /// Relative to the root.
     path: String,
     /// 1-based.
@@ -85,8 +85,12 @@ impl Question for Args {
             warnings.push(format!("{} were left out, because it took too long: name paths", count(found.n_left, "file")));
         }
         let state = State::new(taken.index.clone(), warnings);
-        let place =
-            |p: &survey::Place| Place { path: p.path.clone(), start_line: p.start_line, end_line: p.end_line, text: p.text.clone() };
+        let place = |p: &survey::PatternMatch| MatchRow {
+            path: p.path.clone(),
+            start_line: p.start_line,
+            end_line: p.end_line,
+            text: p.text.clone(),
+        };
         Ok(fit(self.max_tokens, found.places.len(), |n| PatternReply {
             places: found.places.iter().take(n).map(place).collect(),
             total: found.total,

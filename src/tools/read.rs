@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, cut, default_tokens, fit};
-use super::{Asked, Question, Reply, State, ToolError, Wait, files, printable};
+use super::{Asked, Question, Reply, State, ToolError, Wait, paths, printable};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::source::{ReadError, read_text};
 
@@ -72,9 +72,9 @@ disk as they are now, with secrets as [REDACTED:rule]. Says when the file change
         let (chunks, root) = (taken.snapshot.code().corpus.chunks(), asked.context.layout.root());
         let mut warnings = taken.warnings.clone();
         let (reply, text, range) = match (&self.chunk_id, &self.path) {
-            (Some(id), _) => of_chunk(root, &files::chunk(chunks, id)?, range, &mut warnings),
+            (Some(id), _) => of_chunk(root, &paths::chunk(chunks, id)?, range, &mut warnings),
             (None, Some(path)) => {
-                let path = files::normal(root, path)?;
+                let path = paths::normal(root, path)?;
                 let text = current(root, chunks, &path, &mut warnings)?;
                 let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                 (ReadReply { path: Some(path), changed, ..ReadReply::default() }, text, range)
@@ -116,7 +116,7 @@ fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &m
     let (Some(path), Some(first), Some(last)) = (&m.file_path, m.start_line, m.end_line) else {
         return (own(m.file_path.clone()), chunk.text.clone(), range);
     };
-    match files::normal(root, path).and_then(|p| from_disk(root, &p)) {
+    match paths::normal(root, path).and_then(|p| from_disk(root, &p)) {
         Ok(text) => {
             let changed = is_verbatim(chunk) && !holds(&text, chunk);
             let lines = (first as usize, last as usize);
@@ -133,7 +133,7 @@ fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &m
 
 /// The present text of a file of the index; the last one of a file that was deleted, if it is kept.
 fn current(root: &Path, chunks: &ChunkSet, path: &str, warnings: &mut Vec<String>) -> Result<String, ToolError> {
-    let found = files::chunks_of(chunks, path)?;
+    let found = paths::chunks_of(chunks, path)?;
     match from_disk(root, path) {
         Err(ToolError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
             warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));

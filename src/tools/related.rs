@@ -7,7 +7,7 @@ use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens, fit};
 use super::filters::Kinds;
 use super::hits::{Hits, Row, Show, Span};
 use super::search::left_out;
-use super::{Asked, Question, Reply, State, ToolError, Wait, count, files};
+use super::{Asked, Question, Reply, State, ToolError, Wait, count, paths};
 use crate::search::Highlighter;
 
 #[derive(Deserialize, JsonSchema)]
@@ -73,8 +73,8 @@ files by meaning: similar implementations, tests, documentation, duplicates. Use
         let taken = asked.take(&self.wait)?;
         let corpus = &taken.snapshot.code().corpus;
         let chunk = match (&self.chunk_id, &self.path) {
-            (Some(id), _) => files::chunk(corpus.chunks(), id)?,
-            (None, Some(path)) => files::chunk_at(corpus.chunks(), &files::normal(asked.context.layout.root(), path)?, self.line)?,
+            (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
+            (None, Some(path)) => paths::chunk_at(corpus.chunks(), &paths::normal(asked.context.layout.root(), path)?, self.line)?,
             (None, None) => return Err(ToolError::Arguments("which code is meant? Give chunk_id, or path and line".into())),
         };
         let found = corpus.related(&chunk.id, &self.kinds.filter(), self.limit)?;

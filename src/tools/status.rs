@@ -9,7 +9,7 @@ use super::{Asked, Question, Reply, State, ToolError, Wait, count, printable};
 use crate::chunk::ChunkType;
 use crate::index::Watching;
 use crate::live::resident_bytes;
-use crate::search::Graph;
+use crate::search::Hnsw;
 use crate::store::{Activity, SourceTable};
 
 #[derive(Deserialize, JsonSchema)]
@@ -40,7 +40,7 @@ pub(super) struct StatusReply {
     embedder: String,
     /// Vectors in the graph that proposes candidates; without it every vector is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
-    vectors_in_graph: Option<usize>,
+    vectors_in_hnsw: Option<usize>,
     /// Secrets that were taken out of the files: replies have `[REDACTED:rule]` in their place.
     secrets: Secrets,
     /// How loading of new generations goes.
@@ -169,7 +169,7 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
             languages,
             other_files: asked.context.layout.other_chunk_files(),
             embedder: asked.context.manager.embedder().id().to_string(),
-            vectors_in_graph: taken.snapshot.code().corpus.vectors().graph().map(Graph::n_vectors),
+            vectors_in_hnsw: taken.snapshot.code().corpus.vectors().hnsw().map(Hnsw::n_vectors),
             secrets: Secrets { total: table.all_secrets().count(), first: table.all_secrets().take(SECRETS_SHOWN).map(secret).collect() },
             reload: Reloads {
                 successful: metrics.n_successful,
@@ -219,11 +219,11 @@ impl Reply for StatusReply {
         let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
         let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
-        let graph = self.vectors_in_graph.map(|n| format!(", a graph of {n} vectors proposes candidates")).unwrap_or_default();
+        let hnsw = self.vectors_in_hnsw.map(|n| format!(", an HNSW graph of {n} vectors proposes candidates")).unwrap_or_default();
         let mut lines = vec![
             format!("cortex {} in {}", self.version, self.root),
             format!("{} ({types}) of {}{languages}", count(self.chunks, "chunk"), count(self.files, "file")),
-            format!("embedder {}{graph}", self.embedder),
+            format!("embedder {}{hnsw}", self.embedder),
             format!(
                 "reloads {} ({} published, {} failed, {} parsed), last {} ms{}",
                 r.successful,

@@ -77,8 +77,8 @@ fn modules_use_only_what_the_map_allows() {
 fn crates_are_named_in_one_place() {
     for (krate, place) in [
         ("tantivy", "search/text"),
-        ("instant_distance", "search/vector/graph.rs"),
-        ("postcard", "search/vector/graph.rs"),
+        ("instant_distance", "search/vector/hnsw.rs"),
+        ("postcard", "search/vector/hnsw.rs"),
         ("arc_swap", "live/manager.rs"),
         ("tree_sitter", "syntax"),
         ("ast_grep_language", "syntax/language.rs"),

@@ -113,7 +113,7 @@ fn a_leader_whose_lock_was_removed_leads_again() {
     let second = follow(&p);
     let asked = (first.sync(), second.sync());
     let deadline = Instant::now() + Duration::from_secs(30);
-    assert!(first.asking().wait(asked.0, deadline, &false.into()) && second.asking().wait(asked.1, deadline, &false.into()));
+    assert!(first.handle().wait(asked.0, deadline, &false.into()) && second.handle().wait(asked.1, deadline, &false.into()));
     wait_until("one of them leads", || first.status().leads != second.status().leads);
     p.write("src/after.rs", "fn after() {}\n");
     wait_until("it indexes", || indexed(&p, "src/after.rs"));
@@ -187,7 +187,7 @@ fn another_takes_over_when_the_leader_is_gone() {
     wait_until("the first leads", || matches!(first.status().watching, Watching::Events(n) if n > 0));
     let second = follow(&p);
     let asked = second.sync();
-    assert!(second.asking().wait(asked, Instant::now() + Duration::from_secs(30), &false.into()));
+    assert!(second.handle().wait(asked, Instant::now() + Duration::from_secs(30), &false.into()));
     assert!(!second.status().leads);
     assert_eq!((first.status().n_runs, second.status().n_runs), (1, 0), "it was indexed once");
     drop(first);
@@ -205,7 +205,7 @@ fn one_that_stands_by_indexes_when_it_is_asked_to() {
     for n in 0..3 {
         p.write("src/asked.rs", format!("fn asked_{n}() {{}}\n"));
         let ticket = service.sync();
-        assert!(service.asking().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
+        assert!(service.handle().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
         assert!(p.chunk_file("code-definitions.json").contains(&format!("asked_{n}")));
     }
     assert!(!service.status().leads);
@@ -218,7 +218,7 @@ fn chunk_files_of_another_program_are_left_alone() {
     p.write(".cortex/chunks/doc-chunks.json", foreign);
     let service = follow(&p);
     let ticket = service.sync();
-    assert!(service.asking().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
+    assert!(service.handle().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
     assert_eq!(p.chunk_file("doc-chunks.json"), foreign);
     assert_eq!(service.status().last_error, None, "that is no failure");
 }

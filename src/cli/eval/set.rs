@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
-use super::{Lines, read_file};
+use super::{JsonLinesWriter, read_file};
 use crate::cli::wire::{LONG_WAIT, Project};
 use crate::eval::{self, Question, SourceText};
 use crate::source::{self, LineLimit, Scope};
@@ -58,7 +58,7 @@ impl Set {
         }
         write_tree(&tree, &files, &project).with_context(|| format!("{} cannot be written", tree.display()))?;
         if keep.is_some() {
-            let mut lines = Lines::create(&directory.join("queries.jsonl"))?;
+            let mut lines = JsonLinesWriter::create(&directory.join("queries.jsonl"))?;
             questions.iter().try_for_each(|q| lines.put(q))?;
             lines.finish()?;
         }

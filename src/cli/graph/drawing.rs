@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::graph::Answer;
+use crate::graph::GraphAnswer;
 
 /// Nodes by name, and who uses whom.
-fn drawn(answer: &Answer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
+fn drawn(answer: &GraphAnswer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
     let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut number = |name| {
         let next = nodes.len();
@@ -17,14 +17,14 @@ fn drawn(answer: &Answer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
         number(&target.symbol);
     }
     for found in &answer.results {
-        let (this, via) = (number(&found.place.symbol), if found.via.is_empty() { None } else { Some(number(&found.via)) });
+        let (this, via) = (number(&found.node.symbol), if found.via.is_empty() { None } else { Some(number(&found.via)) });
         edges.extend(via.map(|via| if answer.operation.points_outward() { (via, this) } else { (this, via) }));
     }
     (nodes, edges)
 }
 
 /// For Graphviz.
-pub(super) fn dot(answer: &Answer) -> String {
+pub(super) fn dot(answer: &GraphAnswer) -> String {
     let (nodes, edges) = drawn(answer);
     let mut out = String::from("digraph {\n  rankdir=LR;\n  node [shape=box];\n");
     for (name, number) in nodes {
@@ -36,7 +36,7 @@ pub(super) fn dot(answer: &Answer) -> String {
     out + "}"
 }
 
-pub(super) fn mermaid(answer: &Answer) -> String {
+pub(super) fn mermaid(answer: &GraphAnswer) -> String {
     let (nodes, edges) = drawn(answer);
     let mut out = String::from("graph LR\n");
     for (name, number) in nodes {

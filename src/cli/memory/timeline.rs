@@ -10,7 +10,7 @@ use super::super::render::{count, json, line, printable, width};
 use crate::memory::{Episode, EpisodeSource, Memories, Memory, MemorySource, Select, Session};
 
 #[derive(Serialize)]
-struct Told {
+struct Timeline {
     /// `None`: what happened while no session was under way.
     session: Option<Session>,
     /// Oldest first; what one git operation did to many files is told once.
@@ -31,13 +31,13 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
     let mut told = Vec::new();
     for session in sessions {
         let events = events(memories.store.get_by_session(&session.id)?);
-        told.push(Told { session: Some(session), events });
+        told.push(Timeline { session: Some(session), events });
     }
     let since = told.iter().filter_map(|t| t.session.as_ref()).map(|s| s.started_at).min().filter(|_| told.len() == limit);
     let outside = Select { session_id: Some(String::new()), since, ..Select::default() };
     let outside = events(memories.store.select(&outside)?);
     if !outside.is_empty() {
-        told.push(Told { session: None, events: outside });
+        told.push(Timeline { session: None, events: outside });
     }
     if as_json {
         json(&told)?;
@@ -68,7 +68,7 @@ fn events(newest_first: Vec<Memory>) -> Vec<Event> {
     events
 }
 
-fn print_one(told: &Told) -> Result<()> {
+fn print_one(told: &Timeline) -> Result<()> {
     let local = |at: &DateTime<Utc>| at.with_timezone(&Local);
     let head = match &told.session {
         Some(s) => format!("{}  {}  {}", local(&s.started_at).format("%Y-%m-%d %H:%M"), s.status.as_str(), printable(&s.id)),

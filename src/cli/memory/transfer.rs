@@ -14,7 +14,7 @@ use super::super::Outcome;
 use super::super::render::{json, printable};
 use super::super::wire::Project;
 use super::PrivateFolder;
-use crate::dir::How;
+use crate::dir::OpenMode;
 use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
 
 /// Memories that are read at once.
@@ -135,7 +135,7 @@ fn copied(file: &Path) -> Result<PrivateFolder> {
         let mut from = file.as_os_str().to_owned();
         from.push(end);
         if end.is_empty() || Path::new(&from).is_file() {
-            std::io::copy(&mut File::open(from)?, &mut folder.dir.file(format!("{COPY}{end}"), How::New, 0o600)?)?;
+            std::io::copy(&mut File::open(from)?, &mut folder.dir.file(format!("{COPY}{end}"), OpenMode::New, 0o600)?)?;
         }
     }
     Ok(folder)

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::pieces::{split, with_text};
-use super::{ChunkType, Draft, Lines, MAX_BYTES, MIN_BYTES, Name, file_name};
+use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, Name, file_name};
 use crate::syntax::{Grammar, Outline, Symbol, SymbolKind};
 
 /// A run of lines that belongs together.
@@ -27,7 +27,7 @@ const MAX_SIGNATURES: usize = 24;
 const MAX_HEAD_BYTES: usize = 600;
 
 /// All chunks of the file.
-pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &Lines) -> Vec<Draft> {
+pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &LineIndex) -> Vec<Draft> {
     let tree = Tree { grammar, outline, lines, children: children(outline) };
     let mut pieces = Vec::new();
     tree.level(None, 1, lines.len(), &mut pieces);
@@ -41,7 +41,7 @@ pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &L
 struct Tree<'a> {
     grammar: &'a Grammar,
     outline: &'a Outline,
-    lines: &'a Lines<'a>,
+    lines: &'a LineIndex<'a>,
     /// Children of each symbol, and of the file (last).
     children: Vec<Vec<usize>>,
 }

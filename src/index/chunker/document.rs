@@ -1,19 +1,19 @@
 //! Chunks of a document: sections under their heading path.
 
 use super::pieces::{depth_by_indentation, split, with_text};
-use super::{ChunkType, Draft, Lines, MAX_BYTES, MIN_BYTES, file_name};
+use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use crate::syntax::{Markup, Section, sections};
 
 const SEPARATOR: &str = " > ";
 
 /// The sections of the document; long ones cut between blocks, short ones merged with the next under the same parent.
-pub(super) fn drafts(path: &str, markup: Markup, lines: &Lines) -> Vec<Draft> {
+pub(super) fn drafts(path: &str, markup: Markup, lines: &LineIndex) -> Vec<Draft> {
     let merged = merge(sections(markup, lines.text), lines);
     merged.iter().flat_map(|s| section(path, markup, s, lines)).collect()
 }
 
 /// A section much smaller than a chunk goes together with the next, if that is its child or its sibling.
-fn merge(sections: Vec<Section>, lines: &Lines) -> Vec<Section> {
+fn merge(sections: Vec<Section>, lines: &LineIndex) -> Vec<Section> {
     const SMALL: usize = MIN_BYTES / 4;
     let mut out: Vec<Section> = Vec::new();
     for section in sections {
@@ -33,7 +33,7 @@ fn merge(sections: Vec<Section>, lines: &Lines) -> Vec<Section> {
     out
 }
 
-fn section(path: &str, markup: Markup, section: &Section, lines: &Lines) -> Vec<Draft> {
+fn section(path: &str, markup: Markup, section: &Section, lines: &LineIndex) -> Vec<Draft> {
     let heading = section.headings.join(SEPARATOR);
     let title = if heading.is_empty() { file_name(path).to_string() } else { heading.clone() };
     let ranges = if lines.bytes(section.start_line, section.end_line) <= MAX_BYTES {
@@ -51,7 +51,7 @@ fn section(path: &str, markup: Markup, section: &Section, lines: &Lines) -> Vec<
 }
 
 /// Fills ranges block by block: a fence or a table that is longer than a chunk stays whole.
-fn split_blocks(markup: Markup, section: &Section, lines: &Lines) -> Vec<(u32, u32)> {
+fn split_blocks(markup: Markup, section: &Section, lines: &LineIndex) -> Vec<(u32, u32)> {
     if markup == Markup::Plain {
         return split(lines, &depth_by_indentation(lines), section.start_line, section.end_line);
     }

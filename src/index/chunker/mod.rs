@@ -59,7 +59,7 @@ impl Draft {
 #[must_use]
 pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
     let language = syntax::detect(path, text);
-    let lines = Lines::new(text);
+    let lines = LineIndex::new(text);
     if text.trim().is_empty() {
         return Vec::new();
     }
@@ -80,7 +80,7 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 /// The chunks of a file that no parser understands: its lines.
 #[must_use]
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
-    finish(path, syntax::detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &Lines::new(text)))
+    finish(path, syntax::detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)))
 }
 
 /// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.
@@ -127,13 +127,13 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
 }
 
 /// A text by lines, 1-based.
-struct Lines<'a> {
+struct LineIndex<'a> {
     text: &'a str,
     /// Byte offset of each line's start, and the end of the text.
     starts: Vec<usize>,
 }
 
-impl<'a> Lines<'a> {
+impl<'a> LineIndex<'a> {
     fn new(text: &'a str) -> Self {
         let mut starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
         if starts.last() != Some(&text.len()) {

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ChunkType, Draft, Lines, file_name};
+use super::{ChunkType, Draft, LineIndex, file_name};
 
 #[derive(Deserialize)]
 struct Notebook<'a> {
@@ -26,7 +26,7 @@ enum Source {
 }
 
 /// One chunk a cell; `None` when this is no notebook.
-pub(super) fn drafts(path: &str, lines: &Lines) -> Option<Vec<Draft>> {
+pub(super) fn drafts(path: &str, lines: &LineIndex) -> Option<Vec<Draft>> {
     let notebook: Notebook = serde_json::from_str(lines.text).ok()?;
     let mut heading = file_name(path).to_string();
     let mut out = Vec::new();

@@ -1,10 +1,10 @@
 //! Ranges of lines: cutting a long one at good places, and chunks of plain lines.
 
-use super::{ChunkType, Draft, Lines, MAX_BYTES, MIN_BYTES, file_name};
+use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 
 /// Cuts lines `first..=last` into ranges of [`MIN_BYTES`] to [`MAX_BYTES`], each before the line of smallest `depth`
 /// (index = line − 1; `u16::MAX`: no good place). Ranges cover all lines; one line is never cut here.
-pub(super) fn split(lines: &Lines, depth: &[u16], first: u32, last: u32) -> Vec<(u32, u32)> {
+pub(super) fn split(lines: &LineIndex, depth: &[u16], first: u32, last: u32) -> Vec<(u32, u32)> {
     let mut out = Vec::new();
     let mut start = first;
     while start <= last {
@@ -36,7 +36,7 @@ pub(super) fn split(lines: &Lines, depth: &[u16], first: u32, last: u32) -> Vec<
 }
 
 /// The line after the most lines from `start` that fit, at least one.
-fn longest_fit(lines: &Lines, start: u32, last: u32) -> u32 {
+fn longest_fit(lines: &LineIndex, start: u32, last: u32) -> u32 {
     let mut next = start + 1;
     while next <= last && lines.bytes(start, next) <= MAX_BYTES {
         next += 1;
@@ -45,7 +45,7 @@ fn longest_fit(lines: &Lines, start: u32, last: u32) -> u32 {
 }
 
 /// How good a line is to cut before, when there is no syntax tree: after a blank line at the left margin is best.
-pub(super) fn depth_by_indentation(lines: &Lines) -> Vec<u16> {
+pub(super) fn depth_by_indentation(lines: &LineIndex) -> Vec<u16> {
     let mut after_blank = true;
     (1..=lines.len())
         .map(|l| {
@@ -65,14 +65,14 @@ pub(super) fn depth_by_indentation(lines: &Lines) -> Vec<u16> {
 }
 
 /// Chunks of a text without syntax.
-pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &Lines) -> Vec<Draft> {
+pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &LineIndex) -> Vec<Draft> {
     let depth = depth_by_indentation(lines);
     let draft = |range: (u32, u32)| Draft::new(chunk_type, String::new(), file_name(path).to_string(), "", range);
     split(lines, &depth, 1, lines.len()).into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
 }
 
 /// Fills in the text of a draft's lines. A single line that is too long becomes several chunks of the same line.
-pub(super) fn with_text(mut draft: Draft, lines: &Lines) -> Vec<Draft> {
+pub(super) fn with_text(mut draft: Draft, lines: &LineIndex) -> Vec<Draft> {
     // Blank lines at the end are no part of what is shown.
     while draft.end_line > draft.start_line && lines.is_blank(draft.end_line, draft.end_line) {
         draft.end_line -= 1;

@@ -187,7 +187,7 @@ proptest! {
         prop_assert_eq!(uncovered(&text, &chunks), BTreeSet::new());
         let ids: HashSet<_> = chunks.iter().map(|c| c.id.clone()).collect();
         prop_assert_eq!(ids.len(), chunks.len());
-        let lines = Lines::new(&text);
+        let lines = LineIndex::new(&text);
         for c in chunks.iter().filter(|c| c.chunk_type != ChunkType::Symbols) {
             let (a, b) = range(c);
             prop_assert!(1 <= a && a <= b && b <= lines.len());

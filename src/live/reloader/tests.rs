@@ -10,8 +10,8 @@ use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Reloader, Reloading};
-use crate::chunk::{Cache, Cancel, Chunk, ChunkSet, ChunkType, Entry, Feed, FeedError, Fingerprint, Lines, Loaded, Metadata};
-use crate::chunk::{Saved, Saving, StoredVectors};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Metadata};
+use crate::chunk::{SaveWriter, SavedFiles, StoredVectors};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
 use crate::search::{Filter, Query};
@@ -62,7 +62,7 @@ struct Files(ChunkFiles, Breakage);
 #[derive(Debug)]
 struct Line(Arc<Entry>, Breakage);
 
-impl Lines for Line {
+impl LineStore for Line {
     fn read(&self, _: Range<u32>) -> Option<Vec<u8>> {
         // What an update has begun with is read; the last of it fails.
         if &*self.0.id == "late" && self.1.strikes() { None } else { Some(self.0.chunk()?.to_json().into_bytes()) }
@@ -78,21 +78,21 @@ impl Feed for Files {
         let loaded = Feed::load(&mut self.0, cancel)?;
         let line = |e: &Arc<Entry>| {
             let hash = xxh3_128(e.chunk().unwrap().to_json().as_bytes());
-            let lines: Arc<dyn Lines> = Arc::new(Line(e.clone(), self.1.clone()));
+            let lines: Arc<dyn LineStore> = Arc::new(Line(e.clone(), self.1.clone()));
             Arc::new(Entry::of_chunk(&e.chunk().unwrap(), (hash, lines, 0..0)))
         };
         Ok(Loaded { set: Arc::new(ChunkSet::of_unique(loaded.set.all().iter().map(line).collect())), ..loaded })
     }
 
-    fn cache(&self) -> Option<&dyn Cache> {
+    fn cache(&self) -> Option<&dyn CorpusCache> {
         None
     }
 
-    fn save(&self, _: &mut dyn Saving) -> io::Result<()> {
+    fn save(&self, _: &mut dyn SaveWriter) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    fn restore(&mut self, _: &dyn Saved) -> Option<Arc<ChunkSet>> {
+    fn restore(&mut self, _: &dyn SavedFiles) -> Option<Arc<ChunkSet>> {
         None
     }
 

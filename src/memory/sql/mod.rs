@@ -23,7 +23,7 @@ use super::folder::folder_of;
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
-use crate::dir::{Dir, Id, Kind, Stat};
+use crate::dir::{Dir, DirId, FileKind, Stat};
 use crate::sqlite::{self, Existing};
 
 mod events;
@@ -125,7 +125,7 @@ pub struct MemoryStore {
 #[derive(Debug)]
 struct Open {
     connection: Connection,
-    file: Id,
+    file: DirId,
     /// Why it can only be read, if so.
     read_only: Option<String>,
     /// When the file was written, of one that SQLite takes for unchanging.
@@ -781,8 +781,8 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     let path = directory.full(name);
     let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
     match directory.stat(name).map_err(unreadable)? {
-        Some(Stat { kind: Kind::File, bytes: 0, .. }) => Err(StorageError::Damaged { path, why: "the file is empty".into() }),
-        Some(stat @ Stat { kind: Kind::File, .. }) => Ok(stat),
+        Some(Stat { kind: FileKind::File, bytes: 0, .. }) => Err(StorageError::Damaged { path, why: "the file is empty".into() }),
+        Some(stat @ Stat { kind: FileKind::File, .. }) => Ok(stat),
         Some(Stat { kind, .. }) => {
             let why = format!("it is {}, and only a regular file is opened; remove it", kind.describe());
             Err(unreadable(io::Error::other(why)))

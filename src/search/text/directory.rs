@@ -12,12 +12,12 @@ use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
 use tantivy::directory::{Directory, FileHandle, OwnedBytes, RamDirectory, WatchCallback, WatchHandle, WritePtr};
 
-use crate::chunk::{Saved, SavedFile};
+use crate::chunk::{SavedFile, SavedFiles};
 
 /// Writes go to memory, and hide what was saved under that name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
-    saved: Option<Arc<dyn Saved>>,
+    saved: Option<Arc<dyn SavedFiles>>,
     /// What is read often is kept in memory.
     keep: bool,
     /// Of what was saved.
@@ -26,7 +26,7 @@ pub(super) struct Overlay {
 }
 
 impl Overlay {
-    pub(super) fn over(saved: Arc<dyn Saved>, keep: bool) -> Self {
+    pub(super) fn over(saved: Arc<dyn SavedFiles>, keep: bool) -> Self {
         Self { saved: Some(saved), keep, ..Self::default() }
     }
 
@@ -36,7 +36,7 @@ impl Overlay {
         Some(file.read_bytes(0..file.len()))
     }
 
-    pub(super) fn saved(&self) -> Option<&Arc<dyn Saved>> {
+    pub(super) fn saved(&self) -> Option<&Arc<dyn SavedFiles>> {
         self.saved.as_ref()
     }
 

@@ -28,7 +28,7 @@ use self::directory::Overlay;
 use super::Slot;
 use super::health::Health;
 use super::tokens::{Analyzer, STEM_MARK};
-use crate::chunk::{Chunk, Saved, Saving};
+use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 
 const TOKENIZER: &str = "identifiers";
 /// What tantivy calls the list of its segments.
@@ -183,7 +183,7 @@ impl TextIndex {
     }
 
     /// The index that was saved, and a reader of it. What is changed later is in memory.
-    pub(super) fn open(saved: Arc<dyn Saved>, keep: bool) -> Result<(Self, TextReader), TextError> {
+    pub(super) fn open(saved: Arc<dyn SavedFiles>, keep: bool) -> Result<(Self, TextReader), TextError> {
         let directory = Overlay::over(saved, keep);
         let index = Index::open(directory.clone())?;
         if index.schema() != schema() {
@@ -230,7 +230,7 @@ impl TextIndex {
     }
 
     /// Saves what was committed last.
-    pub(super) fn save(&self, saving: &mut dyn Saving) -> io::Result<()> {
+    pub(super) fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let meta = self.directory.atomic_read(Path::new(META)).map_err(io::Error::other)?;
         let files = self.index.load_metas().map_err(io::Error::other)?.list_segment_files();
         for path in files {
@@ -334,16 +334,16 @@ pub(super) type Frequencies = [u32; Field::ALL.len()];
 /// The same of all fields.
 pub(super) struct Occurrences {
     pub(super) slot: Slot,
-    pub(super) place: Place,
+    pub(super) place: DocAddress,
     pub(super) length: u8,
     pub(super) frequencies: Frequencies,
 }
 
 /// Where a chunk stands in the index: its segment, and its document there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place(u32, u32);
+pub(super) struct DocAddress(u32, u32);
 
-impl Place {
+impl DocAddress {
     fn new(segment: usize, doc: tantivy::DocId) -> Self {
         Self(u32::try_from(segment).unwrap_or(u32::MAX), doc)
     }
@@ -428,7 +428,7 @@ impl TextReader {
             let mut visit = |doc: tantivy::DocId, frequencies: Frequencies| {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
                     let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
-                    visit(Occurrences { slot, place: Place::new(at, doc), length, frequencies });
+                    visit(Occurrences { slot, place: DocAddress::new(at, doc), length, frequencies });
                 }
             };
             let mut bodies = Vec::new();
@@ -504,7 +504,7 @@ impl TextReader {
 
     /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`: where they stand, in order;
     /// what is visited is named by its position among them.
-    pub(super) fn positions(&self, term: &str, places: &[Place], mut visit: impl FnMut(usize, &[u32])) -> Result<(), TextError> {
+    pub(super) fn positions(&self, term: &str, places: &[DocAddress], mut visit: impl FnMut(usize, &[u32])) -> Result<(), TextError> {
         let mut found = Vec::new();
         let mut first = 0;
         for of_segment in places.chunk_by(|a, b| a.0 == b.0) {

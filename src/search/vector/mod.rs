@@ -1,10 +1,10 @@
 //! Vectors of chunks, and what is near a query among them.
 //!
 //! Two tiers behind one type. The exact one looks at every vector; inserts and deletes are free, and what it finds is a function
-//! of the vectors alone. The approximate one asks a graph, once somebody built and attached one: what it finds also depends on
+//! of the vectors alone. The approximate one asks a HNSW graph, once somebody built and attached one: what it finds also depends on
 //! the vectors that were there then. Which tier pays from where on was measured: `specs/vector-search.md`.
 
-mod graph;
+mod hnsw;
 mod scan;
 
 use std::collections::BTreeSet;
@@ -15,25 +15,25 @@ use rustc_hash::FxHashSet;
 
 use super::Slot;
 use crate::chunk::SavedFile;
-pub use graph::Graph;
+pub use hnsw::Hnsw;
 use scan::{Question, Rows};
 
-/// From this many vectors on a graph is worth its building.
-pub const GRAPH_FROM: usize = 500_000;
-/// A graph is built anew when more than one in so many of its vectors changed, or as many came.
+/// From this many vectors on a HNSW graph is worth its building.
+pub const HNSW_FROM: usize = 500_000;
+/// A HNSW graph is built anew when more than one in so many of its vectors changed, or as many came.
 const STALE: usize = 10;
 
 /// One quantised vector for each slot that has one. A copy shares what neither of the two writes.
 #[derive(Clone)]
 pub struct VectorTable {
     rows: Rows,
-    graph: Option<Attached>,
+    hnsw: Option<Attached>,
 }
 
 #[derive(Clone)]
 struct Attached {
-    graph: Arc<Graph>,
-    /// Slots whose vectors came, changed or went since the graph was built: what it says of them counts no more, and those that
+    hnsw: Arc<Hnsw>,
+    /// Slots whose vectors came, changed or went since the HNSW graph was built: what it says of them counts no more, and those that
     /// have one are looked at one by one.
     changed: BTreeSet<Slot>,
 }
@@ -41,7 +41,7 @@ struct Attached {
 impl VectorTable {
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
-        Self { rows: Rows::new(dimensions), graph: None }
+        Self { rows: Rows::new(dimensions), hnsw: None }
     }
 
     /// Length of a vector.
@@ -49,20 +49,20 @@ impl VectorTable {
         self.rows.dimensions()
     }
 
-    /// The vectors, without a graph.
+    /// The vectors, without a HNSW graph.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         self.rows.to_bytes()
     }
 
     /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
-        Some(Self { rows: Rows::read(dimensions, file)?, graph: None })
+        Some(Self { rows: Rows::read(dimensions, file)?, hnsw: None })
     }
 
     /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot without a vector.
     pub fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
         self.rows.set(slot, write);
-        if let Some(attached) = &mut self.graph {
+        if let Some(attached) = &mut self.hnsw {
             attached.changed.insert(slot);
         }
     }
@@ -83,45 +83,45 @@ impl VectorTable {
     #[must_use]
     pub fn ask(&self, query: &[f32]) -> Nearness<'_> {
         let asked = Nearness { table: self, question: self.rows.question(query), all: OnceLock::new() };
-        if self.graph.is_none() {
+        if self.hnsw.is_none() {
             asked.all();
         }
         asked
     }
 
-    /// The graph that answers, if one does.
+    /// The HNSW graph that answers, if one does.
     #[must_use]
-    pub fn graph(&self) -> Option<&Graph> {
-        self.graph.as_ref().map(|attached| &*attached.graph)
+    pub fn hnsw(&self) -> Option<&Hnsw> {
+        self.hnsw.as_ref().map(|attached| &*attached.hnsw)
     }
 
-    /// Whether a graph should be built: there are at least `from` vectors ([`GRAPH_FROM`], where it is not a test that asks), and
-    /// no graph, or too much changed since.
+    /// Whether a graph should be built: there are at least `from` vectors ([`HNSW_FROM`], where it is not a test that asks), and
+    /// no HNSW graph, or too much changed since.
     #[must_use]
-    pub fn wants_graph(&self, from: usize) -> bool {
-        let stale = |a: &Attached| a.changed.len() * STALE > a.graph.n_vectors();
-        self.graph.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
+    pub fn wants_hnsw(&self, from: usize) -> bool {
+        let stale = |a: &Attached| a.changed.len() * STALE > a.hnsw.n_vectors();
+        self.hnsw.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
     }
 
-    /// Builds the graph of what is here now. Takes minutes, of one core; `None` when it was cancelled.
+    /// Builds the HNSW graph of what is here now. Takes minutes, of one core; `None` when it was cancelled.
     #[must_use]
-    pub fn build_graph(&self, cancel: &AtomicBool) -> Option<Graph> {
-        Graph::build(&self.rows, cancel)
+    pub fn build_hnsw(&self, cancel: &AtomicBool) -> Option<Hnsw> {
+        Hnsw::build(&self.rows, cancel)
     }
 
-    /// The graph that [`Graph::to_bytes`] wrote, if most of its vectors are still here, at whatever slots.
+    /// The HNSW graph that [`Hnsw::to_bytes`] wrote, if most of its vectors are still here, at whatever slots.
     #[must_use]
-    pub fn read_graph(&self, bytes: &[u8]) -> Option<Graph> {
-        Graph::from_bytes(bytes, &self.rows)
+    pub fn read_hnsw(&self, bytes: &[u8]) -> Option<Hnsw> {
+        Hnsw::from_bytes(bytes, &self.rows)
     }
 
-    /// Lets a graph of this table, as it was once, answer from now on.
-    pub fn attach(&mut self, graph: Arc<Graph>) {
-        let (same, other): (Vec<_>, Vec<_>) = graph.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
+    /// Lets a HNSW graph of this table, as it was once, answer from now on.
+    pub fn attach(&mut self, hnsw: Arc<Hnsw>) {
+        let (same, other): (Vec<_>, Vec<_>) = hnsw.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
         let same: FxHashSet<Slot> = same.into_iter().map(|row| row.0).collect();
         let gone = other.into_iter().map(|row| row.0);
         let changed = self.rows.slots().filter(|slot| !same.contains(slot)).chain(gone).collect();
-        self.graph = Some(Attached { graph, changed });
+        self.hnsw = Some(Attached { hnsw, changed });
     }
 }
 
@@ -154,16 +154,16 @@ impl Nearness<'_> {
     /// the exact tier.
     pub fn near(&self, n: usize, min: f32, allowed: impl Fn(Slot) -> bool) -> impl Iterator<Item = (Slot, f32)> {
         let near = move |(slot, cosine): &(Slot, f32)| *cosine >= min && allowed(*slot);
-        let found = self.near_in_graph(n, min, &near);
+        let found = self.near_in_hnsw(n, min, &near);
         let all = if found.is_some() { &[] } else { self.all() };
         found.into_iter().flatten().chain((0..).zip(all.iter().copied()).filter(near))
     }
 
-    /// The same by the graph, where there is one and it finds enough.
-    fn near_in_graph(&self, n: usize, min: f32, near: impl Fn(&(Slot, f32)) -> bool) -> Option<Vec<(Slot, f32)>> {
-        let (attached, question) = self.table.graph.as_ref().zip(self.question.as_ref()).filter(|_| self.all.get().is_none())?;
+    /// The same by the HNSW graph, where there is one and it finds enough.
+    fn near_in_hnsw(&self, n: usize, min: f32, near: impl Fn(&(Slot, f32)) -> bool) -> Option<Vec<(Slot, f32)>> {
+        let (attached, question) = self.table.hnsw.as_ref().zip(self.question.as_ref()).filter(|_| self.all.get().is_none())?;
         let with_cosine = |slot: Slot| (slot, self.table.rows.cosine(question, slot));
-        let found = attached.graph.nearest(question);
+        let found = attached.hnsw.nearest(question);
         let unchanged = found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
         let mut found: Vec<(Slot, f32)> = unchanged.collect();
         let reaches_min = found.last().is_some_and(|last| last.1 < min);

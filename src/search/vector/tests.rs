@@ -9,7 +9,7 @@ use super::*;
 use crate::chunk::Quantized;
 
 const DIMENSIONS: usize = 16;
-/// More than a question to a graph finds, so that the graph has something to leave out.
+/// More than a question to a HNSW graph finds, so that the HNSW graph has something to leave out.
 const MANY: usize = 400;
 
 fn put(t: &mut VectorTable, slot: Slot, v: &[f32]) {
@@ -39,20 +39,20 @@ fn table_of(seeds: impl IntoIterator<Item = usize>) -> VectorTable {
     table
 }
 
-/// The graph of `table_of(0..MANY)`.
-static GRAPH: LazyLock<Arc<Graph>> = LazyLock::new(|| Arc::new(table_of(0..MANY).build_graph(&AtomicBool::new(false)).unwrap()));
+/// The HNSW graph of `table_of(0..MANY)`.
+static HNSW: LazyLock<Arc<Hnsw>> = LazyLock::new(|| Arc::new(table_of(0..MANY).build_hnsw(&AtomicBool::new(false)).unwrap()));
 
-/// `table_of(0..MANY)` with its graph.
+/// `table_of(0..MANY)` with its HNSW graph.
 fn many() -> VectorTable {
     let mut table = table_of(0..MANY);
-    table.attach(GRAPH.clone());
+    table.attach(HNSW.clone());
     table
 }
 
-/// The table with a graph of what it holds now.
-fn with_graph(mut table: VectorTable) -> VectorTable {
-    let graph = table.build_graph(&AtomicBool::new(false)).unwrap();
-    table.attach(Arc::new(graph));
+/// The table with a HNSW graph of what it holds now.
+fn with_hnsw(mut table: VectorTable) -> VectorTable {
+    let hnsw = table.build_hnsw(&AtomicBool::new(false)).unwrap();
+    table.attach(Arc::new(hnsw));
     table
 }
 
@@ -104,7 +104,7 @@ fn a_graph_answers_without_looking_at_every_vector() {
     }
 }
 
-/// The 0.3 of ranking: when what the graph finds reaches below, nothing that counts was left out.
+/// The 0.3 of ranking: when what the HNSW graph finds reaches below, nothing that counts was left out.
 #[test]
 fn a_graph_answers_when_few_are_near_enough() {
     let table = many();
@@ -129,28 +129,28 @@ fn neither_a_filter_nor_deletions_starve_a_graph() {
 #[test]
 fn a_graph_is_wanted_by_many_and_again_when_a_tenth_changed() {
     let mut table = table_of(0..50);
-    assert!(table.wants_graph(50) && !table.wants_graph(51));
-    table = with_graph(table);
-    assert!(!table.wants_graph(50));
+    assert!(table.wants_hnsw(50) && !table.wants_hnsw(51));
+    table = with_hnsw(table);
+    assert!(!table.wants_hnsw(50));
     (0..5).for_each(|slot| table.clear(slot));
-    assert!(!table.wants_graph(10));
+    assert!(!table.wants_hnsw(10));
     put(&mut table, 200, &vector(200));
-    assert!(table.wants_graph(10));
+    assert!(table.wants_hnsw(10));
 }
 
 #[test]
 fn a_build_can_be_cancelled() {
-    assert!(table_of(0..50).build_graph(&AtomicBool::new(true)).is_none());
+    assert!(table_of(0..50).build_hnsw(&AtomicBool::new(true)).is_none());
 }
 
 #[test]
 fn a_graph_comes_back_from_its_bytes_to_other_slots() {
-    let bytes = GRAPH.to_bytes().unwrap();
+    let bytes = HNSW.to_bytes().unwrap();
     // Some came, some went, all moved; and two are equal.
     let mut table = table_of((20..MANY + 20).rev().chain([100]));
     let exact = table.clone();
-    let graph = table.read_graph(&bytes).unwrap();
-    table.attach(Arc::new(graph));
+    let hnsw = table.read_hnsw(&bytes).unwrap();
+    table.attach(Arc::new(hnsw));
     for seed in 0..20 {
         let query = vector(MANY + 100 + seed);
         let asked = table.ask(&query);
@@ -161,7 +161,7 @@ fn a_graph_comes_back_from_its_bytes_to_other_slots() {
     for at in (0..bytes.len()).step_by(997) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 1;
-        assert!(table.read_graph(&damaged).is_none() && table.read_graph(&bytes[..at]).is_none());
+        assert!(table.read_hnsw(&damaged).is_none() && table.read_hnsw(&bytes[..at]).is_none());
     }
 }
 
@@ -170,7 +170,7 @@ enum Op {
     /// Adds or replaces so many from a slot on, beginning with this seed; or takes them away.
     Set(Slot, Slot, Option<usize>),
     Build,
-    /// Attaches the last graph again, which knows nothing of what happened since.
+    /// Attaches the last HNSW graph again, which knows nothing of what happened since.
     Attach,
 }
 
@@ -190,7 +190,7 @@ proptest! {
         let mut model: BTreeMap<Slot, usize> = (0..MANY).map(|i| (i as Slot, i)).collect();
         let mut exact = table_of(0..MANY);
         let mut approximate = many();
-        let mut last = GRAPH.clone();
+        let mut last = HNSW.clone();
         for op in ops {
             match op {
                 Op::Set(from, n, seed) => for i in 0..n {
@@ -204,8 +204,8 @@ proptest! {
                     model.extend(seed.map(|seed| (from + i, seed + i as usize)));
                 },
                 Op::Build => {
-                    approximate = with_graph(approximate);
-                    last = approximate.graph.as_ref().unwrap().graph.clone();
+                    approximate = with_hnsw(approximate);
+                    last = approximate.hnsw.as_ref().unwrap().hnsw.clone();
                 }
                 Op::Attach => approximate.attach(last.clone()),
             }

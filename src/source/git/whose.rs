@@ -23,7 +23,7 @@ const MAX_LINKS: usize = 32;
 
 /// A file that was changed, made or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Changed {
+pub struct ChangedFile {
     /// Relative to the tree that was opened.
     pub path: PathBuf,
     pub exists: bool,
@@ -31,7 +31,7 @@ pub struct Changed {
 
 /// Who made a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Whose {
+pub enum Attribution {
     Git,
     Hand,
 }
@@ -62,7 +62,7 @@ enum Role {
 struct Item<'a> {
     /// Relative to the root of the work tree, as git has it.
     path: Vec<u8>,
-    changed: &'a Changed,
+    changed: &'a ChangedFile,
     /// The blob of its content; `None` when it is gone.
     hash: Option<String>,
     /// A commit that was just made has this content.
@@ -76,8 +76,8 @@ impl GitWatch {
     /// Who made these changes, going by what [`GitWatch::operations`] told last. A file is git's when its content is what git has
     /// put there, and a file that is gone when git had it and has it no more. All is by hand when git cannot be asked.
     #[must_use]
-    pub fn classify(&self, changed: &[Changed]) -> Vec<Whose> {
-        let mut whose = vec![Whose::Hand; changed.len()];
+    pub fn classify(&self, changed: &[ChangedFile]) -> Vec<Attribution> {
+        let mut whose = vec![Attribution::Hand; changed.len()];
         if self.evidence.is_empty() {
             return whose;
         }
@@ -87,15 +87,15 @@ impl GitWatch {
         let diffs: Vec<Diff> = steps.iter().map(|step| self.diff(step, &wanted)).collect();
         let links: Vec<bool> = paths.iter().map(|p| self.full(p).is_symlink()).collect();
         let filtered = self.hashes(changed, &paths, &links, true, &whose);
-        let judge = |hashes: &[Option<String>], whose: &mut [Whose]| {
+        let judge = |hashes: &[Option<String>], whose: &mut [Attribution]| {
             let mut left = Vec::new();
             for (i, c) in changed.iter().enumerate() {
                 let hash = hashes[i].clone();
-                if whose[i] == Whose::Git || hash.is_none() && c.exists {
+                if whose[i] == Attribution::Git || hash.is_none() && c.exists {
                     continue;
                 }
                 match by_steps(&steps, &diffs, &paths[i], hash.as_ref()) {
-                    Some(Whose::Git) => whose[i] = Whose::Git,
+                    Some(Attribution::Git) => whose[i] = Attribution::Git,
                     by => left.push((i, Item { path: paths[i].clone(), changed: c, hash, committed: by.is_some() })),
                 }
             }
@@ -117,11 +117,11 @@ impl GitWatch {
     }
 
     /// What git has in the places where it may have taken the content from, and when the file was written.
-    fn by_content(&self, steps: &[Step], items: &[&Item]) -> Vec<Whose> {
+    fn by_content(&self, steps: &[Step], items: &[&Item]) -> Vec<Attribution> {
         let specs = self.specs(steps);
-        let Some(answers) = self.blobs(&specs, items) else { return vec![Whose::Hand; items.len()] };
+        let Some(answers) = self.blobs(&specs, items) else { return vec![Attribution::Hand; items.len()] };
         let judge = |(item, answers): (&&Item, &[Option<String>])| {
-            let found = Found { watch: self, steps, specs: &specs, answers };
+            let found = BlobAnswers { watch: self, steps, specs: &specs, answers };
             let git = match &item.hash {
                 Some(hash) if item.committed => {
                     found.merged_before_commit(|i| found.one(Role::Merged(i)) == Some(hash)) || found.has_reset(item, hash)
@@ -130,7 +130,7 @@ impl GitWatch {
                 None if item.committed => found.merged_before_commit(|i| found.has_merged_away(i)),
                 None => found.has_removed(item),
             };
-            if git { Whose::Git } else { Whose::Hand }
+            if git { Attribution::Git } else { Attribution::Hand }
         };
         items.iter().zip(answers.chunks(specs.len())).map(judge).collect()
     }
@@ -201,9 +201,16 @@ impl GitWatch {
     }
 
     /// The blobs that git would make of the files that are left to judge; `None` for those that cannot be read.
-    fn hashes(&self, changed: &[Changed], paths: &[Vec<u8>], links: &[bool], filter: bool, whose: &[Whose]) -> Vec<Option<String>> {
+    fn hashes(
+        &self,
+        changed: &[ChangedFile],
+        paths: &[Vec<u8>],
+        links: &[bool],
+        filter: bool,
+        whose: &[Attribution],
+    ) -> Vec<Option<String>> {
         let mut hashes = vec![None; paths.len()];
-        let left = |i: &usize| changed[*i].exists && whose[*i] == Whose::Hand;
+        let left = |i: &usize| changed[*i].exists && whose[*i] == Attribution::Hand;
         let (links, files): (Vec<usize>, Vec<usize>) = (0..paths.len()).filter(left).partition(|&i| links[i]);
         let mut files: Vec<usize> = files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
         let settings = if filter && !files.is_empty() { self.without_own_filters() } else { None };
@@ -291,14 +298,14 @@ impl GitWatch {
 }
 
 /// What git knows of one file.
-struct Found<'a> {
+struct BlobAnswers<'a> {
     watch: &'a GitWatch,
     steps: &'a [Step],
     specs: &'a [(Role, String)],
     answers: &'a [Option<String>],
 }
 
-impl Found<'_> {
+impl BlobAnswers<'_> {
     fn all(&self, is: impl Fn(Role) -> bool) -> impl Iterator<Item = &String> {
         self.specs.iter().zip(self.answers).filter(move |((role, _), _)| is(*role)).filter_map(|(_, answer)| answer.as_ref())
     }
@@ -395,10 +402,10 @@ impl Evidence {
 }
 
 /// Who made the newest step that led to this content.
-fn by_steps(steps: &[Step], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Whose> {
+fn by_steps(steps: &[Step], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Attribution> {
     let led = |(_, diff): &(&Step, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
     let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
-    Some(if step.commit { Whose::Hand } else { Whose::Git })
+    Some(if step.commit { Attribution::Hand } else { Attribution::Git })
 }
 
 /// The tree without files, by the hash that the repository uses.

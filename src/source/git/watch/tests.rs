@@ -7,10 +7,10 @@ use std::thread::sleep;
 
 use tempfile::TempDir;
 
-use super::super::{Changed, Whose};
+use super::super::{Attribution, ChangedFile};
 use super::*;
+use Attribution::{Git, Hand};
 use OperationKind as Kind;
-use Whose::{Git, Hand};
 
 struct Repo {
     _dir: TempDir,
@@ -142,12 +142,12 @@ impl Watched {
     }
 
     /// All files that were written since, in order, and whose they are.
-    fn close(&mut self) -> (Happened, Vec<(String, Whose)>) {
+    fn close(&mut self) -> (Happened, Vec<(String, Attribution)>) {
         let now = files(&self.root);
         let mut names: Vec<&PathBuf> = now.keys().chain(self.before.keys().filter(|p| !now.contains_key(*p))).collect();
         names.retain(|p| now.get(*p) != self.before.get(*p));
         names.sort();
-        let changed: Vec<Changed> = names.iter().map(|p| Changed { path: (*p).clone(), exists: now.contains_key(*p) }).collect();
+        let changed: Vec<ChangedFile> = names.iter().map(|p| ChangedFile { path: (*p).clone(), exists: now.contains_key(*p) }).collect();
         let happened = self.watch.operations();
         let whose = self.watch.classify(&changed);
         let names = changed.iter().map(|c| c.path.to_string_lossy().into_owned());
@@ -159,7 +159,7 @@ impl Watched {
     /// The kinds of operations, the files that are git's, the files that are not.
     fn told(&mut self) -> (Vec<Kind>, String, String) {
         let (happened, files) = self.close();
-        let of = |whose: Whose| files.iter().filter(|f| f.1 == whose).map(|f| f.0.as_str()).collect::<Vec<_>>().join(" ");
+        let of = |whose: Attribution| files.iter().filter(|f| f.1 == whose).map(|f| f.0.as_str()).collect::<Vec<_>>().join(" ");
         (happened.operations.iter().map(|o| o.kind).collect(), of(Git), of(Hand))
     }
 }
@@ -728,7 +728,7 @@ fn names_may_hold_any_bytes() {
         let mut watched = repo.watch();
         watched.git(&["reset", "-q", "--hard"]);
         watched.watch.operations();
-        let of = |names: &[&[u8]]| names.iter().map(|n| Changed { path: path(n), exists: true }).collect::<Vec<_>>();
+        let of = |names: &[&[u8]]| names.iter().map(|n| ChangedFile { path: path(n), exists: true }).collect::<Vec<_>>();
         let asked: Vec<&[u8]> = names.into_iter().filter(|n| odd || !n.iter().any(u8::is_ascii_control)).collect();
         assert_eq!(watched.watch.classify(&of(&asked)), vec![Git; asked.len()]);
         for name in names {
@@ -761,7 +761,7 @@ fn links_and_files_that_cannot_be_read() {
     symlink("by hand", repo.root.join("f2")).unwrap();
     assert_eq!(watched.told(), told(&[Kind::Reset], "broken f1 link", "f2"));
     // A file that is gone when git looks must not hide those after it.
-    let changed = ["f0", "gone", "f1"].map(|n| Changed { path: n.into(), exists: true });
+    let changed = ["f0", "gone", "f1"].map(|n| ChangedFile { path: n.into(), exists: true });
     assert_eq!(watched.watch.classify(&changed), [Git, Hand, Git]);
 }
 

@@ -18,7 +18,7 @@ const MAX_LINES: usize = 40;
 
 /// A place where code has the shape. Lines are 1-based.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Place {
+pub struct PatternMatch {
     pub path: String,
     pub start_line: u32,
     /// Inclusive.
@@ -31,9 +31,9 @@ pub struct Place {
 
 /// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct PatternMatches {
     /// In order of paths and lines.
-    pub places: Vec<Place>,
+    pub places: Vec<PatternMatch>,
     /// How many there are.
     pub total: usize,
     /// Files that were looked at.
@@ -81,7 +81,7 @@ pub fn find(
     context: u32,
     limit: usize,
     cancel: &AtomicBool,
-) -> Places {
+) -> PatternMatches {
     let files: Vec<(&String, &Pattern)> = files.iter().filter_map(|(path, language)| Some((path, patterns.get(language)?))).collect();
     let deadline = Instant::now() + LIMIT;
     let look = |(path, pattern): &(&String, &Pattern)| {
@@ -94,17 +94,17 @@ pub fn find(
         let lines: Vec<&str> = if found.is_empty() { Vec::new() } else { text.lines().collect() };
         Some(found.into_iter().map(|at| place(path, &lines, at, context)).collect::<Vec<_>>())
     };
-    let looked: Vec<Option<Vec<Place>>> = files.par_iter().map(look).collect();
+    let looked: Vec<Option<Vec<PatternMatch>>> = files.par_iter().map(look).collect();
     let n_left = looked.iter().filter(|found| found.is_none()).count();
-    let mut places: Vec<Place> = looked.into_iter().flatten().flatten().collect();
+    let mut places: Vec<PatternMatch> = looked.into_iter().flatten().flatten().collect();
     let total = places.len();
     places.truncate(limit);
-    Places { places, total, n_files: files.len() - n_left, n_left }
+    PatternMatches { places, total, n_files: files.len() - n_left, n_left }
 }
 
-fn place(path: &str, lines: &[&str], (start_line, end_line): (u32, u32), context: u32) -> Place {
+fn place(path: &str, lines: &[&str], (start_line, end_line): (u32, u32), context: u32) -> PatternMatch {
     let first_line = start_line.saturating_sub(context).max(1);
     let last = (end_line.saturating_add(context) as usize).min(lines.len()).min(first_line as usize - 1 + MAX_LINES);
     let text = lines.get(first_line as usize - 1..last).unwrap_or_default().join("\n");
-    Place { path: path.into(), start_line, end_line, first_line, text }
+    PatternMatch { path: path.into(), start_line, end_line, first_line, text }
 }

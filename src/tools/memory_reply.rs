@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{Asked, Remembered, State, ToolError, budget, printable};
 use crate::live::{Served, Snapshot};
 use crate::memory::{
-    CaptureError, EpisodeSource, Found, Memories, MemoryFilter, MemorySource, Recall, RecallError, StorageError, now, quoted,
+    CaptureError, EpisodeSource, Memories, MemoryFilter, MemorySource, Recall, RecallError, RecalledMemory, StorageError, now, quoted,
 };
 
 /// How long a call waits for another process's write, and for what was just stored to be found.
@@ -67,8 +67,8 @@ impl Asked<'_> {
     pub(super) fn serving(&self, memories: &Memories) -> Result<Arc<Snapshot>, ToolError> {
         let wanted = memories.store.generation()?;
         if is_behind(&self.context.manager.current(), wanted) {
-            let asking = self.context.reloader.asking();
-            let _ = asking.wait(asking.now(), Instant::now() + BUSY, &self.call.cancel);
+            let handle = self.context.reloader.handle();
+            let _ = handle.wait(handle.request(), Instant::now() + BUSY, &self.call.cancel);
         }
         self.call.check()?;
         Ok(self.context.manager.current())
@@ -202,7 +202,7 @@ pub(super) struct Source {
 }
 
 impl Remembrance {
-    fn new(found: &Found) -> Self {
+    fn new(found: &RecalledMemory) -> Self {
         let memory = &found.memory;
         let (mut piece, mut hook, mut response_type) = (memory.piece(), None, None);
         match &memory.source {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use instant_distance::{Builder, Hnsw, Search};
+use instant_distance::{Builder, Search};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
@@ -16,28 +16,28 @@ use super::scan::{Block, Question, Row, Rows};
 
 /// How many a question finds. Recall and time grow with it: `specs/vector-search.md`.
 const FOUND: usize = 300;
-/// How many candidates a point chooses its neighbours from when the graph is built.
+/// How many candidates a point chooses its neighbours from when the HNSW graph is built.
 const CONSIDERED: usize = 200;
-/// Any number: the same rows give the same graph.
+/// Any number: the same rows give the same HNSW graph.
 const SEED: u64 = 7;
-/// Begins the bytes of a graph, followed by the checksum of the rest.
+/// Begins the bytes of a HNSW graph, followed by the checksum of the rest.
 const MAGIC: [u8; 8] = *b"CXHNSW\x01\0";
 
-/// A graph over the vectors of a table at one moment. It holds their rows for as long as it lives, and shares them with the
+/// A HNSW graph over the vectors of a table at one moment. It holds their rows for as long as it lives, and shares them with the
 /// table where they did not change.
-pub struct Graph {
-    hnsw: Hnsw<Point>,
+pub struct Hnsw {
+    hnsw: instant_distance::Hnsw<Point>,
     len: usize,
 }
 
-/// A vector in a graph that answers. Empty when the graph was read and its row is gone: then nothing is near it.
+/// A vector in a HNSW graph that answers. Empty when the HNSW graph was read and its row is gone: then nothing is near it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Point {
     #[serde(skip)]
     place: OnceLock<(Slot, Arc<Block>)>,
 }
 
-/// The same while the graph is built.
+/// The same while the HNSW graph is built.
 #[derive(Clone, Copy, Serialize)]
 struct Raw<'a> {
     #[serde(skip)]
@@ -81,13 +81,13 @@ impl Point {
     }
 }
 
-impl Graph {
-    /// Builds the graph of these rows on a thread of its own, and leaves the other cores to those who ask meanwhile. Minutes
+impl Hnsw {
+    /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to those who ask meanwhile. Minutes
     /// for a hundred thousand. `None` when it was cancelled, or no thread can be started.
     pub(super) fn build(rows: &Rows, cancel: &AtomicBool) -> Option<Self> {
         let points: Vec<Raw> = rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
         let builder = Builder::default().seed(SEED).ef_construction(CONSIDERED).ef_search(FOUND);
-        // One thread also makes it the same graph each time.
+        // One thread also makes it the same HNSW graph each time.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
         let build = || pool.install(|| encode(&builder.build_hnsw(points).0, |p| Some(p.row)));
         let bytes = match catch_unwind(AssertUnwindSafe(build)) {
@@ -95,7 +95,7 @@ impl Graph {
             Err(thrown) if thrown.is::<Cancelled>() => return None,
             Err(panic) => resume_unwind(panic),
         };
-        // The way of every graph: what answers was once bytes.
+        // The way of every HNSW graph: what answers was once bytes.
         Self::from_bytes(&bytes, rows)
     }
 
@@ -105,14 +105,14 @@ impl Graph {
         encode(&self.hnsw, Point::row)
     }
 
-    /// What [`Graph::to_bytes`] gave, over rows of which most are the same, at whatever slots. `None` when the bytes are not
-    /// those of a graph.
+    /// What [`Hnsw::to_bytes`] gave, over rows of which most are the same, at whatever slots. `None` when the bytes are not
+    /// those of a HNSW graph.
     pub(super) fn from_bytes(bytes: &[u8], rows: &Rows) -> Option<Self> {
         let (check, body) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         if u64::from_le_bytes(*check) != xxh3_64(body) {
             return None;
         }
-        let (fingerprints, hnsw): (Vec<u64>, Hnsw<Point>) = postcard::from_bytes(body).ok()?;
+        let (fingerprints, hnsw): (Vec<u64>, instant_distance::Hnsw<Point>) = postcard::from_bytes(body).ok()?;
         let mut slots: FxHashMap<u64, Vec<Slot>> = FxHashMap::default();
         for slot in rows.slots() {
             slots.entry(fingerprint(rows.get(slot)?.1)).or_default().push(slot);
@@ -146,7 +146,10 @@ impl Graph {
     }
 }
 
-fn encode<P: instant_distance::Point + Serialize>(hnsw: &Hnsw<P>, row: impl Fn(&P) -> Option<Row<'_>>) -> Option<Vec<u8>> {
+fn encode<P: instant_distance::Point + Serialize>(
+    hnsw: &instant_distance::Hnsw<P>,
+    row: impl Fn(&P) -> Option<Row<'_>>,
+) -> Option<Vec<u8>> {
     // A row that is gone will not be found again either.
     let fingerprints: Vec<u64> = hnsw.iter().map(|(_, p)| row(p).map_or(0, fingerprint)).collect();
     let body = postcard::to_allocvec(&(fingerprints, hnsw)).ok()?;

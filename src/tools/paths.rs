@@ -1,0 +1,73 @@
+//! Paths and chunk ids as agents give them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::ToolError;
+use crate::chunk::{Chunk, ChunkSet, ChunkType};
+
+/// Paths that are proposed in place of an unknown one.
+const MAX_PROPOSALS: usize = 3;
+const MIN_SIMILARITY: f64 = 0.4;
+/// No system knows longer paths.
+const MAX_PATH_BYTES: usize = 4096;
+
+/// A path as the index has it: relative to the root, without `.`. Empty: the root.
+pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
+    if path.len() > MAX_PATH_BYTES {
+        return Err(ToolError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
+    }
+    let refused = |why: String| Err(ToolError::Arguments(format!("path is `{path}`: {why}")));
+    if Path::new(path).is_absolute() {
+        return match Path::new(path).strip_prefix(root) {
+            Ok(inside) => refused(format!("give it relative to the root of the project: `{}`", inside.display())),
+            Err(_) => refused("it is outside the project; give a path relative to its root".into()),
+        };
+    }
+    let parts: Vec<&str> = path.split('/').filter(|p| !matches!(*p, "" | ".")).collect();
+    if parts.contains(&"..") {
+        return refused("`..` is not followed; give a path relative to the root of the project".into());
+    }
+    Ok(parts.join("/"))
+}
+
+/// The chunks of a file of the index.
+pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, ToolError> {
+    let found = chunks.read_file(path);
+    if found.is_empty() { Err(ToolError::NotFound(unknown(chunks, path))) } else { Ok(found) }
+}
+
+fn unknown(chunks: &ChunkSet, path: &str) -> String {
+    let name = |p: &str| p.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let wanted = name(path);
+    let similarity =
+        |p: &str| strsim::normalized_damerau_levenshtein(path, p).max(strsim::normalized_damerau_levenshtein(&wanted, &name(p)));
+    let mut nearest: Vec<(f64, &str)> = chunks.files().map(|p| (similarity(p), p)).filter(|(s, _)| *s >= MIN_SIMILARITY).collect();
+    nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();
+    let advice = if nearest.is_empty() { "cortex_outline lists what is".into() } else { format!("similar: {}", nearest.join(", ")) };
+    format!("`{path}` is not in the index (ignored, skipped or not there); {advice}")
+}
+
+/// The chunk with this id.
+pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, ToolError> {
+    chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
+        ToolError::NotFound(format!(
+            "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results; give path and lines instead"
+        ))
+    })
+}
+
+/// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its first.
+pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Result<Arc<Chunk>, ToolError> {
+    let of_file = chunks_of(chunks, path)?;
+    let lines = |c: &Chunk| (c.metadata.start_line.unwrap_or(0), c.metadata.end_line.unwrap_or(0));
+    let Some(line) = line else {
+        return Ok(of_file.iter().min_by_key(|c| (c.chunk_type != ChunkType::Symbols, lines(c).0)).unwrap_or(&of_file[0]).clone());
+    };
+    let holding = of_file.iter().filter(|c| (lines(c).0..=lines(c).1).contains(&line));
+    holding.min_by_key(|c| (c.chunk_type == ChunkType::Symbols, lines(c).1 - lines(c).0)).cloned().ok_or_else(|| {
+        let last = of_file.iter().map(|c| lines(c).1).max().unwrap_or(0);
+        ToolError::NotFound(format!("`{path}` has no line {line} in the index: give 1 to {last}"))
+    })
+}
