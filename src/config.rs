@@ -62,7 +62,7 @@ question. Empty: the bundled model, and nothing leaves this machine.",
     ),
     ("live.debounce_ms", User, "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
     (
-        "live.memory_mb",
+        "live.memory_budget_mb",
         User,
         "0",
         "How much memory a server may hold, in megabytes. Above it, it first does without what it keeps of the index in memory, then without vectors, until it is \
@@ -94,6 +94,9 @@ started anew; 0 for no limit.",
     ("serve.edit_trusted", User, "false", "Whether the tools that edit may change files that programs execute or trust without asking."),
 ];
 
+/// Earlier names of settings, each with the name that it has now.
+const RENAMED: &[(&str, &str)] = &[("live.memory_mb", "live.memory_budget_mb")];
+
 /// Resolved settings.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -118,7 +121,7 @@ pub struct Config {
     /// How long files must be quiet before a server takes changes in.
     pub debounce: Duration,
     /// How much memory a server may hold, in bytes.
-    pub memory_bytes: Option<u64>,
+    pub memory_budget: Option<u64>,
     /// Folders of notes that are remembered; empty when nothing is said.
     pub notes: Vec<PathBuf>,
     /// How long things must be quiet before events are recorded.
@@ -224,7 +227,7 @@ struct RawEmbed {
 #[serde(default)]
 struct RawLive {
     debounce_ms: Option<u64>,
-    memory_mb: Option<u64>,
+    memory_budget_mb: Option<u64>,
 }
 
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -390,7 +393,7 @@ impl Said {
             context: raw.search.context.unwrap_or(6),
             remote_model: raw.embed.resolve().map_err(|message| bad("embed.url", message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
-            memory_bytes: raw.live.memory_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
+            memory_budget: raw.live.memory_budget_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
             notes: raw.memory.notes.unwrap_or_default(),
             window: Duration::from_millis(raw.memory.window_ms.unwrap_or(5000)),
             max_events: raw.memory.max_events.unwrap_or(5000),
@@ -515,6 +518,15 @@ fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, Co
         let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         ConfigError::new(format!("{}:{line}", file.display()), e.message())
     })?;
+    for (old, new) in RENAMED {
+        // Both are of one section.
+        let ((section, old), (_, new_name)) = (old.split_once('.').unwrap_or(("", old)), new.split_once('.').unwrap_or(("", new)));
+        let Some(settings) = table.get_mut(section).and_then(toml::Value::as_table_mut) else { continue };
+        if let Some(value) = settings.remove(old) {
+            tracing::warn!("{}: {section}.{old} is called {new} now", file.display());
+            settings.entry(new_name).or_insert(value);
+        }
+    }
     for (section, value) in &table {
         let keys: Vec<String> = match value.as_table() {
             Some(inner) => inner.keys().map(|k| format!("{section}.{k}")).collect(),
@@ -575,7 +587,11 @@ fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value
     if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
         return Ok(None);
     }
-    let Some((key, _, default, _)) = KEYS.iter().find(|(key, ..)| env_name(key) == name) else {
+    let renamed = RENAMED.iter().find(|(old, _)| env_name(old) == name).map(|(_, new)| *new);
+    if let Some(new) = renamed {
+        tracing::warn!("{name} is called {} now", env_name(new));
+    }
+    let Some((key, _, default, _)) = KEYS.iter().find(|(known, ..)| Some(*known) == renamed || env_name(known) == name) else {
         return Err(ConfigError::new("environment", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
     };
     let as_text = toml::Value::String(value.into());

@@ -15,6 +15,7 @@ pub mod config;
 pub mod dir;
 pub mod edit;
 pub mod embed;
+pub mod engine;
 pub mod eval;
 #[doc(hidden)]
 pub mod fuzz;
@@ -30,5 +31,6 @@ pub mod sqlite;
 pub mod store;
 pub mod survey;
 pub mod syntax;
+pub mod text;
 pub mod tools;
 pub mod worker;

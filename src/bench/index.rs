@@ -13,6 +13,7 @@ use crate::index::Mode;
 use crate::live::ChunkManager;
 use crate::search::Filter;
 use crate::source::Scope;
+use crate::store::ChunkFiles;
 
 /// Indexes the whole tree with nothing there, vectors included.
 ///
@@ -67,7 +68,7 @@ impl<'a> OneFile<'a> {
         indexer.run(Mode::Incremental, &scope, &|_| {})?;
         self.manager.reload(&Cancel::new(false))?;
         let snapshot = self.manager.current();
-        let corpus = &snapshot.code().corpus;
+        let corpus = &snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus;
         let found = corpus.search(&corpus.query(&marker)?, &[], &Filter::default(), 1)?;
         let time = start.elapsed();
         let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);

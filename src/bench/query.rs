@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::chunk::ChunkSet;
 use crate::live::ChunkManager;
 use crate::search::Filter;
+use crate::store::ChunkFiles;
 
 /// Results asked for.
 const LIMIT: usize = 10;
@@ -73,7 +74,7 @@ impl Questions {
     pub fn ask(manager: &ChunkManager, question: &str, kind: Kind) -> Result<Duration> {
         let start = Instant::now();
         let snapshot = manager.current();
-        let corpus = &snapshot.code().corpus;
+        let corpus = &snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus;
         let query = corpus.query(question)?;
         let vector = if kind == Kind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
         let results = match kind {

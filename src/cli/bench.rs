@@ -6,8 +6,8 @@ use anyhow::{Context, Result};
 
 use super::Outcome;
 use super::render::{count, json, line};
-use super::wire::{LONG_WAIT, Project};
 use crate::bench::{Bed, Origin, Report, run as measure};
+use crate::engine::{LONG_WAIT, Project};
 
 /// Measure how long indexing, loading, searching and starting take, and how much memory a server holds: on the files of the
 /// current project, on generated ones, or on given chunk files. Works on a copy in a temporary directory, with vectors of the

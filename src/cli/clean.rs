@@ -1,26 +1,24 @@
 //! `cortex clean`: remove what Cortex derived.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Result;
 
 use super::Outcome;
+use super::args::OfProject;
 use super::render::line;
-use super::wire::Project;
 use crate::store::WriteLock;
 
 /// Remove the index (chunks, caches, the code graph). Configuration and memories are yours and stay.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex clean --path ~/src/project")]
+#[command(after_help = "Example: cortex clean --project ~/src/project")]
 pub(super) struct Args {
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let project = args.project.open()?;
     let layout = &project.layout;
     if !layout.has_derived() {
         line(&format!("nothing to remove in {}", layout.dot_cortex().display()))?;

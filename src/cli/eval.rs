@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
@@ -15,11 +14,11 @@ use serde::Serialize;
 use self::print::Report;
 use self::set::Set;
 use super::Outcome;
-use super::wire::{LONG_WAIT, Project};
+use super::progress::Bar;
+use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
 use crate::eval::{self, Baseline, FILES, Other, Question, Row};
 use crate::index::Mode;
-use crate::live::ChunkManager;
-use crate::search::{FEATURES, Filter, Form, Hit};
+use crate::search::{FEATURES, Form, Hit};
 
 /// Measure how well the right files are found: on questions made from the project itself, or on given ones.
 #[derive(clap::Args)]
@@ -164,8 +163,7 @@ fn read_file(file: &Path) -> Result<String> {
 
 /// One project, loaded.
 struct Searcher {
-    project: Project,
-    manager: ChunkManager,
+    engine: Engine,
     /// Paths that are no answers.
     left_out: BTreeSet<String>,
     /// What every question is taken for.
@@ -176,35 +174,27 @@ impl Searcher {
     /// Brings the index of a folder up to date, vectors included, and loads it.
     fn open(folder: &Path, own_files: &[PathBuf], form: Option<Form>) -> Result<Self> {
         let project = Project::open(Some(folder))?;
+        let bar = Bar::indexing(false);
         if project.is_stale() {
-            project.index(Mode::Incremental, false, LONG_WAIT)?;
+            project.index(Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
         }
-        let indexer = project.indexer(LONG_WAIT);
-        if !indexer.embedder.is_immediate() {
-            indexer.embed_rest(&|_| ())?;
-        }
+        project.embed(&|_| ())?;
         let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
         let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
-        Ok(Self { manager: project.load()?, project, left_out, form })
+        let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+        Ok(Self { engine, left_out, form })
     }
 
     /// The files that answer, and how many milliseconds it took.
     fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
-        let snapshot = self.manager.current();
-        let start = Instant::now();
-        let mut query = snapshot.code().corpus.query(query)?;
-        if let Some(form) = self.form {
-            query = query.with_form(form);
-        }
-        let vector = self.manager.embedder().embed_query(&query.text)?;
-        let results = snapshot.code().corpus.search(&query, &vector, &Filter::default(), limit.saturating_add(self.left_out.len()))?;
-        let ms = start.elapsed().as_secs_f64() * 1000.0;
-        let hits = results.hits.into_iter().filter(|hit| !self.left_out.contains(&*hit.path));
-        Ok((hits.take(limit).collect(), ms))
+        let request = SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
+        let (hits, time) = self.engine.hits(&request, limit.saturating_add(self.left_out.len()), &Call::default())?;
+        let hits = hits.into_iter().filter(|hit| !self.left_out.contains(&*hit.path));
+        Ok((hits.take(limit).collect(), time.as_secs_f64() * 1000.0))
     }
 
     fn baseline(&self) -> Baseline {
-        let mut files = set::read_tree(&self.project);
+        let mut files = set::read_tree(&self.engine.project);
         files.retain(|f| !self.left_out.contains(&f.path));
         Baseline::new(&files)
     }

@@ -1,15 +1,12 @@
 //! `cortex files`: how much there is of what.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use console::style;
 
 use super::Outcome;
+use super::args::{self, OfProject};
 use super::render::{self, count, line, printable};
-use super::wire::Project;
-use crate::config::globs;
-use crate::survey::{self, By, Group, Sort};
+use crate::engine::{Call, CountBy, CountSort, FileCount, FilesRequest, Look};
 
 /// Count files, lines and bytes
 #[derive(clap::Args)]
@@ -19,59 +16,44 @@ pub(super) struct Args {
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
     /// What is counted together
-    #[arg(long, default_value = "language", value_parser = ["language", "directory", "file"])]
-    by: String,
+    #[arg(long, default_value = "language", value_name = "WHAT", value_parser = args::one_of::<CountBy>(&["language", "directory", "file"]))]
+    by: CountBy,
     /// Of directories: levels
     #[arg(long, default_value_t = 1, value_name = "N")]
     depth: usize,
     /// What comes first
-    #[arg(long, default_value = "lines", value_parser = ["lines", "bytes", "files", "name"])]
-    sort: String,
-    /// Only this language; may be repeated
-    #[arg(long = "lang", value_name = "LANGUAGE")]
+    #[arg(long, default_value = "lines", value_name = "WHAT", value_parser = args::one_of::<CountSort>(&["lines", "bytes", "files", "name"]))]
+    sort: CountSort,
+    /// Only these languages
+    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     /// How many rows
-    #[arg(short = 'n', default_value_t = 20, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     limit: usize,
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
-    let paths = globs(&args.paths).map_err(anyhow::Error::msg).context("the paths")?;
-    let is_wanted = |(path, written): &(String, String)| {
-        (paths.is_empty() || paths.is_match(path)) && (args.languages.is_empty() || args.languages.contains(written))
-    };
-    let files: Vec<(String, String)> = project.files().into_iter().filter(is_wanted).collect();
-    let sizes = survey::sizes(project.layout.root(), &files);
-    let by = match &*args.by {
-        "directory" => By::Directory(args.depth),
-        "file" => By::File,
-        _ => By::Language,
-    };
-    let sort = match &*args.sort {
-        "bytes" => Sort::Bytes,
-        "files" => Sort::Files,
-        "name" => Sort::Name,
-        _ => Sort::Lines,
-    };
-    let rows = survey::grouped(&sizes, by, sort);
-    let shown = &rows[..args.limit.min(rows.len())];
+    let Args { paths, by, depth, sort, languages, limit, .. } = args;
+    let request = FilesRequest { by: *by, depth: *depth, sort: *sort, limit: *limit, languages: languages.clone(), paths: paths.clone() };
+    let engine = args.project.engine(Look::AtTree)?;
+    let found = engine.files(&request, &Call::default())?;
     if args.json {
-        render::json(&shown)?;
+        render::json(&found)?;
     } else {
-        let row = |g: &Group| format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name));
+        render::warnings(&found.state);
+        let row = |g: &FileCount| format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name));
         line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
-        shown.iter().try_for_each(|g| line(&row(g)))?;
-        if shown.len() < rows.len() {
-            line(&style(format!("{:>30} {}", "", count(rows.len() - shown.len(), "more row"))).dim().to_string())?;
+        found.rows.iter().try_for_each(|g| line(&row(g)))?;
+        let n_more = found.total_rows - found.rows.len();
+        if n_more > 0 {
+            line(&style(format!("{:>30} {}", "", count(n_more, "more row"))).dim().to_string())?;
         }
-        line(&row(&survey::total(&rows)))?;
+        line(&row(&found.total))?;
     }
-    Ok(if rows.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+    Ok(args::end(engine, if found.rows.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
 }

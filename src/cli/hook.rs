@@ -18,13 +18,9 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::Outcome;
-use super::wire::Project;
-use crate::chunk::Cancel;
 use crate::dir::{Dir, OpenMode};
-use crate::live::ChunkManager;
-use crate::memory::{
-    self, CaptureError, Facts, HookInput, Memories, Memory, MemorySource, MemoryStore, Recall, SessionError, StorageError,
-};
+use crate::engine::{Engine, Look, Project, ProjectError};
+use crate::memory::{self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError, StorageError};
 
 /// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
 #[derive(clap::Args)]
@@ -158,7 +154,7 @@ fn read_input() -> Result<HookInput> {
 struct Hook {
     event: Event,
     input: HookInput,
-    project: Project,
+    engine: Engine,
     /// What is remembered of this event. However often it is stored, it is one.
     own: Option<Memory>,
 }
@@ -176,11 +172,12 @@ impl Hook {
             Event::Stop => input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref()),
             _ => None,
         };
-        Ok(Self { event, input, project, own })
+        let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
+        Ok(Self { event, input, engine, own })
     }
 
     fn run(mut self) -> Result<()> {
-        let result = match self.project.memories_within(self.event.limits().busy) {
+        let result = match self.engine.memories(self.event.limits().busy).map_err(cause) {
             Ok(memories) => self.with(&memories),
             Err(e) => self.keep(&e).and(Err(e)),
         };
@@ -189,7 +186,11 @@ impl Hook {
                 // Nobody else would notice for long.
                 print(self.event, &format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n"))?;
             }
-            log(Some(&self.project), self.event, &format!("{e:#}"));
+            log(Some(&self.engine.project), self.event, &format!("{e:#}"));
+        }
+        if matches!(self.event, Event::PromptSubmit | Event::Stop) {
+            // The process ends: the system frees what was loaded at once, and the next one takes in what is in the database's journal.
+            std::mem::forget(self.engine);
         }
         Ok(())
     }
@@ -198,8 +199,8 @@ impl Hook {
         match self.event {
             Event::PromptSubmit => {
                 // What must not be lost is stored while the index is loaded.
-                let (loaded, remembered) = rayon::join(|| self.load(), || self.remember(memories));
-                let answered = loaded.and_then(|loaded| self.tell_of_prompt(loaded, memories));
+                let (loaded, remembered) = rayon::join(|| self.engine.load_memories(), || self.remember(memories));
+                let answered = loaded.map_err(anyhow::Error::from).and_then(|()| self.tell_of_prompt(memories));
                 remembered?;
                 answered
             }
@@ -251,7 +252,7 @@ impl Hook {
     /// Keeps what could not be remembered for whoever opens the database next.
     fn keep(&self, e: &anyhow::Error) -> Result<()> {
         match self.own.clone().filter(|_| !is_bad_content(e)) {
-            Some(memory) => self.project.memory_home().keep_for_later(memory).context("it is lost"),
+            Some(memory) => self.engine.project.memory_home().keep_for_later(memory).context("it is lost"),
             None => Ok(()),
         }
     }
@@ -275,7 +276,7 @@ impl Hook {
                 let has_forgotten = matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
                 let (briefing, ids) = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
-                let notice = self.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
+                let notice = self.engine.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
                 let text = notice.unwrap_or_default() + &briefing;
                 if !text.is_empty() {
                     print(self.event, &text)?;
@@ -287,14 +288,13 @@ impl Hook {
             }
             Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
-                let Some(path) = self.input.file(self.project.layout.root()) else { return Ok(()) };
+                let Some(path) = self.input.file(self.engine.project.layout.root()) else { return Ok(()) };
                 self.tell(store, &memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
                 // The user reads: now is the time to make the next question quick.
-                let (manager, _) = self.load()?;
-                manager.save(WORTH_SAVING);
-                std::mem::forget(manager);
+                self.engine.load_memories()?;
+                self.engine.save(WORTH_SAVING);
             }
             Event::SessionEnd | Event::PreCompact => {
                 if let Some(summary) = memory::summary(store, session)? {
@@ -313,29 +313,19 @@ impl Hook {
 }
 
 impl Hook {
-    /// The memories, to be searched.
-    fn load(&self) -> Result<(ChunkManager, Facts)> {
-        let (manager, facts) = self.project.memory_manager()?;
-        manager.reload(&Cancel::new(false))?;
-        Ok((manager, facts))
-    }
-
     /// Tells what may help with a prompt.
-    fn tell_of_prompt(&self, (manager, facts): (ChunkManager, Facts), memories: &Memories) -> Result<()> {
+    fn tell_of_prompt(&self, memories: &Memories) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
-        let snapshot = manager.current();
-        let recall = Recall {
-            corpus: &snapshot.code().corpus,
-            facts: &facts,
-            store,
-            embedder: manager.embedder(),
-            root: self.project.layout.root(),
-        };
-        let told = self.tell(store, &memory::for_prompt(&recall, prompt, &store.given(session)?, memory::now())?);
-        // The process ends: the system frees all of it at once.
-        std::mem::forget((snapshot, manager));
-        told
+        self.tell(store, &self.engine.for_prompt(memories, prompt, &store.given(session)?)?)
+    }
+}
+
+/// The error of the memory itself, where it is one: what is done about it depends on it.
+fn cause(e: ProjectError) -> anyhow::Error {
+    match e {
+        ProjectError::Memory(e) => e.into(),
+        e => e.into(),
     }
 }
 

@@ -6,8 +6,9 @@ use std::time::Instant;
 use anyhow::Result;
 
 use super::Outcome;
+use super::progress::Bar;
 use super::render::{self, count, duration, printable};
-use super::wire::{LONG_WAIT, Project};
+use crate::engine::{LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
 /// Index a project, or bring its index up to date. Unchanged files are not read again.
@@ -15,7 +16,7 @@ use crate::index::{Mode, Summary};
 #[command(visible_alias = "indexer", after_help = "Example: cortex index --verbose ~/src/project")]
 pub(super) struct Args {
     /// A directory of the project [default: the current one]
-    path: Option<PathBuf>,
+    project: Option<PathBuf>,
     /// Parse every file again, and replace chunk files written by other programs
     #[arg(long)]
     full: bool,
@@ -31,12 +32,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let project = Project::open(args.project.as_deref())?;
     let mode = if args.full { Mode::Full } else { Mode::Incremental };
     let quiet = args.quiet || args.json;
-    let mut summary = project.index(mode, quiet, LONG_WAIT)?;
+    let bar = Bar::indexing(quiet);
+    let mut summary = project.index(mode, LONG_WAIT, &|progress| bar.show(progress))?;
     let start = Instant::now();
-    match project.embed(quiet)? {
+    let bar = Bar::embedding(quiet);
+    match project.embed(&|progress| bar.show(progress))? {
         Some(n) => summary.n_embedded += n,
         None => eprintln!("another cortex process is making the vectors: `cortex status` says how many are lacking"),
     }

@@ -1,16 +1,11 @@
 //! `cortex map`: a ranked outline of the project.
 
-use std::path::PathBuf;
-
 use anyhow::Result;
 
 use super::Outcome;
-use super::render::{fitted, json, line, printable};
-use super::wire::Project;
-use crate::search::Filter;
-
-/// Files that a question puts in focus.
-const FOCUS: usize = 5;
+use super::args::{self, OfProject};
+use super::render::{fitted, json, line, printable, warnings};
+use crate::engine::{Call, Look, MapRequest};
 
 /// Show what matters most in the project: the symbols that most others refer to.
 #[derive(clap::Args)]
@@ -27,35 +22,18 @@ pub(super) struct Args {
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
-    let graph = project.graph()?;
-    let focus = match &args.focus {
-        Some(file) if project.layout.tree().has_file(file) => vec![file.clone()],
-        Some(question) => answering(&project, question)?,
-        None => Vec::new(),
-    };
-    let map = graph.map(args.tokens, &focus)?;
+    let engine = args.project.engine(Look::AtTree)?;
+    let answer = engine.map(&MapRequest { tokens: args.tokens, focus: args.focus.clone() }, &Call::default())?;
     if args.json {
-        json(&map)?;
+        json(&answer)?;
     } else {
-        map.text().lines().try_for_each(|l| line(&fitted(&printable(l))))?;
+        warnings(&answer.state);
+        answer.map.text().lines().try_for_each(|l| line(&fitted(&printable(l))))?;
     }
-    Ok(if map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done })
-}
-
-/// The files that answer a question best.
-fn answering(project: &Project, question: &str) -> Result<Vec<String>> {
-    let manager = project.load()?;
-    let snapshot = manager.current();
-    let corpus = &snapshot.code().corpus;
-    let query = corpus.query(question)?;
-    // Without a vector it goes by words alone.
-    let vector = manager.embedder().embed_query(&query.text).unwrap_or_default();
-    Ok(corpus.search(&query, &vector, &Filter::default(), FOCUS)?.hits.into_iter().map(|hit| hit.path.to_string()).collect())
+    Ok(args::end(engine, if answer.map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
 }

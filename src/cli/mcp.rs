@@ -1,25 +1,24 @@
 //! `cortex mcp`: the tools for an agent that starts this program.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::Result;
 
 use super::Outcome;
+use super::args::OfProject;
 use super::serve::{Following, Offered};
-use super::wire::Project;
+use crate::engine::Engine;
 use crate::serve::{self, Calls};
 
 /// Serve an agent over standard input and output (Model Context Protocol).
 #[derive(clap::Args)]
 #[command(after_help = "Example, as an agent's configuration:
-  {\"mcpServers\": {\"cortex\": {\"command\": \"cortex\", \"args\": [\"mcp\", \"--path\", \"/path/to/project\"]}}}
+  {\"mcpServers\": {\"cortex\": {\"command\": \"cortex\", \"args\": [\"mcp\", \"--project\", \"/path/to/project\"]}}}
 
 It indexes in the background and follows changes. It ends when standard input does.")]
 pub(super) struct Args {
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     #[command(flatten)]
     following: Following,
     #[command(flatten)]
@@ -27,12 +26,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let mut project = Project::open(args.path.as_deref())?;
+    let mut project = args.project.open()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let follow = args.following.wanted(&project);
-    let context = Arc::new(project.serve(follow, Arc::new(|| ()))?);
-    let result = serve::run(serve::stdio(Calls::new(context.clone(), args.offered.tools(&project)?)));
-    serve::let_go(context);
+    let tools = args.offered.tools(&project)?;
+    let engine = Arc::new(Engine::for_server(project, follow, Arc::new(|| ()))?);
+    let result = serve::run(serve::stdio(Calls::new(engine.clone(), tools)));
+    serve::let_go(engine);
     result?;
     Ok(Outcome::Done)
 }

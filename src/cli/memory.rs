@@ -11,16 +11,15 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use clap::builder::PossibleValuesParser;
 use console::style;
+use serde_json::json;
 use uuid::Uuid;
 
 use super::Outcome;
+use super::args::{self, OfProject};
 use super::render::{count, json, line, printable, width};
-use super::wire::Project;
-use crate::chunk::Cancel;
 use crate::dir::{Dir, OpenMode};
-use crate::memory::{
-    self, Episode, EpisodeSource, Memories, Memory, MemoryFilter, MemorySource, Period, Recall, RecalledMemory, Select, now,
-};
+use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, RecallRequest, RememberRequest};
+use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};
 
 /// Remember decisions and events, and find them again.
 #[derive(clap::Args)]
@@ -28,9 +27,8 @@ use crate::memory::{
 pub(super) struct Args {
     #[command(subcommand)]
     command: Sub,
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR", global = true)]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     /// Print JSON (specs/cli-json.md)
     #[arg(long, global = true)]
     json: bool,
@@ -45,7 +43,7 @@ enum Sub {
     #[command(after_help = "Example: cortex memory search \"why is the cache one file\"")]
     Search(Search),
     /// List memories, newest first
-    #[command(after_help = "Example: cortex memory list --source text -n 5")]
+    #[command(after_help = "Example: cortex memory list --sources text -n 5")]
     List(List),
     /// Show one memory
     #[command(after_help = "Example: cortex memory show 0199f1c2")]
@@ -149,16 +147,16 @@ struct List {
 #[derive(clap::Args)]
 struct Of {
     /// Only from this source; may be repeated
-    #[arg(long = "source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
+    #[arg(long, alias = "source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     sources: Vec<String>,
     /// Not from this source; may be repeated
-    #[arg(long = "not-source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
+    #[arg(long, alias = "not-source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     exclude_sources: Vec<String>,
     /// Not of this operation; may be repeated
-    #[arg(long = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
+    #[arg(long, alias = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
     exclude_operations: Vec<String>,
     /// Only of this group; may be repeated
-    #[arg(long = "group", value_name = "ID")]
+    #[arg(long, alias = "group", value_name = "ID")]
     group_ids: Vec<String>,
     /// Only those made at this time or later: a date, a date and time, or how long ago (2026-01-31, 2026-01-31T12:00:00Z, 3d, 12h)
     #[arg(long, value_name = "TIME")]
@@ -169,22 +167,24 @@ struct Of {
 }
 
 impl Of {
-    fn filter(&self) -> Result<MemoryFilter> {
-        Ok(MemoryFilter {
+    fn request(&self, query: String, limit: usize) -> RecallRequest {
+        RecallRequest {
+            query,
             sources: self.sources.clone(),
             exclude_sources: self.exclude_sources.clone(),
             exclude_operations: self.exclude_operations.clone(),
             group_ids: self.group_ids.clone(),
-            period: Period::parse(self.since.as_deref(), self.until.as_deref(), now())?,
-        })
+            since: self.since.clone(),
+            until: self.until.clone(),
+            limit,
+        }
     }
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let path = args.path.as_deref();
     // What is remembered can be saved whatever is wrong.
     let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
-    let project = if is_rescue { Project::open_anyway(path)? } else { Project::open(path)? };
+    let project = if is_rescue { args.project.open_anyway()? } else { args.project.open()? };
     if let Some(notice) = project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. })) {
         eprintln!("{notice}");
     }
@@ -193,36 +193,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
         // Whoever only looks makes no database.
-        if args.json && matches!(args.command, Sub::Search(_) | Sub::List(_) | Sub::Timeline { .. }) {
-            line("[]")?;
+        if args.json {
+            match &args.command {
+                Sub::Search(_) => json(&json!({ "results": [] }))?,
+                Sub::List(_) => json(&json!({ "memories": [] }))?,
+                Sub::Timeline { .. } => json(&json!({ "sessions": [] }))?,
+                _ => {}
+            }
         }
         eprintln!("nothing is remembered here yet: `cortex memory add`, or `cortex hook install`");
         return Ok(Outcome::NothingFound);
     }
-    let memories = project.memories()?;
-    let outcome = args.carry_out(&project, &memories)?;
-    if let Err(e) = memory::back_up_if_due(&memories.store) {
-        tracing::warn!("there is no new backup: {e}");
-    }
-    Ok(outcome)
-}
-
-/// The memories that answer best; none where nothing is remembered.
-pub(super) fn recall(project: &Project, question: &str, filter: &MemoryFilter, limit: usize) -> Result<Vec<RecalledMemory>> {
-    let home = project.memory_home();
-    if !home.is_in_use() {
-        return Ok(Vec::new());
-    }
-    let memories = project.memories()?;
-    let (manager, facts) = project.memory_manager()?;
-    manager.reload(&Cancel::new(false))?;
-    let (embedder, root) = (manager.embedder(), project.layout.root());
-    let found = manager.ask(|snapshot| -> Result<Vec<RecalledMemory>> {
-        let corpus = &snapshot.code().corpus;
-        Ok(Recall { corpus, facts: &facts, store: &memories.store, embedder, root }.search(question, filter, limit, now())?)
-    })?;
-    manager.save(SAVED_FROM);
-    Ok(found)
+    args.carry_out(project)
 }
 
 /// The memory whose id begins or ends so.
@@ -236,30 +218,36 @@ fn find(memories: &Memories, id: &str) -> Result<Memory> {
 }
 
 impl Args {
-    fn carry_out(&self, project: &Project, memories: &Memories) -> Result<Outcome> {
-        match &self.command {
-            Sub::Add(add) => self.add(memories, add),
-            Sub::Search(search) => self.search(project, memories, search),
-            Sub::List(list) => self.list(memories, list),
-            Sub::Show { id } => self.show(&find(memories, id)?),
-            Sub::Edit { id, text } => self.edit(memories, id, text),
-            Sub::Forget { ids } => self.forget(memories, ids),
+    fn carry_out(&self, project: Project) -> Result<Outcome> {
+        let engine = args::engine(project, Look::AtIndex)?;
+        let memories = &engine.memories(LONG_WAIT)?;
+        let outcome = match &self.command {
+            Sub::Add(add) => self.add(&engine, add)?,
+            Sub::Search(search) => self.search(&engine, memories, search)?,
+            Sub::List(list) => self.list(memories, list)?,
+            Sub::Show { id } => self.show(&find(memories, id)?)?,
+            Sub::Edit { id, text } => self.edit(memories, id, text)?,
+            Sub::Forget { ids } => self.forget(&engine, memories, ids)?,
             Sub::Pin { id, off } => {
                 let memory = Memory { pinned: !off, ..find(memories, id)? };
                 memories.capture.capture(memory.clone())?;
-                self.told(&memory, if *off { "unpinned" } else { "pinned" })
+                self.told(&memory, if *off { "unpinned" } else { "pinned" })?
             }
-            Sub::Export => transfer::export(memories),
-            Sub::Import { file } => transfer::import(memories, file),
-            Sub::Restore { .. } => Ok(Outcome::Done),
-            Sub::Stats => self.stats(memories),
-            Sub::Timeline { limit } => timeline::print(memories, *limit, self.json),
+            Sub::Export => transfer::export(memories)?,
+            Sub::Import { file } => transfer::import(memories, file)?,
+            Sub::Restore { .. } => Outcome::Done,
+            Sub::Stats => self.stats(memories)?,
+            Sub::Timeline { limit } => timeline::print(memories, *limit, self.json)?,
+        };
+        if let Err(e) = memory::back_up_if_due(&memories.store) {
+            tracing::warn!("there is no new backup: {e}");
         }
+        Ok(args::end(engine, outcome))
     }
 
-    fn add(&self, memories: &Memories, add: &Add) -> Result<Outcome> {
+    fn add(&self, engine: &Engine, add: &Add) -> Result<Outcome> {
         let given = add.text.join(" ");
-        let text = if given.is_empty() || given == "-" {
+        let content = if given.is_empty() || given == "-" {
             ensure!(!std::io::stdin().is_terminal() || given == "-", "give a text to remember, or pipe one in");
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).context("standard input is no text")?;
@@ -267,17 +255,16 @@ impl Args {
         } else {
             given
         };
-        let source = EpisodeSource::parse(&add.source).unwrap_or(EpisodeSource::Text);
-        if source == EpisodeSource::Json {
-            serde_json::from_str::<serde_json::Value>(&text).context("--source json, but the text is no JSON")?;
-        }
-        let source = MemorySource::Episode(Episode { source, operation: None, origin_path: None, git_batch_id: None });
-        let session = memories.sessions.current_session()?.unwrap_or_default();
-        let memory =
-            Memory { name: add.name.clone(), group_id: add.group.clone(), pinned: add.pin, ..Memory::new(text.trim(), source, &session) };
-        let id = memories.capture.capture(memory)?;
-        let stored = memories.store.get(id)?.context("it was stored, and is gone")?;
-        self.told(&stored, "remembered")
+        let Add { name, source, group: group_id, pin: pinned, .. } = add;
+        let request = RememberRequest {
+            name: name.clone(),
+            content,
+            source: source.clone(),
+            group_id: group_id.clone(),
+            pinned: *pinned,
+            ..RememberRequest::default()
+        };
+        self.told(&engine.remember(&request, &Call::default())?.memory, "remembered")
     }
 
     fn told(&self, memory: &Memory, what: &str) -> Result<Outcome> {
@@ -289,17 +276,18 @@ impl Args {
         Ok(Outcome::Done)
     }
 
-    fn search(&self, project: &Project, memories: &Memories, search: &Search) -> Result<Outcome> {
-        let found = recall(project, &search.query.join(" "), &search.of.filter()?, search.limit)?;
+    fn search(&self, engine: &Engine, memories: &Memories, search: &Search) -> Result<Outcome> {
+        let request = search.of.request(search.query.join(" "), search.limit);
+        let found = engine.recall(&request, &Call::default())?;
         if self.json {
             json(&found)?;
         } else {
-            found.iter().try_for_each(print_found)?;
-            if found.is_empty() {
+            found.results.iter().try_for_each(print_found)?;
+            if found.results.is_empty() {
                 eprintln!("nothing found in {}", memories_in_words(memories.store.count(&Select::default())?));
             }
         }
-        Ok(if found.is_empty() { Outcome::NothingFound } else { Outcome::Done })
+        Ok(if found.results.is_empty() { Outcome::NothingFound } else { Outcome::Done })
     }
 
     fn list(&self, memories: &Memories, list: &List) -> Result<Outcome> {
@@ -308,11 +296,11 @@ impl Args {
             file_path: list.file.clone(),
             pinned: list.pinned.then_some(true),
             limit: list.limit,
-            ..Select::from(&list.of.filter()?)
+            ..Select::from(&list.of.request(String::new(), list.limit).filter()?)
         };
         let all = memories.store.select(&select)?;
         if self.json {
-            json(&all)?;
+            json(&json!({ "memories": all }))?;
         } else {
             all.iter().try_for_each(|m| line(&row(m)))?;
             let n = memories.store.count(&Select { limit: 0, ..select })?;
@@ -354,20 +342,14 @@ impl Args {
         self.told(&memory, "changed")
     }
 
-    fn forget(&self, memories: &Memories, ids: &[String]) -> Result<Outcome> {
+    fn forget(&self, engine: &Engine, memories: &Memories, ids: &[String]) -> Result<Outcome> {
         // All of them, or none because one is unknown.
-        let all = ids.iter().map(|id| find(memories, id)).collect::<Result<Vec<_>>>()?;
-        for memory in &all {
-            memories.capture.forget(memory.id)?;
-        }
-        let forgotten: Vec<Uuid> = all.iter().map(|m| m.id).collect();
-        if let Err(e) = memory::forget_in_backups(&memories.capture, &forgotten) {
-            tracing::warn!("it is still in a backup: {e}");
-        }
+        let all = ids.iter().map(|id| Ok(find(memories, id)?.id)).collect::<Result<Vec<_>>>()?;
+        engine.forget(&all, &Call::default())?;
         if self.json {
-            json(&forgotten)?;
+            json(&json!({ "ids": all }))?;
         } else {
-            all.iter().try_for_each(|m| line(&format!("forgot {}", short(m.id))))?;
+            all.iter().try_for_each(|id| line(&format!("forgot {}", short(*id))))?;
         }
         Ok(Outcome::Done)
     }
@@ -388,9 +370,6 @@ impl Args {
         Ok(Outcome::Done)
     }
 }
-
-/// The share of new memories from which on the index over them is saved: sooner, each question would pay for it.
-const SAVED_FROM: f64 = 0.02;
 
 fn memories_in_words(n: usize) -> String {
     if n == 1 { "1 memory".into() } else { format!("{n} memories") }

@@ -2,6 +2,7 @@
 //!
 //! Exit codes: 0 done or found, 1 nothing found, 2 an error.
 
+mod args;
 mod bench;
 mod clean;
 mod completions;
@@ -14,11 +15,11 @@ mod map;
 mod mcp;
 mod memory;
 mod pattern;
+mod progress;
 mod render;
 mod search;
 mod serve;
 mod status;
-mod wire;
 
 use std::io::{self, ErrorKind, Write};
 use std::process::ExitCode;
@@ -80,6 +81,7 @@ impl Write for Log {
 #[must_use]
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
+    args::warn_of_renamed(std::env::args_os().skip(1));
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
         Command::Serve(_) => "cortex=info",

@@ -1,22 +1,17 @@
 //! `cortex pattern`: where code has a given shape.
 
-use std::path::PathBuf;
-
-use anyhow::{Context, Result};
+use anyhow::Result;
 use console::style;
-use serde_json::json;
 
 use super::Outcome;
+use super::args::{self, OfProject};
 use super::render::{self, count, line, printable};
-use super::wire::Project;
-use crate::chunk::Cancel;
-use crate::config::globs;
-use crate::survey;
+use crate::engine::{Call, Look, PatternRequest};
 
 /// Find code by its structure
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: cortex pattern '$A.unwrap()' src --lang rust\n\n$NAME stands for one part, $$$NAME for any number of them; what occurs twice is the same twice."
+    after_help = "Example: cortex pattern '$A.unwrap()' src --languages rust\n\n$NAME stands for one part, $$$NAME for any number of them; what occurs twice is the same twice."
 )]
 pub(super) struct Args {
     /// Code with $NAME for one part and $$$NAME for any number
@@ -24,32 +19,32 @@ pub(super) struct Args {
     /// Only files that match one of these globs
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
-    /// Of which language [default: all in which it is code]
-    #[arg(long, value_name = "LANGUAGE")]
-    lang: Option<String>,
-    /// Lines shown around each place
+    /// Of which languages [default: all in which it is code]
+    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
+    languages: Vec<String>,
+    /// Lines shown before and after each place
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: u32,
     /// How many places
-    #[arg(short = 'n', default_value_t = 100, value_name = "N")]
+    #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
     limit: usize,
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     /// Print JSON (specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
-    let paths = globs(&args.paths).map_err(anyhow::Error::msg).context("the paths")?;
-    let files: Vec<(String, String)> = project.files().into_iter().filter(|(path, _)| paths.is_empty() || paths.is_match(path)).collect();
-    let patterns = survey::patterns(&args.pattern, args.lang.as_deref(), files.iter().map(|(_, language)| &**language))?;
-    let found = survey::find(project.layout.root(), &files, &patterns, args.context, args.limit, &Cancel::new(false));
+    let Args { pattern, languages, paths, context, limit, .. } = args;
+    let request =
+        PatternRequest { pattern: pattern.clone(), languages: languages.clone(), paths: paths.clone(), context: *context, limit: *limit };
+    let engine = args.project.engine(Look::AtTree)?;
+    let found = engine.pattern(&request, &Call::default())?;
     if args.json {
-        render::json(&json!({ "places": found.places, "total": found.total, "files": found.n_files }))?;
+        render::json(&found)?;
     } else {
+        render::warnings(&found.state);
         for place in &found.places {
             line(&format!("{}:{}", style(printable(&place.path)).cyan(), place.start_line))?;
             for (n, text) in (place.first_line..).zip(place.text.lines()) {
@@ -58,10 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 line(&format!("{number}{}", render::code(text, render::width().saturating_sub(8))))?;
             }
         }
-        eprintln!("{} ({} looked at)", count(found.total, "place"), count(found.n_files, "file"));
+        eprintln!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));
     }
-    if found.n_left > 0 {
-        eprintln!("warning: {} were left out, because it took too long: name paths", count(found.n_left, "file"));
-    }
-    Ok(if found.total == 0 { Outcome::NothingFound } else { Outcome::Done })
+    Ok(args::end(engine, if found.total == 0 { Outcome::NothingFound } else { Outcome::Done }))
 }

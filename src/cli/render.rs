@@ -9,8 +9,10 @@ use console::{Style, Term, style};
 use serde::Serialize;
 
 use crate::chunk::Chunk;
+use crate::engine::State;
 use crate::search::{Highlighter, Marked};
-pub(super) use crate::tools::{count, printable};
+pub(super) use crate::text::count;
+pub(super) use crate::tools::printable;
 
 /// Width when the output is no terminal.
 const PLAIN_WIDTH: usize = 120;
@@ -30,11 +32,29 @@ pub(super) fn line(text: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// Prints the answer as JSON.
-pub(super) fn json(value: &impl Serialize) -> Result<()> {
+/// The version of the JSON that is printed. It grows when a key goes or changes its meaning.
+const SCHEMA: u32 = 2;
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Versioned<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    answer: &'a T,
+}
+
+/// Prints the answer, an object, as JSON.
+pub(super) fn json(answer: &impl Serialize) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
+    serde_json::to_writer_pretty(&mut out, &Versioned { schema: SCHEMA, answer }).map_err(std::io::Error::from)?;
     Ok(writeln!(out)?)
+}
+
+/// Prints what is to be known before trusting an answer.
+pub(super) fn warnings(state: &State) {
+    for warning in &state.warnings {
+        eprintln!("warning: {}", printable(warning));
+    }
 }
 
 /// `340 ms`, `12.3 s`.

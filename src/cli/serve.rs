@@ -1,16 +1,16 @@
 //! `cortex serve`: the tools for everybody on this machine.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
 use tokio_util::sync::CancellationToken;
 
 use super::Outcome;
+use super::args::OfProject;
 use super::render::line;
-use super::wire::Project;
 use crate::config;
+use crate::engine::{Engine, Project};
 use crate::serve::{self, Access, App, Calls, Changes, Signals};
 use crate::store::ServerFile;
 use crate::tools::{self, Group, Tool};
@@ -24,9 +24,8 @@ use crate::tools::{self, Group, Tool};
 
 It indexes in the background and follows changes. The address is printed, and is in .cortex/server.json while it runs.")]
 pub(super) struct Args {
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     /// Listen on this address; any but this machine's own needs a token [default: 127.0.0.1]
     #[arg(long, value_name = "IP", value_parser = config::address)]
     address: Option<IpAddr>,
@@ -90,7 +89,7 @@ impl Offered {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    let mut project = Project::open(args.path.as_deref())?;
+    let mut project = args.project.open()?;
     project.config.edit_trusted |= args.offered.edit_trusted_files;
     let address = args.address.unwrap_or(project.config.address);
     let access = Access::new(address, args.token.clone().or_else(|| project.config.token.clone()))?;
@@ -100,16 +99,18 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 
     let changes = Changes::default();
     let follow = args.following.wanted(&project);
-    let context = Arc::new(project.serve(follow, changes.callback())?);
-    let (closing, calls) = (CancellationToken::new(), Calls::new(context.clone(), args.offered.tools(&project)?));
+    let tools = args.offered.tools(&project)?;
+    let engine = Arc::new(Engine::for_server(project, follow, changes.callback())?);
+    let (closing, calls) = (CancellationToken::new(), Calls::new(engine.clone(), tools));
+    let layout = &engine.project.layout;
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
         // From here on a signal ends this in good order.
         let signals = Signals::catch()?;
-        let is_project = project.layout.is_there();
-        let file = is_project.then(|| ServerFile::write(&project.layout, &url)).transpose();
-        let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", project.layout.server().display()));
+        let is_project = layout.is_there();
+        let file = is_project.then(|| ServerFile::write(layout, &url)).transpose();
+        let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", layout.server().display()));
         line(&url).map_err(std::io::Error::other)?;
         if wanted != 0 && wanted != at.port() {
             eprintln!("port {wanted} is taken, so this is {}", at.port());
@@ -117,7 +118,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         eprintln!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
         serve::serve(listener, router, closing, signals).await
     });
-    serve::let_go(context);
+    serve::let_go(engine);
     result.with_context(|| format!("{url} was not served"))?;
     Ok(Outcome::Done)
 }

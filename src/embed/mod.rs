@@ -37,6 +37,14 @@ pub trait Embedder: Send + Sync {
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError>;
 }
 
+/// The vector of a question. Where the embedder fails, it is empty, and there is a warning: words alone count then.
+pub fn vector_of_question(embedder: &dyn Embedder, question: &str) -> (Vec<f32>, Option<String>) {
+    match embedder.embed_query(question) {
+        Ok(vector) => (vector, None),
+        Err(e) => (Vec::new(), Some(format!("the query has no vector, so this is found by words alone: {e}"))),
+    }
+}
+
 /// Makes the length 1; leaves zero as it is.
 fn normalise(vector: &mut [f32]) {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();

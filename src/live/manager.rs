@@ -71,7 +71,7 @@ pub struct Reload {
 /// Why nothing was published; what was served still is.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
-    #[error("nothing can be served: no feed was given, and the first one must be the code (this is a bug of cortex)")]
+    #[error("nothing can be served: no feed was given (this is a bug of cortex)")]
     NoFeed,
     #[error(transparent)]
     Feed(#[from] FeedError),
@@ -84,7 +84,7 @@ pub enum ReloadError {
 }
 
 impl ChunkManager {
-    /// Serves an empty corpus for each feed until the first [`ChunkManager::reload`]. The first feed is the code.
+    /// Serves an empty corpus for each feed until its first [`ChunkManager::reload`].
     ///
     /// # Errors
     /// Without a feed, or when a text index cannot be made.
@@ -136,17 +136,19 @@ impl ChunkManager {
         self.current.load_full()
     }
 
-    /// Asks what is served, in a process that has no reloader: when that finds the saved index damaged, it is rebuilt and asked again.
+    /// Asks what is served, in a process that has no reloader: what the question finds damaged is rebuilt, and asked again.
     ///
     /// # Errors
     /// Those of the question, and as [`ChunkManager::reload`].
     pub fn ask<T, E: From<ReloadError>>(&self, question: impl Fn(&Snapshot) -> Result<T, E>) -> Result<T, E> {
         let snapshot = self.current();
         let answer = question(&snapshot);
-        if snapshot.damage().is_none() {
+        let damaged: Vec<&str> =
+            snapshot.corpora.iter().filter(|served| served.corpus.damage().is_some()).map(|served| served.name).collect();
+        if damaged.is_empty() {
             return answer;
         }
-        self.reload(&Cancel::new(false))?;
+        self.reload_feeds(|feed| damaged.contains(&feed), &Cancel::new(false))?;
         question(&self.current())
     }
 
@@ -170,11 +172,21 @@ impl ChunkManager {
     /// Saves what is served for processes to come, if it differs from what was saved by this share of its chunks (0–1) or more.
     /// Chunks that wait for vectors are waited for. Failing costs only the next process's time.
     pub fn save(&self, at_least: f64) {
+        self.save_feeds(|_| Some(at_least));
+    }
+
+    /// The same for one feed alone.
+    pub fn save_feed(&self, name: &str, at_least: f64) {
+        self.save_feeds(|feed| (feed == name).then_some(at_least));
+    }
+
+    fn save_feeds(&self, at_least: impl Fn(&str) -> Option<f64>) {
         let mut sources = self.state.lock();
         let snapshot = self.current();
         for (source, served) in sources.iter_mut().zip(&snapshot.corpora) {
             let share = source.n_unsaved as f64 / served.corpus.chunks().len().max(1) as f64;
-            if source.n_unsaved > 0 && share >= at_least && source.is_complete() {
+            let is_worth_it = at_least(served.name).is_some_and(|at_least| share >= at_least);
+            if source.n_unsaved > 0 && is_worth_it && source.is_complete() {
                 let start = Instant::now();
                 match source.save(served) {
                     Ok(()) => tracing::debug!(ms = start.elapsed().as_millis(), "saved the {} for the next start", served.name),
@@ -214,11 +226,23 @@ impl ChunkManager {
     /// # Errors
     /// The first one: a feed cannot be used, the embedder fails, or an index refuses.
     pub fn reload(&self, cancel: &Cancel) -> Result<Reload, ReloadError> {
+        self.reload_feeds(|_| true, cancel)
+    }
+
+    /// The same for one feed alone: a command loads what its question needs.
+    ///
+    /// # Errors
+    /// As [`ChunkManager::reload`].
+    pub fn reload_feed(&self, name: &str, cancel: &Cancel) -> Result<Reload, ReloadError> {
+        self.reload_feeds(|feed| feed == name, cancel)
+    }
+
+    fn reload_feeds(&self, is_wanted: impl Fn(&str) -> bool, cancel: &Cancel) -> Result<Reload, ReloadError> {
         let start = Instant::now();
         let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
-        for (source, served) in sources.iter_mut().zip(&mut corpora) {
+        for (source, served) in sources.iter_mut().zip(&mut corpora).filter(|(_, served)| is_wanted(served.name)) {
             match source.reload_or_rebuild(served, &*self.embedder, cancel, &mut n_parsed) {
                 Ok(None) => {}
                 Ok(Some((new, delta))) => {
@@ -252,7 +276,7 @@ impl ChunkManager {
                 if reload.published {
                     let Reload { n_added, n_updated, n_deleted, .. } = *reload;
                     let n_chunks: usize = self.current.load().corpora.iter().map(|c| c.corpus.chunks().len()).sum();
-                    let generation = self.current.load().code().generation;
+                    let generation = self.current.load().corpora.first().map(|served| served.generation);
                     let ms = start.elapsed().as_millis();
                     tracing::info!(generation, n_added, n_updated, n_deleted, ms, "reloaded {n_chunks} chunks");
                 }

@@ -17,10 +17,10 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// What the feed of that name gave.
+    /// What the feed of that name gave; `None` when there is no such feed.
     #[must_use]
-    pub fn named(&self, name: &str) -> Option<&Served> {
-        self.corpora.iter().find(|c| c.name == name).map(|c| &**c)
+    pub fn feed(&self, name: &str) -> Option<&Arc<Served>> {
+        self.corpora.iter().find(|served| served.name == name)
     }
 
     /// Why a saved index that is served can no longer be read; it is being rebuilt from the chunks.
@@ -31,12 +31,6 @@ impl Snapshot {
             Some(format!("the saved index of the {} is damaged and is being rebuilt from the chunks: {why}", served.name))
         };
         self.corpora.iter().find_map(damage)
-    }
-
-    /// Code, documents and data of the repository: the first feed.
-    #[must_use]
-    pub fn code(&self) -> &Served {
-        &self.corpora[0]
     }
 }
 

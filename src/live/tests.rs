@@ -71,7 +71,7 @@ impl Fixture {
 
 fn search(manager: &ChunkManager, query: &str) -> Vec<String> {
     let vector = manager.embedder().embed_query(query).unwrap();
-    let results = manager.current().code().corpus.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
+    let results = manager.current().feed("code").unwrap().corpus.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
     results.hits.iter().map(|h| h.chunk.id.to_string()).collect()
 }
 
@@ -88,11 +88,11 @@ fn loads_all_types_and_missing_files_are_empty_types() {
         assert_eq!(f.reload().unwrap().n_added, 1);
     }
     let snapshot = f.manager.current();
-    let set = snapshot.code().corpus.chunks();
+    let set = snapshot.feed("code").unwrap().corpus.chunks();
     assert_eq!(set.len(), 4);
     assert_eq!(set.by_id("c2").unwrap().chunk_type, ChunkType::Data);
     assert_eq!(set.by_file("src/c1.rs").map(|c| &*c.id).collect::<Vec<_>>(), ["c1"]);
-    assert!(snapshot.code().local, "a generation without a manifest is this process's own");
+    assert!(snapshot.feed("code").unwrap().local, "a generation without a manifest is this process's own");
 }
 
 #[test]
@@ -157,7 +157,10 @@ fn a_chunk_that_only_moved_is_served_with_its_new_lines() {
     f.write(&[moved]);
     assert_eq!(f.reload().unwrap().n_updated, 1);
     assert_eq!(f.found("retries"), ["a"]);
-    assert_eq!(f.manager.current().code().corpus.chunks().by_id("a").unwrap().chunk().unwrap().metadata.start_line, Some(11));
+    assert_eq!(
+        f.manager.current().feed("code").unwrap().corpus.chunks().by_id("a").unwrap().chunk().unwrap().metadata.start_line,
+        Some(11)
+    );
 }
 
 #[test]
@@ -165,7 +168,7 @@ fn a_cancelled_load_publishes_nothing() {
     let f = fixture();
     f.write(&[chunk("a", "text", T1)]);
     assert!(f.manager.reload(&Cancel::new(true)).is_err());
-    assert!(f.manager.current().code().corpus.chunks().is_empty());
+    assert!(f.manager.current().feed("code").unwrap().corpus.chunks().is_empty());
 }
 
 /// Readers on all sides while reloads publish: each sees one generation, whole.
@@ -189,11 +192,11 @@ fn readers_beside_reloads_see_one_generation() {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
                     let snapshot = f.manager.current();
-                    let results = snapshot.code().corpus.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
+                    let results = snapshot.feed("code").unwrap().corpus.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
                     let texts: std::collections::HashSet<&str> = results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
                     assert_eq!((results.hits.len(), texts.len()), (20, 1), "all chunks, of one generation");
-                    assert!(snapshot.code().generation >= last, "generations never fall");
-                    last = snapshot.code().generation;
+                    assert!(snapshot.feed("code").unwrap().generation >= last, "generations never fall");
+                    last = snapshot.feed("code").unwrap().generation;
                 }
             });
         }
@@ -224,7 +227,7 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     f.reload().unwrap();
     assert!(f.found("whale").is_empty(), "a vector of another model is not compared");
     let snapshot = f.manager.current();
-    let warnings = &snapshot.code().warnings;
+    let warnings = &snapshot.feed("code").unwrap().warnings;
     assert!(warnings.len() == 1 && warnings[0].contains("another model"), "{warnings:?}");
 }
 
@@ -294,12 +297,16 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
     let before = f.manager.current();
     assert!(f.manager.build_hnsw(50, &go));
     let after = f.manager.current();
-    assert!(before.code().corpus.vectors().wants_hnsw(50) && !after.code().corpus.vectors().wants_hnsw(50));
-    assert_eq!((after.code().generation, after.loaded_at), (before.code().generation, before.loaded_at), "nothing new was loaded");
+    assert!(before.feed("code").unwrap().corpus.vectors().wants_hnsw(50) && !after.feed("code").unwrap().corpus.vectors().wants_hnsw(50));
+    assert_eq!(
+        (after.feed("code").unwrap().generation, after.loaded_at),
+        (before.feed("code").unwrap().generation, before.loaded_at),
+        "nothing new was loaded"
+    );
     assert!(!f.manager.build_hnsw(50, &go), "it is there");
     f.write(&many(60, "second"));
     f.reload().unwrap();
-    assert!(!f.manager.current().code().corpus.vectors().wants_hnsw(50), "a reload keeps it");
+    assert!(!f.manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50), "a reload keeps it");
     assert_eq!(f.found("animals swimming in a freezing ocean")[0], "second");
 }
 
@@ -318,7 +325,7 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     };
     let second = next();
     assert!(second.build_hnsw(50, &cancelled), "it was saved");
-    assert!(!second.current().code().corpus.vectors().wants_hnsw(50));
+    assert!(!second.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50));
     // A process that saves the index and never asked the HNSW graph keeps it.
     f.write(&many(60, "second"));
     let third = next();
@@ -327,7 +334,7 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     assert!(fourth.build_hnsw(50, &cancelled), "it was kept");
     let query = Query::new("animals swimming in a freezing ocean");
     let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
-    let found = fourth.current().code().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
+    let found = fourth.current().feed("code").unwrap().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
     assert_eq!(&*found.hits[0].chunk.id, "second");
     // Of a HNSW graph whose vectors changed nothing is used.
     let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
@@ -342,7 +349,10 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     f.write(&many(60, "first"));
     let reloader = Reloader::with_hnsw_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
-    let has_hnsw = || manager.current().code().corpus.chunks().len() == 61 && !manager.current().code().corpus.vectors().wants_hnsw(50);
+    let has_hnsw = || {
+        manager.current().feed("code").unwrap().corpus.chunks().len() == 61
+            && !manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50)
+    };
     while !has_hnsw() {
         assert!(std::time::Instant::now() < deadline, "no graph");
         std::thread::sleep(std::time::Duration::from_millis(5));
@@ -351,7 +361,7 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let ticket = reloader.handle().request();
     assert!(reloader.handle().wait(ticket, deadline, &AtomicBool::new(false)));
     drop(reloader);
-    assert!(manager.current().code().corpus.vectors().wants_hnsw(50), "it was cancelled");
+    assert!(manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50), "it was cancelled");
 }
 
 /// Files of ours, as an indexer writes them.
@@ -374,7 +384,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     let asked = "winter of the seventh";
     let scored = || {
         let vector = f.manager.embedder().embed_query(asked).unwrap();
-        let results = f.manager.current().code().corpus.search(&Query::new(asked), &vector, &Filter::default(), 20).unwrap();
+        let results = f.manager.current().feed("code").unwrap().corpus.search(&Query::new(asked), &vector, &Filter::default(), 20).unwrap();
         results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
     };
     let before = scored();
@@ -399,7 +409,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
 
     assert!(f.manager.give_up(&no).unwrap());
     assert_eq!(f.manager.metrics().given_up, GivenUp::Vectors);
-    assert_eq!(f.manager.current().code().corpus.vectors().get(0), None);
+    assert_eq!(f.manager.current().feed("code").unwrap().corpus.vectors().get(0), None);
     assert_eq!(f.found("gherkin")[0], "late", "words are searched still");
 
     chunks.push(chunk("later", "a radish among the chunks", T2));
@@ -413,7 +423,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
     next.reload(&no).unwrap();
     let vectors = next.current();
-    assert!((0..60).all(|slot| vectors.code().corpus.vectors().get(slot).is_some()));
+    assert!((0..60).all(|slot| vectors.feed("code").unwrap().corpus.vectors().get(slot).is_some()));
     assert_eq!(search(&next, "radish")[0], "later");
 }
 
@@ -448,12 +458,12 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
     for asked in ["how many cups fill the kettle", "kettel", "\"cups of water\"", "path:src kettle", "number 7"] {
         let vector = manager.embedder().embed_query(asked).unwrap();
         let snapshot = manager.current();
-        let corpus = &snapshot.code().corpus;
+        let corpus = &snapshot.feed("code").unwrap().corpus;
         let query = corpus.query(asked)?;
         let results = corpus.search(&query, &vector, &Filter::default(), 20)?;
         all.extend(results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     }
-    let exact = manager.current().code().corpus.search_exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
+    let exact = manager.current().feed("code").unwrap().corpus.search_exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
     all.extend(exact.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     Ok(all)
 }

@@ -160,6 +160,9 @@ struct SavedRow {
 }
 
 impl MemoryFeed {
+    /// The feed's name.
+    pub const NAME: &str = "memory";
+
     /// The memories of a project, of which there need not be any yet. What is made of them is kept in `cache`.
     #[must_use]
     pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn CorpusCache>) -> Self {
@@ -256,7 +259,7 @@ impl Fact {
 
 impl Feed for MemoryFeed {
     fn name(&self) -> &'static str {
-        "memory"
+        Self::NAME
     }
 
     fn load(&mut self, _cancel: &Cancel) -> Result<Loaded, FeedError> {

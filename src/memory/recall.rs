@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::code::is_stale;
 use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question};
-use crate::embed::{EmbedError, Embedder};
+use crate::embed::{Embedder, vector_of_question};
 use crate::search::{Corpus, Filter, Hit, SearchError, Term};
 use crate::source::{printable, printable_lines};
 
@@ -100,10 +100,10 @@ impl Recall<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
         let query = self.corpus.query(words)?;
-        let vector = self.embedder.embed_query(meaning).unwrap_or_else(|e: EmbedError| {
-            tracing::debug!("memories are found by words alone: {e}");
-            Vec::new()
-        });
+        let (vector, warning) = vector_of_question(self.embedder, meaning);
+        if let Some(warning) = warning {
+            tracing::debug!("memories: {warning}");
+        }
         let condition = (!filter.is_empty()).then(|| self.facts.condition(filter));
         // Recency may bring up what stands a little below.
         let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;

@@ -67,7 +67,7 @@ impl Fixture {
         manager.0.reload(&Cancel::new(false)).unwrap();
         let snapshot = manager.0.current();
         let recall = Recall {
-            corpus: &snapshot.code().corpus,
+            corpus: &snapshot.feed("memory").unwrap().corpus,
             facts: &manager.1,
             store: &self.store,
             embedder: manager.0.embedder(),
@@ -266,7 +266,7 @@ fn the_corpus_is_the_same_whether_it_was_kept_updated_or_made_anew() {
             kept.0.save(0.0);
         }
         let body_count = f.store.stats().unwrap().memories;
-        assert_eq!(kept.0.current().code().corpus.chunks().len(), body_count, "round {round}");
+        assert_eq!(kept.0.current().feed("memory").unwrap().corpus.chunks().len(), body_count, "round {round}");
     }
     f.store.check_integrity().unwrap();
 }

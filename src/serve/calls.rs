@@ -10,7 +10,8 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
 use super::metrics::ToolMetrics;
-use crate::tools::{Answer, Call, Context, Tool, ToolError};
+use crate::engine::{AskError, Call, Engine};
+use crate::tools::{Answer, Tool};
 
 /// Calls that run at a time. Most of them only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
@@ -19,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The tools over one project, ready to be called from asynchronous code.
 pub struct Calls {
-    pub(super) context: Arc<Context>,
+    pub(super) engine: Arc<Engine>,
     pub(super) tools: Vec<&'static Tool>,
     pub(super) metrics: Arc<ToolMetrics>,
     running: Arc<Semaphore>,
@@ -31,7 +32,7 @@ pub(super) enum CallError {
     #[error("{MAX_CALLS} calls are running already: try again in a moment")]
     Busy,
     #[error(transparent)]
-    Tool(#[from] ToolError),
+    Tool(#[from] AskError),
 }
 
 impl CallError {
@@ -39,10 +40,10 @@ impl CallError {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Busy => "busy",
-            Self::Tool(ToolError::Arguments(_)) => "arguments",
-            Self::Tool(ToolError::NotFound(_)) => "not_found",
-            Self::Tool(ToolError::Failed(_)) => "failed",
-            Self::Tool(ToolError::Cancelled) => "cancelled",
+            Self::Tool(AskError::Arguments(_)) => "arguments",
+            Self::Tool(AskError::NotFound(_)) => "not_found",
+            Self::Tool(AskError::Failed(_)) => "failed",
+            Self::Tool(AskError::Cancelled) => "cancelled",
         }
     }
 }
@@ -50,8 +51,8 @@ impl CallError {
 impl Calls {
     /// What is offered are `tools`.
     #[must_use]
-    pub fn new(context: Arc<Context>, tools: Vec<&'static Tool>) -> Self {
-        Self { context, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
+    pub fn new(engine: Arc<Engine>, tools: Vec<&'static Tool>) -> Self {
+        Self { engine, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
     }
 
     /// The tool with this name, or a message that says which there are.
@@ -65,8 +66,8 @@ impl Calls {
     /// Calls a tool. When the returned future is dropped, the tool is told that nobody waits any more.
     pub(super) async fn run(&self, tool: &'static Tool, arguments: Value) -> Result<Answer, CallError> {
         let (start, metrics) = (Instant::now(), self.metrics.clone());
-        let call = move |context: &Context, call: &Call| {
-            let result = tool.call(context, call, arguments).map_err(CallError::from);
+        let call = move |engine: &Engine, call: &Call| {
+            let result = tool.call(engine, call, arguments).map_err(CallError::from);
             metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), start.elapsed());
             result
         };
@@ -88,18 +89,18 @@ impl Calls {
     /// Runs what may wait or compute on a thread that may.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Context, &Call) -> T + Send + 'static,
+        work: impl FnOnce(&Engine, &Call) -> T + Send + 'static,
     ) -> Result<T, CallError> {
         let Ok(Ok(permit)) = timeout(PATIENCE, self.running.clone().acquire_owned()).await else { return Err(CallError::Busy) };
-        let (context, call) = (self.context.clone(), Call::default());
+        let (engine, call) = (self.engine.clone(), Call::default());
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
-            let result = work(&context, &call);
+            let result = work(&engine, &call);
             // Not before: a thread that nobody waits for counts, too.
             drop(permit);
             result
         });
-        task.await.map_err(|e| ToolError::Failed(format!("the call did not end well; this is a bug of cortex: {e}")).into())
+        task.await.map_err(|e| AskError::Failed(format!("the call did not end well; this is a bug of cortex: {e}")).into())
     }
 }
 

@@ -15,8 +15,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::http::error;
 use super::listen::MAX_CONNECTIONS;
+use crate::engine::Engine;
 use crate::store::Activity;
-use crate::tools::Context;
 
 /// Events lie this far apart at least: indexing reports every file.
 const PACE: Duration = Duration::from_millis(100);
@@ -74,23 +74,23 @@ struct Indexing {
 }
 
 impl Reload {
-    fn now(context: &Context) -> Self {
-        let snapshot = context.manager.current();
+    fn now(engine: &Engine) -> Self {
+        let snapshot = engine.manager.current();
         let corpora: Vec<Corpus> = snapshot.corpora.iter().map(|c| Corpus { name: c.name, chunks: c.corpus.chunks().len() }).collect();
-        Self { generation: snapshot.code().generation, chunks: corpora.iter().map(|c| c.chunks).sum(), corpora }
+        Self { generation: engine.freshness().generation, chunks: corpora.iter().map(|c| c.chunks).sum(), corpora }
     }
 }
 
 impl Indexing {
-    fn now(context: &Context) -> Self {
-        let activity = Activity::read(&context.layout);
-        Self { done: activity.done, total: activity.total, pending: context.freshness(&context.manager.current()).pending }
+    fn now(engine: &Engine) -> Self {
+        let activity = Activity::read(&engine.project.layout);
+        Self { done: activity.done, total: activity.total, pending: engine.freshness().pending }
     }
 }
 
 /// A stream for one listener: the state now, then each change, until `closing` or its greatest age. Comments between the
 /// events show whether the listener is still there.
-pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: CancellationToken, places: &Arc<Semaphore>) -> Response {
+pub(super) fn stream(engine: Arc<Engine>, changes: &Changes, closing: CancellationToken, places: &Arc<Semaphore>) -> Response {
     let Ok(place) = places.clone().try_acquire_owned() else {
         let message = format!("{MAX_LISTENERS} clients listen already: close one of them, or ask /api/status now and then");
         let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
@@ -101,7 +101,7 @@ pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: Cancella
     let changed = changes.0.subscribe();
     tokio::spawn(async move {
         tokio::select! {
-            () = tell(&context, changed, &events) => {}
+            () = tell(&engine, changed, &events) => {}
             () = events.closed() => {}
             () = closing.cancelled() => {}
             () = tokio::time::sleep(MAX_AGE) => {}
@@ -111,11 +111,11 @@ pub(super) fn stream(context: Arc<Context>, changes: &Changes, closing: Cancella
     Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::default()).into_response()
 }
 
-async fn tell(context: &Context, mut changed: watch::Receiver<()>, events: &mpsc::Sender<Result<Event, Infallible>>) {
+async fn tell(engine: &Engine, mut changed: watch::Receiver<()>, events: &mpsc::Sender<Result<Event, Infallible>>) {
     let (mut reload, mut indexing) = (None, None);
     loop {
-        if !news(events, "reload", Reload::now(context), &mut reload).await
-            || !news(events, "indexing", Indexing::now(context), &mut indexing).await
+        if !news(events, "reload", Reload::now(engine), &mut reload).await
+            || !news(events, "indexing", Indexing::now(engine), &mut indexing).await
         {
             return;
         }

@@ -25,8 +25,9 @@ use super::events::{self, Changes, MAX_LISTENERS};
 use super::mcp::{Mcp, McpOverHttp, typed};
 use super::rpc::{self, BATCHING, Failure, Incoming};
 use super::{metrics, openapi};
+use crate::engine::AskError;
 use crate::store::Activity;
-use crate::tools::{Effect, Tool, ToolError};
+use crate::tools::{Effect, Tool};
 
 /// Larger requests are refused.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -58,7 +59,7 @@ pub struct App {
 pub fn router(app: App, access: Access) -> Router {
     let App { calls, changes, closing } = app;
     let calls = Arc::new(calls);
-    let (context, on_page) = (calls.context.clone(), calls.clone());
+    let (engine, on_page) = (calls.engine.clone(), calls.clone());
     let mcp = Mcp::new(calls.clone()).over_http(MAX_BODY_BYTES);
     let places = Arc::new(Semaphore::new(MAX_LISTENERS));
     Router::new()
@@ -66,7 +67,7 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
         .route("/metrics", get(async move || ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))))
-        .route("/events", get(async move || events::stream(context, &changes, closing, &places)))
+        .route("/events", get(async move || events::stream(engine, &changes, closing, &places)))
         .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))))
         .route("/api/{tool}", get(from_query).post(from_body))
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
@@ -181,18 +182,19 @@ fn unknown(uri: &Uri) -> Response {
 
 /// Whether there is a generation that can be searched; why not.
 fn ready(calls: &Calls) -> Response {
-    let snapshot = calls.context.manager.current();
+    let manager = &calls.engine.manager;
+    let snapshot = manager.current();
     if let Some(damage) = snapshot.damage() {
         return error(StatusCode::SERVICE_UNAVAILABLE, damage);
     }
-    let (generation, metrics) = (snapshot.code().generation, calls.context.manager.metrics());
-    let Activity { done, total, .. } = Activity::read(&calls.context.layout);
+    let (generation, metrics) = (calls.engine.freshness().generation, manager.metrics());
+    let Activity { done, total, .. } = Activity::read(&calls.engine.project.layout);
     let reason = match metrics.last_error {
         _ if generation > 0 => return Json(json!({ "ready": true, "generation": generation })).into_response(),
         Some(e) => e,
         None if metrics.n_reloads == 0 => "the index is being loaded".into(),
         None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
-        None if calls.context.indexing.is_some() => "the index is being built".into(),
+        None if calls.engine.indexing().is_some() => "the index is being built".into(),
         None => "there is no index: run `cortex index`".into(),
     };
     error(StatusCode::SERVICE_UNAVAILABLE, reason)
@@ -249,10 +251,10 @@ async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
         Ok(answer) => Json(answer.structured).into_response(),
         Err(e) => {
             let status = match &e {
-                CallError::Tool(ToolError::Arguments(_)) => StatusCode::BAD_REQUEST,
-                CallError::Tool(ToolError::NotFound(_)) => StatusCode::NOT_FOUND,
-                CallError::Tool(ToolError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
-                CallError::Tool(ToolError::Cancelled) | CallError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                CallError::Tool(AskError::Arguments(_)) => StatusCode::BAD_REQUEST,
+                CallError::Tool(AskError::NotFound(_)) => StatusCode::NOT_FOUND,
+                CallError::Tool(AskError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
+                CallError::Tool(AskError::Cancelled) | CallError::Busy => StatusCode::SERVICE_UNAVAILABLE,
             };
             error(status, e.to_string())
         }

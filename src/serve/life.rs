@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
-use crate::tools::Context;
+use crate::engine::Engine;
 
 /// How often it is looked whether the parent process is still there.
 const PARENT_POLL: Duration = Duration::from_secs(2);
@@ -30,12 +30,12 @@ pub fn run<T>(server: impl Future<Output = io::Result<T>>) -> io::Result<T> {
 
 /// Stops what serves a project in the background. An index run that takes longer is left to the end of the process: the
 /// files are whole whenever it ends.
-pub fn let_go(context: Arc<Context>) {
+pub fn let_go(engine: Arc<Engine>) {
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
-        // Calls that are still under way hold the context, too.
-        context.stop();
-        drop(context);
+        // Calls that are still under way hold the engine, too.
+        engine.stop();
+        drop(engine);
         let _ = done.send(());
     });
     let _ = is_done.recv_timeout(LET_GO);

@@ -28,8 +28,9 @@ use tokio::time::{Instant, MissedTickBehavior, interval_at};
 use super::calls::Calls;
 use super::lines::LineTransport;
 use super::rpc::{self, Failure};
+use crate::engine::{AskError, Call, Engine};
 use crate::store::Activity;
-use crate::tools::{Effect, Tool, ToolError, Wait};
+use crate::tools::{Effect, Tool};
 
 /// What an agent is told before it has asked anything.
 const INSTRUCTIONS: &str = "\
@@ -159,7 +160,7 @@ impl Mcp {
 
     /// What is listed now.
     fn offered(&self) -> impl Iterator<Item = &Listed> {
-        let is_listed = |(tool, _): &(&&Tool, &Listed)| self.calls.context.lists(tool);
+        let is_listed = |(tool, _): &(&&Tool, &Listed)| !tool.needs_memories || self.calls.engine.remembers();
         self.calls.tools.iter().zip(&*self.listed).filter(is_listed).map(|(_, listed)| listed)
     }
 
@@ -234,8 +235,8 @@ impl Mcp {
         let answer = async {
             tokio::select! {
                 answer = self.calls.run(tool, arguments) => answer,
-                () = self.tell_progress(token, &context.peer) => Err(ToolError::Cancelled.into()),
-                () = context.ct.cancelled() => Err(ToolError::Cancelled.into()),
+                () = self.tell_progress(token, &context.peer) => Err(AskError::Cancelled.into()),
+                () = context.ct.cancelled() => Err(AskError::Cancelled.into()),
             }
         };
         Ok(match answer.await {
@@ -256,7 +257,7 @@ impl Mcp {
         let mut told = 0;
         loop {
             ticks.tick().await;
-            let Activity { done, total, .. } = Activity::read(&self.calls.context.layout);
+            let Activity { done, total, .. } = Activity::read(&self.calls.engine.project.layout);
             // The protocol wants numbers that grow.
             if total > 0 && done > told {
                 told = done;
@@ -284,16 +285,13 @@ impl Mcp {
 
     async fn chunk(&self, encoded: &str) -> Result<String, ErrorData> {
         let id = percent_decode_str(encoded).decode_utf8_lossy().into_owned();
-        let wanted = id.clone();
-        let take = move |context: &crate::tools::Context, call: &crate::tools::Call| {
-            let taken = context.take(&Wait::default(), call)?;
-            Ok(taken.snapshot.code().corpus.chunks().by_id(&wanted).and_then(|entry| entry.chunk()).map(|chunk| chunk.text.clone()))
-        };
-        let text = self.calls.blocking(take).await.and_then(|taken| taken.map_err(|e: ToolError| e.into()));
-        text.map_err(|e| internal(&e))?.ok_or_else(|| {
-            let advice = format!("there is no chunk `{id}` (any more): ids are those that cortex_search and cortex_outline state");
-            ErrorData::resource_not_found(advice, None)
-        })
+        let take = move |engine: &Engine, call: &Call| engine.chunk_text(&id, call);
+        match self.calls.blocking(take).await {
+            Ok(Ok(text)) => Ok(text),
+            Ok(Err(AskError::NotFound(advice))) => Err(ErrorData::resource_not_found(advice, None)),
+            Ok(Err(e)) => Err(internal(&e)),
+            Err(e) => Err(internal(&e)),
+        }
     }
 }
 

@@ -39,9 +39,9 @@ impl ToolMetrics {
 
 /// The page. Labels are names of this program's, so that nothing needs escaping.
 pub(super) fn page(calls: &Calls) -> String {
-    let context = &calls.context;
-    let (snapshot, reloads) = (context.manager.current(), context.manager.metrics());
-    let (leads, n_runs) = context.indexing.as_ref().map_or((false, 0), |indexing| {
+    let engine = &calls.engine;
+    let (snapshot, reloads, index) = (engine.manager.current(), engine.manager.metrics(), engine.freshness());
+    let (leads, n_runs) = engine.indexing().map_or((false, 0), |indexing| {
         let status = indexing.status();
         (status.leads, status.n_runs)
     });
@@ -50,13 +50,13 @@ pub(super) fn page(calls: &Calls) -> String {
 
     page.family("cortex_info", "gauge", "The version of this server.");
     page.row(concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1);
-    page.one("cortex_generation", "gauge", "The generation that is served.", snapshot.code().generation);
-    page.one("cortex_generation_is_local", "gauge", "Whether only this process counts the generation.", u8::from(snapshot.code().local));
+    page.one("cortex_generation", "gauge", "The generation that is served.", index.generation);
+    page.one("cortex_generation_is_local", "gauge", "Whether only this process counts the generation.", u8::from(index.local));
     page.family("cortex_chunks", "gauge", "Chunks that are served.");
     for corpus in &snapshot.corpora {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
     }
-    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", context.freshness(&context.manager.current()).pending);
+    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", index.pending);
     page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
     page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
     page.family("cortex_reloads_total", "counter", "Looks at the chunk files, by how they ended.");

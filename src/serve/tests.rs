@@ -18,10 +18,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::chunk::ChunkType;
-use crate::embed::{Embedder, StaticModel};
-use crate::live::{ChunkManager, Reloader};
-use crate::store::{ChunkFiles, Layout};
-use crate::tools::{Answer, Call, Context, Effect, Group, Tool, ToolError};
+use crate::config::Config;
+use crate::engine::{AskError, Call, Engine, Project};
+use crate::store::Layout;
+use crate::tools::{Answer, Effect, Group, Tool};
 
 /// Set when a call of `cortex_wait` has ended because it was cancelled.
 static CANCELLED: AtomicUsize = AtomicUsize::new(0);
@@ -46,23 +46,23 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     vec![
         tool("cortex_echo", |_, _, arguments| match arguments["word"].as_str() {
             Some("panic") => panic!("on purpose"),
-            Some("nothing") => Err(ToolError::NotFound("there is nothing".into())),
-            None if !arguments["word"].is_array() => Err(ToolError::Arguments("give a word".into())),
+            Some("nothing") => Err(AskError::NotFound("there is nothing".into())),
+            None if !arguments["word"].is_array() => Err(AskError::Arguments("give a word".into())),
             _ => Ok(Answer { text: arguments["word"].to_string(), structured: arguments }),
         }),
-        tool("cortex_sleep", |_: &Context, call: &Call, _| {
+        tool("cortex_sleep", |_: &Engine, call: &Call, _| {
             while call.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Err(ToolError::Cancelled)
+            Err(AskError::Cancelled)
         }),
-        tool("cortex_wait", |_: &Context, call: &Call, _| {
+        tool("cortex_wait", |_: &Engine, call: &Call, _| {
             STARTED.fetch_add(1, Ordering::SeqCst);
             while call.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             CANCELLED.fetch_add(1, Ordering::SeqCst);
-            Err(ToolError::Cancelled)
+            Err(AskError::Cancelled)
         }),
     ]
 });
@@ -72,7 +72,7 @@ struct Server {
     router: Router,
     closing: CancellationToken,
     changes: Changes,
-    context: Arc<Context>,
+    engine: Arc<Engine>,
     dir: TempDir,
 }
 
@@ -81,27 +81,19 @@ impl Server {
         let dir = tempfile::tempdir().unwrap();
         let layout = Layout::at(dir.path()).unwrap();
         layout.create().unwrap();
-        let model = StaticModel::bundled();
-        let files = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
-        let manager = Arc::new(ChunkManager::new(vec![Box::new(files)], model).unwrap());
         let changes = Changes::default();
-        let changed = changes.callback();
-        let reloader = Reloader::spawn(manager.clone(), None, move |_| {
-            changed();
-            Reloader::RESCAN
-        })
-        .unwrap();
-        let context = Arc::new(Context { layout, manager, reloader, indexing: None, memory: None, edit_trusted: false });
+        let project = Project::new(layout, Config::load(None, None, []).unwrap());
+        let engine = Arc::new(Engine::for_server(project, false, changes.callback()).unwrap());
         let closing = CancellationToken::new();
-        let app = App { calls: Calls::new(context.clone(), TOOLS.iter().collect()), changes: changes.clone(), closing: closing.clone() };
+        let app = App { calls: Calls::new(engine.clone(), TOOLS.iter().collect()), changes: changes.clone(), closing: closing.clone() };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());
-        Self { router, closing, changes, context, dir }
+        Self { router, closing, changes, engine, dir }
     }
 
     fn write_chunk(&self, id: &str) {
         let file = Layout::at(self.dir.path()).unwrap().chunk_file(ChunkType::Definitions);
         fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string()).unwrap();
-        self.context.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
+        self.engine.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
         (self.changes.callback())();
     }
 
@@ -350,7 +342,7 @@ struct Talk {
 impl Talk {
     fn new() -> Self {
         let server = Server::new();
-        let calls = Arc::new(Calls::new(server.context.clone(), TOOLS.iter().collect()));
+        let calls = Arc::new(Calls::new(server.engine.clone(), TOOLS.iter().collect()));
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(mcp::Mcp::new(calls).talk(input, output));

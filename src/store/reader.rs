@@ -238,6 +238,9 @@ pub enum LoadError {
 }
 
 impl ChunkFiles {
+    /// The feed's name.
+    pub const NAME: &str = "code";
+
     /// The chunk files of a project. Nothing is read yet.
     #[must_use]
     pub fn new(layout: Layout, embedder: &str, dimensions: usize) -> Self {
@@ -824,7 +827,7 @@ impl LoadedBlock {
 
 impl Feed for ChunkFiles {
     fn name(&self) -> &'static str {
-        "code"
+        Self::NAME
     }
 
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError> {

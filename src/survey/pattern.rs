@@ -17,9 +17,11 @@ const LIMIT: Duration = Duration::from_secs(20);
 const MAX_LINES: usize = 40;
 
 /// A place where code has the shape. Lines are 1-based.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct PatternMatch {
+    /// Relative to the root.
     pub path: String,
+    /// 1-based.
     pub start_line: u32,
     /// Inclusive.
     pub end_line: u32,
@@ -42,20 +44,20 @@ pub struct PatternMatches {
     pub n_left: usize,
 }
 
-/// A pattern in the language that is named, or else in every one of those that files are written in in which it is code.
+/// A pattern in the languages that are named, or else in every one of those that files are written in; of either, in those in which it is code.
 ///
 /// # Errors
 /// When it is code in none of them; told is why not in the one that most is written in.
 pub fn patterns<'a>(
     pattern: &str,
-    language: Option<&'a str>,
+    languages: &'a [String],
     written: impl Iterator<Item = &'a str>,
 ) -> Result<BTreeMap<String, Pattern>, PatternError> {
     let mut n_files: BTreeMap<&str, usize> = BTreeMap::new();
-    match language {
-        Some(language) => drop(n_files.insert(language, 1)),
-        None => written.for_each(|language| *n_files.entry(language).or_default() += 1),
+    if languages.is_empty() {
+        written.for_each(|language| *n_files.entry(language).or_default() += 1);
     }
+    n_files.extend(languages.iter().map(|language| (language.as_str(), 1)));
     let mut languages: Vec<(&str, usize)> = n_files.into_iter().collect();
     languages.sort_by_key(|(_, n)| Reverse(*n));
     let (mut found, mut error) = (BTreeMap::new(), None);

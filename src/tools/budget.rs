@@ -1,7 +1,19 @@
 //! What a reply may cost. An agent pays for every token of it, and some clients show it the text, some the JSON, some
 //! both: both count.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 use super::Reply;
+
+/// What a reply may cost, as an argument.
+#[derive(Deserialize, JsonSchema)]
+pub(super) struct Budget {
+    /// Most tokens of the reply, text and JSON together; what does not fit is left out, and said.
+    #[serde(default = "default_tokens")]
+    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
+    pub(super) max_tokens: usize,
+}
 
 /// Bounds of `max_tokens`; what is beyond them is taken as the bound.
 pub(super) const DEFAULT_TOKENS: usize = 2000;
@@ -9,7 +21,7 @@ pub(super) const MIN_TOKENS: usize = 200;
 pub(super) const MAX_TOKENS: usize = 20_000;
 
 /// The default of `max_tokens`, as serde asks for it.
-pub(super) fn default_tokens() -> usize {
+fn default_tokens() -> usize {
     DEFAULT_TOKENS
 }
 
@@ -41,12 +53,4 @@ pub(super) fn fit<R: Reply>(max_tokens: usize, top: usize, build: impl Fn(usize)
         }
     }
     build(fits)
-}
-
-/// The text, cut to so many characters.
-pub(super) fn cut(text: &str, n_chars: usize) -> String {
-    match text.char_indices().nth(n_chars) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_string(),
-    }
 }

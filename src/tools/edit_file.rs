@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens};
-use super::edit_reply::EditReply;
-use super::{Asked, Effect, Group, Question, ToolError};
+use super::edit_reply::{EditReply, edit, view};
+use super::{Effect, Group, Question};
 use crate::edit::Edit;
+use crate::engine::{AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -28,18 +28,10 @@ pub(super) struct Args {
     /// insert: the line after which, 1-based; 0 for the top.
     #[schemars(range(min = 0))]
     line: Option<usize>,
-    /// view: first line, 1-based.
-    #[schemars(range(min = 1))]
-    start_line: Option<usize>,
-    /// view: last line, inclusive.
-    #[schemars(range(min = 1))]
-    end_line: Option<usize>,
+    /// view: which lines, 10-40, 10- or 10; all by default.
+    lines: Option<String>,
     /// The hash that view gave: refuses the edit when the file changed since. create overwrites only with it.
     expected_hash: Option<String>,
-    /// view: most tokens of the reply, text and JSON together.
-    #[serde(default = "default_tokens")]
-    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
-    max_tokens: usize,
 }
 
 #[derive(Clone, Copy, Deserialize, JsonSchema)]
@@ -58,22 +50,20 @@ impl Question for Args {
 before the reply, so that the next search finds it.";
     const GROUP: Group = Group::Edit;
     const EFFECT: Effect = Effect::Destroys;
+    const WAITS: bool = false;
     type Reply = EditReply;
 
-    fn answer(self, asked: Asked) -> Result<EditReply, ToolError> {
+    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<EditReply, AskError> {
         let Self { path, text, old_text, .. } = &self;
-        let edit = match self.command {
-            Command::View => {
-                let lines = (self.start_line.unwrap_or(1), self.end_line.unwrap_or(usize::MAX));
-                return asked.view(path, Some(lines), self.max_tokens);
-            }
+        let change = match self.command {
+            Command::View => return view(engine, path, self.lines.as_deref(), max_tokens, call),
             Command::Create => Edit::Create { text },
             Command::Replace => Edit::Replace { old: old_text, new: text, all: self.replace_all },
             Command::Insert => {
-                let after = self.line.ok_or_else(|| ToolError::Arguments("line is missing: the line after which, 0 for the top".into()))?;
+                let after = self.line.ok_or_else(|| AskError::Arguments("line is missing: the line after which, 0 for the top".into()))?;
                 Edit::Insert { after, text }
             }
         };
-        asked.edit(path, self.expected_hash.as_deref(), &edit)
+        edit(engine, path, self.expected_hash.as_deref(), &change, call)
     }
 }

@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::edit_reply::EditReply;
-use super::{Asked, Effect, Group, Question, ToolError};
+use super::edit_reply::{EditReply, edit, json_value};
+use super::{Effect, Group, Question};
 use crate::edit::Edit;
+use crate::engine::{AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -41,16 +42,18 @@ impl Question for Args {
 they are. Indexed before the reply, so that the next search finds it.";
     const GROUP: Group = Group::Edit;
     const EFFECT: Effect = Effect::Destroys;
+    const WAITS: bool = false;
+    const HAS_BUDGET: bool = false;
     type Reply = EditReply;
 
-    fn answer(self, asked: Asked) -> Result<EditReply, ToolError> {
+    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<EditReply, AskError> {
         let Self { path, pointer, value, .. } = &self;
-        let edit = match self.command {
-            Command::Get => return asked.json_value(path, pointer),
+        let change = match self.command {
+            Command::Get => return json_value(engine, path, pointer, call),
             Command::Set => Edit::Set { pointer, value },
             Command::Delete => Edit::Delete { pointer },
             Command::Append => Edit::Append { pointer, value },
         };
-        asked.edit(path, self.expected_hash.as_deref(), &edit)
+        edit(engine, path, self.expected_hash.as_deref(), &change, call)
     }
 }

@@ -3,11 +3,9 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::budget::{MAX_TOKENS, MIN_TOKENS, default_tokens};
-use super::filters::Filters;
-use super::search::{Found, Search, SearchReply, default_limit};
-use super::{Asked, Question, Taken, ToolError, Wait};
-use crate::search::{Filter, Highlighter, Results, SearchError};
+use super::Question;
+use super::search::{SearchReply, reply};
+use crate::engine::{AskError, Call, Engine, Filters, SearchMode, SearchRequest, default_limit};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -21,12 +19,6 @@ pub(super) struct Args {
     filters: Filters,
     /// `next_cursor` of the reply before.
     cursor: Option<String>,
-    /// Most tokens of the reply, text and JSON together: snippets shrink to fit.
-    #[serde(default = "default_tokens")]
-    #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
-    max_tokens: usize,
-    #[serde(flatten)]
-    wait: Wait,
 }
 
 impl Question for Args {
@@ -37,25 +29,10 @@ Matches are marked «so», total counts all matching chunks. Case does not matte
 cortex_search.";
     type Reply = SearchReply;
 
-    fn answer(self, asked: Asked) -> Result<SearchReply, ToolError> {
-        let Search { mut taken, filter, page } = Search::begin(&asked, &self.wait, &self.filters, self.cursor.as_deref(), self.limit)?;
-        let results = search_exact(&mut taken, &self.query, &filter, page.n_wanted())?;
-        asked.call.check()?;
-        let words = Highlighter::exact(&self.query);
-        Ok(Found { results, words, exact: true, explain: false, memories: Vec::new(), stats: None }.reply(&page, self.max_tokens, taken))
-    }
-}
-
-/// Searches for all that an exact query matches. Agents write code as it stands, like `Lock::open(`, and that is seldom a query:
-/// it is taken as a phrase, and they are told.
-pub(super) fn search_exact(taken: &mut Taken, query: &str, filter: &Filter, n_wanted: usize) -> Result<Results, ToolError> {
-    let corpus = &taken.snapshot.code().corpus;
-    match corpus.search_exact(query, filter, n_wanted) {
-        Err(SearchError::Exact(e)) if !query.contains('"') => {
-            let results = corpus.search_exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?;
-            taken.warnings.push(format!("{}: it is taken as a phrase in quotes", e.message()));
-            Ok(results)
-        }
-        result => Ok(result?),
+    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<SearchReply, AskError> {
+        let Self { query, limit, filters, cursor } = self;
+        let request = SearchRequest { query, mode: SearchMode::Exact, limit, filters, cursor, ..SearchRequest::default() };
+        let answer = engine.search(&request, call)?;
+        Ok(reply(&request, &answer, max_tokens))
     }
 }

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::context::is_zero;
-use super::{Asked, Effect, Group, Question, Reply, State, ToolError};
-use crate::memory::{Episode, EpisodeSource, Memory, MemorySource, Operation};
+use super::{Effect, Group, Question, Reply};
+use crate::engine::{AskError, Call, Engine, RememberRequest, State};
+use crate::memory::{EpisodeSource, Operation};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -57,9 +57,9 @@ pub(super) struct Added {
     /// For `delete_memory`.
     id: String,
     /// Secrets that were taken out before it was stored.
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = 0))]
-    secrets_redacted: usize,
+    secrets_redacted: Option<usize>,
     #[serde(flatten)]
     state: State,
 }
@@ -71,33 +71,17 @@ impl Question for Args {
 reason, naming the files it is about. Not for what the code or the documents say already.";
     const GROUP: Group = Group::Memory;
     const EFFECT: Effect = Effect::Adds;
+    const WAITS: bool = false;
+    const HAS_BUDGET: bool = false;
     type Reply = Added;
 
-    fn answer(self, asked: Asked) -> Result<Added, ToolError> {
-        // The schema has the names.
-        let unknown = |what: &str, name: &str| ToolError::Arguments(format!("there is no {what} `{name}`"));
-        let source = EpisodeSource::parse(&self.source).ok_or_else(|| unknown("source", &self.source))?;
-        let operation =
-            self.metadata.operation.as_deref().map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o))).transpose()?;
-        if source == EpisodeSource::Json {
-            let parsed: Result<serde_json::Value, _> = serde_json::from_str(&self.episode_body);
-            parsed.map_err(|e| ToolError::Arguments(format!("source is json, and episode_body is none: {e}")))?;
-        }
-        let memories = asked.memories()?;
-        let session = memories.sessions.current_session().ok().flatten().unwrap_or_default();
-        let Metadata { origin_path, git_batch_id, .. } = self.metadata;
-        let episode = Episode { source, operation, origin_path, git_batch_id };
-        let memory = Memory {
-            name: self.name,
-            group_id: self.group_id,
-            pinned: self.pinned,
-            ..Memory::new(self.episode_body, MemorySource::Episode(episode), &session)
-        };
-        let before = memories.store.redacted()?;
-        let id = memories.capture.capture(memory)?;
-        let secrets_redacted = memories.store.redacted()?.saturating_sub(before);
-        asked.serving(&memories)?;
-        Ok(Added { id: id.to_string(), secrets_redacted, state: asked.memory_state(&memories) })
+    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Added, AskError> {
+        let Self { name, episode_body: content, source, group_id, pinned, metadata } = self;
+        let Metadata { operation, origin_path, git_batch_id } = metadata;
+        let request = RememberRequest { name, content, source, operation, origin_path, git_batch_id, group_id, pinned };
+        let answer = engine.remember(&request, call)?;
+        let secrets_redacted = Some(answer.secrets_redacted).filter(|n| *n > 0);
+        Ok(Added { id: answer.memory.id.to_string(), secrets_redacted, state: answer.state })
     }
 }
 
@@ -107,7 +91,7 @@ impl Reply for Added {
     }
 
     fn lines(&self) -> Vec<String> {
-        let redacted = (self.secrets_redacted > 0).then(|| format!("secrets taken out: {}", self.secrets_redacted));
+        let redacted = self.secrets_redacted.map(|n| format!("secrets taken out: {n}"));
         std::iter::once(format!("remembered {}", self.id)).chain(redacted).collect()
     }
 }

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, Effect, Group, Question, Reply, State, ToolError};
-use crate::memory::forget_in_backups;
+use super::{Effect, Group, Question, Reply};
+use crate::engine::{AskError, Call, Engine, State};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -27,20 +27,14 @@ impl Question for Args {
     const GROUP: Group = Group::Memory;
     const EFFECT: Effect = Effect::Destroys;
     const NEEDS_MEMORIES: bool = true;
+    const WAITS: bool = false;
+    const HAS_BUDGET: bool = false;
     type Reply = Deleted;
 
-    fn answer(self, asked: Asked) -> Result<Deleted, ToolError> {
-        let id = self.id.parse().map_err(|_| ToolError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
-        let unknown = || ToolError::NotFound(format!("there is no memory {id}"));
-        let memories = asked.memories_so_far()?.ok_or_else(unknown)?;
-        if !memories.capture.forget(id)? {
-            return Err(unknown());
-        }
-        if let Err(e) = forget_in_backups(&memories.capture, &[id]) {
-            tracing::warn!("{id} is still in a backup: {e}");
-        }
-        asked.serving(&memories)?;
-        Ok(Deleted { id: id.to_string(), state: asked.memory_state(&memories) })
+    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Deleted, AskError> {
+        let id = self.id.parse().map_err(|_| AskError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
+        let state = engine.forget(&[id], call)?;
+        Ok(Deleted { id: id.to_string(), state })
     }
 }
 

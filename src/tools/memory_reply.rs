@@ -1,145 +1,18 @@
-//! What the tools over memories have in common.
+//! A memory as the tools tell it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Asked, Remembered, State, ToolError, budget, printable};
-use crate::live::{Served, Snapshot};
-use crate::memory::{
-    CaptureError, EpisodeSource, Memories, MemoryFilter, MemorySource, Recall, RecallError, RecalledMemory, StorageError, now, quoted,
-};
+use super::printable;
+use crate::memory::{MemorySource, RecalledMemory, quoted};
+use crate::text::cut;
 
-/// How long a call waits for another process's write, and for what was just stored to be found.
-const BUSY: Duration = Duration::from_secs(2);
-/// What a search says before anything is remembered.
-const NOTHING_YET: &str =
-    "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
 /// What of a memory's content a result shows, in bytes.
 const SHOWN: usize = 1_000;
 /// And what is shown of it on one line.
 const SHORT: usize = 300;
-
-impl From<CaptureError> for ToolError {
-    fn from(e: CaptureError) -> Self {
-        match e {
-            CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. }) => Self::Arguments(e.to_string()),
-            e => Self::Failed(e.to_string()),
-        }
-    }
-}
-
-impl From<StorageError> for ToolError {
-    fn from(e: StorageError) -> Self {
-        CaptureError::from(e).into()
-    }
-}
-
-impl Asked<'_> {
-    fn remembered(&self) -> Result<&Remembered, ToolError> {
-        self.context.memory.as_ref().ok_or_else(|| ToolError::Failed("nothing is remembered here".into()))
-    }
-
-    /// The memories of the project; `None` before anything is remembered.
-    pub(super) fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, ToolError> {
-        if self.remembered()?.home.is_in_use() { self.memories().map(Some) } else { Ok(None) }
-    }
-
-    /// The memories of the project. The database is made if there is none.
-    pub(super) fn memories(&self) -> Result<Arc<Memories>, ToolError> {
-        let remembered = self.remembered()?;
-        match self.context.layout.create() {
-            // What is there is read from a disk that takes nothing more.
-            Err(e) if !remembered.home.is_in_use() => Err(ToolError::Failed(e.to_string())),
-            _ => Ok(remembered.memories(BUSY)?),
-        }
-    }
-
-    /// What is to be said beside memories.
-    pub(super) fn notice(&self) -> Option<String> {
-        self.context.memory.as_ref()?.home.notice()
-    }
-
-    /// What is served, with everything that this or another process stored before.
-    pub(super) fn serving(&self, memories: &Memories) -> Result<Arc<Snapshot>, ToolError> {
-        let wanted = memories.store.generation()?;
-        if is_behind(&self.context.manager.current(), wanted) {
-            let handle = self.context.reloader.handle();
-            let _ = handle.wait(handle.request(), Instant::now() + BUSY, &self.call.cancel);
-        }
-        self.call.check()?;
-        Ok(self.context.manager.current())
-    }
-
-    /// The state of a reply that finds nothing because nothing was ever remembered.
-    pub(super) fn state_without_memories(&self) -> State {
-        self.state_with(self.notice().or_else(|| Some(NOTHING_YET.into())))
-    }
-
-    /// The state of a reply that does not depend on which memories are loaded.
-    pub(super) fn state_with(&self, warning: Option<String>) -> State {
-        let warnings = self.warnings.iter().cloned().chain(warning).collect();
-        State::new(self.context.freshness(&self.context.manager.current()), warnings)
-    }
-
-    /// The state that a reply about memories describes.
-    pub(super) fn memory_state(&self, memories: &Memories) -> State {
-        let snapshot = self.context.manager.current();
-        let mut warnings = self.warnings.clone();
-        warnings.extend(self.notice());
-        if memories.store.generation().is_ok_and(|wanted| is_behind(&snapshot, wanted)) {
-            warnings.push("not all memories are loaded yet: call again".into());
-        }
-        State::new(self.context.freshness(&snapshot), warnings)
-    }
-
-    /// Memories that answer a question, best first.
-    pub(super) fn recall(&self, question: &str, filter: &MemoryFilter, limit: usize) -> Result<(Vec<Remembrance>, State), ToolError> {
-        let unknown = filter.unknown();
-        if !unknown.is_empty() {
-            let known = MemorySource::names().join(", ");
-            return Err(ToolError::Arguments(format!("unknown: {}. Sources are {known}", unknown.join(", "))));
-        }
-        let Some(memories) = self.memories_so_far()? else {
-            return Ok((Vec::new(), self.state_without_memories()));
-        };
-        let snapshot = self.serving(&memories)?;
-        let Some(Served { corpus, .. }) = snapshot.named("memory") else {
-            return Ok((Vec::new(), self.memory_state(&memories)));
-        };
-        let (facts, embedder) = (&self.remembered()?.facts, self.context.manager.embedder());
-        let found = Recall { corpus, facts, store: &memories.store, embedder, root: self.context.layout.root() }.search(
-            question,
-            filter,
-            limit,
-            now(),
-        );
-        let found = found.map_err(|e| match e {
-            RecallError::Search(e) => e.into(),
-            RecallError::Storage(e) => ToolError::from(e),
-        })?;
-        Ok((found.iter().map(Remembrance::new).collect(), self.memory_state(&memories)))
-    }
-}
-
-impl Asked<'_> {
-    /// Memories that answer a question, a line each; none where nothing is remembered. Files that git changed are none.
-    pub(super) fn recall_in_short(&self, question: &str, limit: usize) -> Result<Vec<String>, ToolError> {
-        if limit == 0 || !self.context.memory.as_ref().is_some_and(|remembered| remembered.home.is_in_use()) {
-            return Ok(Vec::new());
-        }
-        let filter = MemoryFilter { exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()], ..MemoryFilter::default() };
-        let (found, _) = self.recall(question, &filter, limit)?;
-        Ok(found.iter().map(Remembrance::in_short).collect())
-    }
-}
-
-fn is_behind(snapshot: &Snapshot, wanted: u64) -> bool {
-    snapshot.named("memory").is_none_or(|served| served.generation < wanted)
-}
 
 /// One memory that was found.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -202,7 +75,7 @@ pub(super) struct Source {
 }
 
 impl Remembrance {
-    fn new(found: &RecalledMemory) -> Self {
+    pub(super) fn new(found: &RecalledMemory) -> Self {
         let memory = &found.memory;
         let (mut piece, mut hook, mut response_type) = (memory.piece(), None, None);
         match &memory.source {
@@ -215,7 +88,7 @@ impl Remembrance {
         Self {
             fingerprint_id: memory.id.to_string(),
             name: memory.name.clone(),
-            content: budget::cut(memory.content.trim(), SHOWN),
+            content: cut(memory.content.trim(), SHOWN),
             similarity: rounded(f64::from(found.similarity)),
             dominant_embedder: found.dominant,
             retrievers: found.retrievers.iter().map(|(name, adds)| (*name, rounded(*adds))).collect(),
@@ -236,10 +109,10 @@ impl Remembrance {
     }
 
     /// On one line.
-    fn in_short(&self) -> String {
+    pub(super) fn in_short(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>().join(" ");
         let stale = if self.stale.is_empty() { "" } else { ", may be out of date" };
-        format!("{} ({}, {}{stale})", printable(&budget::cut(&content, SHORT)), self.source.kind, &self.created_at[..10])
+        format!("{} ({}, {}{stale})", printable(&cut(&content, SHORT)), self.source.kind, &self.created_at[..10])
     }
 
     /// For a reader.

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::memory_add::operations;
 use super::memory_reply::Remembrance;
-use super::{Asked, Group, Question, Reply, State, ToolError};
-use crate::memory::{BRIEFING_TOKENS, MemoryFilter, MemorySource, Period, briefing, now};
+use super::{Group, Question, Reply};
+use crate::engine::{AskError, Call, Engine, RecallRequest, State};
+use crate::memory::MemorySource;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NodeSearch {
@@ -32,7 +33,7 @@ pub(super) struct NodeSearch {
     /// Most results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
-    max_nodes: usize,
+    limit: usize,
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -52,7 +53,7 @@ pub(super) struct FactSearch {
     /// Most results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
-    max_facts: usize,
+    limit: usize,
 }
 
 /// When a memory was made.
@@ -62,12 +63,6 @@ struct When {
     since: Option<String>,
     /// Only before then; of a date until its end.
     until: Option<String>,
-}
-
-impl When {
-    fn period(&self) -> Result<Period, ToolError> {
-        Period::parse(self.since.as_deref(), self.until.as_deref(), now()).map_err(|e| ToolError::Arguments(e.to_string()))
-    }
 }
 
 fn sources(_: &mut SchemaGenerator) -> Schema {
@@ -99,16 +94,19 @@ impl Question for NodeSearch {
     const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
 something again, and when the user speaks of something that was said before.";
     const GROUP: Group = Group::Memory;
+    const WAITS: bool = false;
+    const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
 
-    fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
-        let Self { query, group_ids, exclude_sources, exclude_operations, max_nodes, when, .. } = self;
+    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
         if self.briefing {
-            return brief(&asked);
+            let answer = engine.briefing(call)?;
+            return Ok(MemoriesReply { results: Vec::new(), briefing: Some(answer.text), state: answer.state });
         }
-        let filter = MemoryFilter { sources: Vec::new(), exclude_sources, exclude_operations, group_ids, period: when.period()? };
-        let (results, state) = asked.recall(&query, &filter, max_nodes)?;
-        Ok(MemoriesReply { results, briefing: None, state })
+        let Self { query, group_ids, exclude_sources, exclude_operations, limit, when: When { since, until }, .. } = self;
+        let request =
+            RecallRequest { query, exclude_sources, exclude_operations, group_ids, since, until, limit, ..RecallRequest::default() };
+        recall(engine, &request, call)
     }
 }
 
@@ -118,23 +116,19 @@ impl Question for FactSearch {
     const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, what git did and to which files. Use it to \
 find out what happened to a file, or what an operation changed.";
     const GROUP: Group = Group::Memory;
+    const WAITS: bool = false;
+    const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
 
-    fn answer(self, asked: Asked) -> Result<MemoriesReply, ToolError> {
-        let Self { query, group_ids, sources, max_facts, when } = self;
-        let filter = MemoryFilter { sources, group_ids, period: when.period()?, ..MemoryFilter::default() };
-        let (results, state) = asked.recall(&query, &filter, max_facts)?;
-        Ok(MemoriesReply { results, briefing: None, state })
+    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
+        let Self { query, group_ids, sources, limit, when: When { since, until } } = self;
+        recall(engine, &RecallRequest { query, sources, group_ids, since, until, limit, ..RecallRequest::default() }, call)
     }
 }
 
-/// What a session is told by a hook when it begins, for clients that have none.
-fn brief(asked: &Asked) -> Result<MemoriesReply, ToolError> {
-    let (text, state) = match asked.memories_so_far()? {
-        Some(memories) => (briefing(&memories.store, &[], BRIEFING_TOKENS)?.0, asked.state_with(asked.notice())),
-        None => (String::new(), asked.state_without_memories()),
-    };
-    Ok(MemoriesReply { results: Vec::new(), briefing: Some(text), state })
+fn recall(engine: &Engine, request: &RecallRequest, call: &Call) -> Result<MemoriesReply, AskError> {
+    let answer = engine.recall(request, call)?;
+    Ok(MemoriesReply { results: answer.results.iter().map(Remembrance::new).collect(), briefing: None, state: answer.state })
 }
 
 impl Reply for MemoriesReply {

@@ -2,13 +2,11 @@
 //! other. No transport: the same tools answer over MCP and HTTP.
 
 mod budget;
-mod context;
 mod edit_file;
 mod edit_json;
 mod edit_reply;
 mod exact;
 mod files;
-mod filters;
 mod graph;
 mod hits;
 mod memory_add;
@@ -17,7 +15,6 @@ mod memory_reply;
 mod memory_search;
 mod memory_sessions;
 mod outline;
-mod paths;
 mod pattern;
 mod read;
 mod related;
@@ -26,21 +23,20 @@ mod search;
 mod status;
 mod tolerant;
 
-pub use context::{Context, Freshness, Remembered, Taken, Wait};
-pub use graph::{NO_SOURCES, code_graph};
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::chunk::Cancel;
-use crate::search::SearchError;
+use self::budget::Budget;
+use crate::engine::{
+    AskError, Call, Engine, FilesRequest, GraphRequest, PatternRequest, ReadRequest, RelatedRequest, SearchRequest, State, StatusRequest,
+    Wait,
+};
 use crate::source;
+use crate::text::count;
 
 /// Tools that are offered together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,20 +89,20 @@ pub struct Tool {
     pub input_schema: fn() -> Map<String, Value>,
     /// JSON schema of [`Answer::structured`].
     pub output_schema: fn() -> Map<String, Value>,
-    pub(crate) run: fn(&Context, &Call, Value) -> Result<Answer, ToolError>,
+    pub(crate) run: fn(&Engine, &Call, Value) -> Result<Answer, AskError>,
 }
 
 /// Every tool, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
-    Tool::of::<search::Args>(),
+    Tool::of::<SearchRequest>(),
     Tool::of::<exact::Args>(),
-    Tool::of::<related::Args>(),
+    Tool::of::<RelatedRequest>(),
     Tool::of::<outline::Args>(),
-    Tool::of::<read::Args>(),
-    Tool::of::<status::Args>(),
-    Tool::of::<graph::Args>(),
-    Tool::of::<pattern::Args>(),
-    Tool::of::<files::Args>(),
+    Tool::of::<ReadRequest>(),
+    Tool::of::<StatusRequest>(),
+    Tool::of::<GraphRequest>(),
+    Tool::of::<PatternRequest>(),
+    Tool::of::<FilesRequest>(),
     Tool::of::<memory_add::Args>(),
     Tool::of::<memory_search::NodeSearch>(),
     Tool::of::<memory_search::FactSearch>(),
@@ -129,55 +125,14 @@ pub struct Answer {
     pub structured: Value,
 }
 
-/// One call of a tool.
-#[derive(Debug, Default)]
-pub struct Call {
-    /// Set when nobody waits for the answer any more.
-    pub cancel: Arc<Cancel>,
-}
-
-impl Call {
-    /// # Errors
-    /// When the call was cancelled.
-    pub fn check(&self) -> Result<(), ToolError> {
-        if self.cancel.load(Ordering::Relaxed) { Err(ToolError::Cancelled) } else { Ok(()) }
-    }
-}
-
-/// Why a tool gave no answer. The message says what to do instead.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum ToolError {
-    /// The arguments cannot be used.
-    #[error("{0}")]
-    Arguments(String),
-    /// What was asked for is not there.
-    #[error("{0}")]
-    NotFound(String),
-    #[error("{0}")]
-    Failed(String),
-    #[error("the call was cancelled")]
-    Cancelled,
-}
-
-impl ToolError {
-    /// The error as it may be shown: a message quotes names and text of the repository.
-    fn printable(self) -> Self {
-        let shown = |message: String| source::printable_lines(&message).into_owned();
-        match self {
-            Self::Arguments(message) => Self::Arguments(shown(message)),
-            Self::NotFound(message) => Self::NotFound(shown(message)),
-            Self::Failed(message) => Self::Failed(shown(message)),
-            Self::Cancelled => Self::Cancelled,
-        }
-    }
-}
-
-impl From<SearchError> for ToolError {
-    fn from(e: SearchError) -> Self {
-        match e {
-            SearchError::Exact(e) => Self::Arguments(e.to_string()),
-            e => Self::Failed(e.to_string()),
-        }
+/// The error as it may be shown: a message quotes names and text of the repository.
+fn printable_error(e: AskError) -> AskError {
+    let shown = |message: String| source::printable_lines(&message).into_owned();
+    match e {
+        AskError::Arguments(message) => AskError::Arguments(shown(message)),
+        AskError::NotFound(message) => AskError::NotFound(shown(message)),
+        AskError::Failed(message) => AskError::Failed(shown(message)),
+        AskError::Cancelled => AskError::Cancelled,
     }
 }
 
@@ -189,51 +144,14 @@ trait Question: DeserializeOwned + JsonSchema {
     const GROUP: Group = Group::Search;
     const EFFECT: Effect = Effect::None;
     const NEEDS_MEMORIES: bool = false;
+    /// It answers from the index, which the caller may want to be fresh.
+    const WAITS: bool = true;
+    /// The reply is cut to a number of tokens.
+    const HAS_BUDGET: bool = true;
     type Reply: Reply;
 
-    fn answer(self, asked: Asked) -> Result<Self::Reply, ToolError>;
-}
-
-/// Where a question is asked.
-struct Asked<'a> {
-    context: &'a Context,
-    call: &'a Call,
-    /// What was odd about the arguments.
-    warnings: Vec<String>,
-}
-
-impl Asked<'_> {
-    /// Takes what is served now, with the warnings that the reply begins with.
-    fn take(&self, wait: &Wait) -> Result<Taken, ToolError> {
-        let mut taken = self.context.take(wait, self.call)?;
-        taken.warnings = self.warnings.iter().cloned().chain(taken.warnings).collect();
-        Ok(taken)
-    }
-}
-
-/// Which state of the repository a reply describes, and what to know of it. Part of every reply.
-#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-struct State {
-    /// What the reply describes.
-    index: Freshness,
-    /// What to know before trusting the reply.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    warnings: Vec<String>,
-}
-
-/// Most warnings in one reply, and the characters of each.
-const MAX_WARNINGS: usize = 5;
-const MAX_WARNING: usize = 300;
-
-impl State {
-    fn new(index: Freshness, mut warnings: Vec<String>) -> Self {
-        if warnings.len() > MAX_WARNINGS {
-            let n_more = warnings.len() - (MAX_WARNINGS - 1);
-            warnings.truncate(MAX_WARNINGS - 1);
-            warnings.push(format!("and {n_more} more warnings: run `cortex status`"));
-        }
-        Self { index, warnings: warnings.iter().map(|w| budget::cut(w, MAX_WARNING)).collect() }
-    }
+    /// Answers in at most so many tokens.
+    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<Self::Reply, AskError>;
 }
 
 /// A reply that can be read and parsed.
@@ -270,7 +188,7 @@ impl Tool {
             name: Q::NAME,
             title: Q::TITLE,
             description: Q::DESCRIPTION,
-            input_schema: schema::input::<Q>,
+            input_schema: arguments::<Q>,
             output_schema: schema::output::<Q::Reply>,
             run: answer::<Q>,
         }
@@ -286,29 +204,39 @@ impl Tool {
     ///
     /// # Errors
     /// When the arguments cannot be used, or there is no answer.
-    pub fn call(&self, context: &Context, call: &Call, arguments: Value) -> Result<Answer, ToolError> {
+    pub fn call(&self, engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
         call.check()?;
-        let answered = catch_unwind(AssertUnwindSafe(|| (self.run)(context, call, arguments))).unwrap_or_else(|_| {
+        let answered = catch_unwind(AssertUnwindSafe(|| (self.run)(engine, call, arguments))).unwrap_or_else(|_| {
             let name = self.name;
-            Err(ToolError::Failed(format!("{name} failed on these arguments; this is a bug of cortex, and other calls are not affected")))
+            Err(AskError::Failed(format!("{name} failed on these arguments; this is a bug of cortex, and other calls are not affected")))
         });
-        answered.map_err(ToolError::printable)
+        answered.map_err(printable_error)
     }
 }
 
-/// Reads the arguments, asks, writes the reply.
-fn answer<Q: Question>(context: &Context, call: &Call, arguments: Value) -> Result<Answer, ToolError> {
-    let (arguments, warnings) = tolerant::read(arguments, &schema::input::<Q>())?;
-    let question = Q::deserialize(arguments).map_err(|e| ToolError::Arguments(format!("the arguments are not understood: {e}")))?;
-    let reply = question.answer(Asked { context, call, warnings })?;
-    let structured = serde_json::to_value(&reply).map_err(|e| ToolError::Failed(format!("the reply cannot be written: {e}")))?;
-    Ok(Answer { text: reply.text(), structured })
+/// The schema of a tool's arguments: those of its question, and those that many tools have.
+fn arguments<Q: Question>() -> Map<String, Value> {
+    let mut input = schema::input::<Q>();
+    if Q::WAITS {
+        schema::add(&mut input, schema::input::<Wait>());
+    }
+    if Q::HAS_BUDGET {
+        schema::add(&mut input, schema::input::<Budget>());
+    }
+    input
 }
 
-/// `1 file`, `2 files`.
-#[must_use]
-pub fn count(n: usize, what: &str) -> String {
-    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
+/// Reads the arguments, asks, writes the reply.
+fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
+    let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
+    let wrong = |e: serde_json::Error| AskError::Arguments(format!("the arguments are not understood: {e}"));
+    let wait = Wait::deserialize(&arguments).map_err(wrong)?;
+    let Budget { max_tokens } = Budget::deserialize(&arguments).map_err(wrong)?;
+    let question = Q::deserialize(arguments).map_err(wrong)?;
+    let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
+    let reply = question.answer(engine, &call, max_tokens)?;
+    let structured = serde_json::to_value(&reply).map_err(|e| AskError::Failed(format!("the reply cannot be written: {e}")))?;
+    Ok(Answer { text: reply.text(), structured })
 }
 
 /// Text from a repository as it may be shown on a line: nothing in it breaks the line, speaks to a terminal or turns it around.

@@ -16,6 +16,15 @@ pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
     schema
 }
 
+/// Adds the properties of another schema of arguments.
+pub(super) fn add(schema: &mut Map<String, Value>, mut other: Map<String, Value>) {
+    let Some(Value::Object(new)) = other.remove("properties") else { return };
+    let properties = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(properties) = properties {
+        properties.extend(new);
+    }
+}
+
 fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let mut schema = settings.with(|s| s.inline_subschemas = true).into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut schema);

@@ -1,19 +1,21 @@
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkSet, ChunkType, Metadata};
-use crate::embed::{Embedder, StaticModel};
+use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
+use crate::config::Config;
+use crate::engine::ResultRow;
 use crate::index::chunk_file;
-use crate::live::{ChunkManager, Reloader};
 use crate::store::{ChunkFiles, Layout};
 
 struct Project {
     dir: tempfile::TempDir,
-    context: Context,
+    engine: Engine,
 }
 
 const LOCK: &str = "/// Takes the write lock.\npub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);\n    file.lock();\n    Lock { file }\n}\n\n\
@@ -44,11 +46,8 @@ fn empty() -> Project {
     let dir = tempfile::tempdir().unwrap();
     let layout = Layout::at(dir.path()).unwrap();
     layout.create().unwrap();
-    let model = StaticModel::bundled();
-    let feed = ChunkFiles::new(layout.clone(), model.id(), model.dimensions());
-    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed)], model).unwrap());
-    let reloader = Reloader::spawn(manager.clone(), None, |_| Reloader::RESCAN).unwrap();
-    Project { dir, context: Context { layout, manager, reloader, indexing: None, memory: None, edit_trusted: false } }
+    let project = crate::engine::Project::new(layout, Config::load(None, None, []).unwrap());
+    Project { dir, engine: Engine::for_server(project, false, Arc::new(|| ())).unwrap() }
 }
 
 impl Project {
@@ -62,14 +61,14 @@ impl Project {
     fn publish(&self, chunks: &[Chunk]) {
         for t in ChunkType::ALL {
             let body: Vec<String> = chunks.iter().filter(|c| c.chunk_type == t).map(Chunk::to_json).collect();
-            fs::write(self.context.layout.chunk_file(t), format!("{{\"chunks\": [{}]}}", body.join(",\n"))).unwrap();
+            fs::write(self.engine.project.layout.chunk_file(t), format!("{{\"chunks\": [{}]}}", body.join(",\n"))).unwrap();
         }
-        self.context.manager.reload(&Cancel::new(false)).unwrap();
+        self.engine.manager.reload(&Cancel::new(false)).unwrap();
     }
 
-    fn ask(&self, tool: &str, arguments: Value) -> Result<Answer, ToolError> {
+    fn ask(&self, tool: &str, arguments: Value) -> Result<Answer, AskError> {
         let tool = Tool::named(tool).unwrap();
-        let answer = tool.call(&self.context, &Call::default(), arguments)?;
+        let answer = tool.call(&self.engine, &Call::default(), arguments)?;
         accepts(&Value::Object((tool.output_schema)()), &answer.structured, tool.name);
         Ok(answer)
     }
@@ -134,11 +133,27 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
     assert_eq!(a.structured.get("warnings"), None);
 }
 
+/// Agents remember the names of last year.
+#[test]
+fn earlier_names_of_arguments_are_taken_with_a_warning() {
+    let p = project();
+    let old = p.get("cortex_search", json!({"query": "write lock", "path": "docs"}));
+    assert_eq!(paths(&old), ["docs/guide.md"]);
+    assert!(warnings(&old).contains("`path` is called `paths` now"), "{}", warnings(&old));
+    let old = p.get("cortex_read", json!({"path": "src/lock.rs", "start_line": 2, "end_line": "3"}));
+    assert_eq!((&old.structured["start_line"], &old.structured["end_line"]), (&json!(2), &json!(3)));
+    assert!(warnings(&old).contains("called `lines` now: 2-3"), "{}", warnings(&old));
+    let old = p.get("cortex_files", json!({"group_by": "file", "top": 1}));
+    assert_eq!((&old.structured["rows"][0]["name"], &old.structured["total_rows"]), (&json!("src/lock.rs"), &json!(4)));
+    // A file is still a file where that is what the tool asks for.
+    assert_eq!(p.get("cortex_outline", json!({"path": "src/lock.rs"})).structured.get("warnings"), None);
+}
+
 #[test]
 fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
     let p = project();
-    let snapshot = p.context.manager.current();
-    let set = snapshot.code().corpus.chunks();
+    let snapshot = p.engine.manager.current();
+    let set = snapshot.feed(ChunkFiles::NAME).unwrap().corpus.chunks();
     let mut seen = std::collections::BTreeSet::new();
     for (tool, arguments) in [
         ("cortex_search", json!({"query": "write lock"})),
@@ -177,7 +192,7 @@ fn exact_counts_chunks_marks_words_and_explains_its_syntax() {
     assert!(text(&a.structured["results"][0]["snippet"]).contains("«write»"), "{}", a.text);
     let e = p.error("cortex_exact", json!({"query": "\"lock"}));
     assert!(e.contains("not well-formed") && e.contains("field:word"), "{e}");
-    let a = p.get("cortex_exact", json!({"query": "lock", "types": "documentation", "path": ["docs/**"]}));
+    let a = p.get("cortex_exact", json!({"query": "lock", "types": "documentation", "paths": ["docs/**"]}));
     assert_eq!(paths(&a), ["docs/guide.md"]);
 }
 
@@ -229,7 +244,7 @@ fn arguments_are_read_as_agents_write_them() {
     let p = project();
     let a = p.get(
         "cortex_search",
-        json!({"query": "lock", "limit": "2", "types": "definitions,Documentation", "languages": "Rust, markdown", "path": "*.{rs,md}", "tags": "", "cursor": "",
+        json!({"query": "lock", "limit": "2", "types": "definitions,Documentation", "languages": "Rust, markdown", "paths": "*.{rs,md}", "tags": "", "cursor": "",
             "max_tokens": "900000", "wait_ms": "0", "explain": "no", "mode": null}),
     );
     assert_eq!(paths(&a).len(), 2);
@@ -241,7 +256,7 @@ fn arguments_are_read_as_agents_write_them() {
         (json!({"query": "x", "types": "code"}), "types is `code`: give one of symbols, definitions, data, documentation"),
         (json!({"query": "x", "mode": "fast"}), "mode is `fast`: give one of hybrid, semantic, exact"),
         (json!({"query": "x", "explain": "perhaps"}), "explain is `perhaps`: give true or false"),
-        (json!({"query": "x", "path": "src/["}), "path: `src/[` is not a glob"),
+        (json!({"query": "x", "paths": "src/["}), "paths: `src/[` is not a glob"),
         (json!({"query": "  "}), "query is missing: A question"),
         (json!({"query": {"a": 1}}), "query is {\"a\":1}: give a string"),
         (json!([1]), "give an object"),
@@ -255,8 +270,8 @@ fn arguments_are_read_as_agents_write_them() {
 fn arguments_that_would_cost_the_server_its_life_are_refused() {
     let p = project();
     let nested = "{".repeat(40_000) + &"}".repeat(40_000);
-    assert!(p.error("cortex_search", json!({"query": "a", "path": [nested]})).contains("globs"), "they are compiled recursively");
-    assert!(p.error("cortex_search", json!({"query": "a", "path": vec!["*.rs"; 1000]})).contains("globs"));
+    assert!(p.error("cortex_search", json!({"query": "a", "paths": [nested]})).contains("globs"), "they are compiled recursively");
+    assert!(p.error("cortex_search", json!({"query": "a", "paths": vec!["*.rs"; 1000]})).contains("globs"));
     assert!(p.error("cortex_read", json!({"path": "a".repeat(900_000)})).contains("longer"), "it is compared with every path");
 }
 
@@ -343,8 +358,8 @@ fn lines_are_read_from_disk_and_numbered() {
     let a = p.get("cortex_read", json!({"chunk_id": found.structured["results"][0]["chunk_id"]}));
     assert!(text(&a.structured["content"]).contains("pub struct VectorCache"), "{}", a.text);
     for (arguments, says) in [
-        (json!({"path": "src/lock.rs", "start_line": 99}), "there is no line 99"),
-        (json!({"path": "src/lock.rs", "start_line": 9, "end_line": 3}), "before they begin"),
+        (json!({"path": "src/lock.rs", "lines": "99-"}), "there is no line 99"),
+        (json!({"path": "src/lock.rs", "lines": "9-3"}), "before they begin"),
         (json!({"path": "src/lock.rs", "lines": "a-b"}), "like 10-40"),
         (json!({}), "Give chunk_id"),
     ] {
@@ -356,9 +371,10 @@ fn lines_are_read_from_disk_and_numbered() {
 #[test]
 fn a_changed_file_is_told_and_a_moved_chunk_is_read_where_it_is() {
     let p = project();
-    let chunks = p.context.manager.current();
+    let chunks = p.engine.manager.current();
     let chunk = chunks
-        .code()
+        .feed(ChunkFiles::NAME)
+        .unwrap()
         .corpus
         .chunks()
         .by_file("src/deep/cache.rs")
@@ -444,7 +460,7 @@ fn a_long_file_is_read_in_parts_that_fit() {
     let p = with_files(&[("long.rs", &long)]);
     let (mut next, mut lines) = (Value::from(1), Vec::new());
     while !next.is_null() {
-        let a = p.get("cortex_read", json!({"path": "long.rs", "start_line": next}));
+        let a = p.get("cortex_read", json!({"path": "long.rs", "lines": format!("{next}-")}));
         assert!(cost_of(&a) <= 2000);
         lines.extend(text(&a.structured["content"]).lines().map(String::from));
         next = a.structured["next_start_line"].clone();
@@ -476,8 +492,8 @@ fn a_generation_that_does_not_come_is_told_and_a_cancelled_call_ends() {
     assert!(warnings(&a).contains("generation 1000000 was not reached") && !paths(&a).is_empty(), "{}", a.text);
     let call = Call::default();
     call.cancel.store(true, Ordering::Relaxed);
-    let answer = Tool::named("cortex_search").unwrap().call(&p.context, &call, json!({"query": "lock"}));
-    assert_eq!(answer, Err(ToolError::Cancelled));
+    let answer = Tool::named("cortex_search").unwrap().call(&p.engine, &call, json!({"query": "lock"}));
+    assert_eq!(answer, Err(AskError::Cancelled));
 }
 
 #[test]
@@ -561,7 +577,8 @@ proptest! {
             terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
             coverage: 1.0,
         }).collect();
-        let details = hits::Hits::new(&hits, &ChunkSet::default(), &mut crate::search::Highlighter::new("a lock"), hits::Show { explain, mark });
+        let hits: Vec<ResultRow> = hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), &ChunkSet::default(), explain)).collect();
+        let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), mark);
         let build = |level| Probe { rows: details.rows(level), state: State::default() };
         let reply = budget::fit(max_tokens, details.top(), build);
         prop_assert!(budget::cost(&reply) <= max_tokens.max(budget::cost(&build(0))), "{} > {max_tokens}", budget::cost(&reply));
@@ -570,7 +587,7 @@ proptest! {
         let has = |key: &str| rows.iter().any(|r| r.get(key).is_some());
         prop_assert!(rows.len() == hits.len() || !(has("snippet") || has("others")), "results are left out while others have snippets");
         let all_others = (0..hits.len()).all(|i| hits[i].others.is_empty() || rows.get(i).is_some_and(|r| r.get("others").is_some()));
-        prop_assert!(all_others || !has("snippet"), "further places come before snippets");
+        prop_assert!(!explain || all_others || !has("snippet"), "further places come before snippets");
         if let Some(first_without) = rows.iter().position(|r| r.get("snippet").is_none()) {
             prop_assert!(rows[first_without..].iter().all(|r| r.get("snippet").is_none()), "the earlier have the snippets");
         }

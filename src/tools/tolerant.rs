@@ -5,16 +5,32 @@
 
 use serde_json::{Map, Value};
 
-use super::ToolError;
+use crate::engine::AskError;
+use crate::text::cut;
 
 /// Less similar names are not proposed.
 const MIN_SIMILARITY: f64 = 0.5;
+
+/// Earlier names of arguments, each with the name that it has now. A tool that has the new one takes the old one, too.
+const RENAMED: &[(&str, &str)] = &[
+    ("path", "paths"),
+    ("language", "languages"),
+    ("top", "limit"),
+    ("max_results", "limit"),
+    ("group_by", "by"),
+    ("context_lines", "context"),
+    ("include_context", "context"),
+];
+/// The same for names that other programs give them, too.
+const OTHER_NAMES: &[(&str, &str)] = &[("max_nodes", "limit"), ("max_facts", "limit")];
+/// Lines around a use where somebody asked for them without saying how many.
+const SOME_LINES: u64 = 3;
 
 /// What is out of range here is taken as the bound: an error would help nobody.
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// The arguments as the schema wants them, and what was odd about them.
-pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), ToolError> {
+pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), AskError> {
     let given = match arguments {
         Value::Null => Map::new(),
         Value::Object(given) => given,
@@ -24,7 +40,7 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
     let nothing = Map::new();
     let properties = schema.get("properties").and_then(Value::as_object).unwrap_or(&nothing);
     let (mut out, mut warnings) = (Map::new(), Vec::new());
-    for (name, value) in given {
+    for (name, value) in present_names(given, properties, &mut warnings) {
         let Some(property) = properties.get(&name) else {
             warnings.push(unknown(&name, properties));
             continue;
@@ -38,27 +54,64 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
     }
     let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
     if let Some(missing) = required.into_iter().find(|name| !out.contains_key(*name)) {
-        return Err(ToolError::Arguments(format!("{missing} is missing: {}", text_of(&properties[missing], "description"))));
+        return Err(AskError::Arguments(format!("{missing} is missing: {}", text_of(&properties[missing], "description"))));
     }
     Ok((Value::Object(out), warnings))
 }
 
-fn not_an_object() -> ToolError {
-    ToolError::Arguments("the arguments are not understood: give an object like {\"query\": \"…\"}".into())
+/// The arguments under the names that they have now.
+fn present_names(given: Map<String, Value>, properties: &Map<String, Value>, warnings: &mut Vec<String>) -> Map<String, Value> {
+    let mut out = Map::new();
+    let (mut first, mut last) = (None, None);
+    for (name, value) in given {
+        let is_old = |(old, new): &&(&str, &str)| *old == name && !properties.contains_key(*old) && properties.contains_key(*new);
+        let has_ranges = properties.contains_key("lines") && !properties.contains_key(&name);
+        if let Some((old, new)) = RENAMED.iter().find(is_old) {
+            warnings.push(format!("`{old}` is called `{new}` now"));
+            let value = if *old == "include_context" { of_flag(&value) } else { value };
+            out.entry(*new).or_insert(value);
+        } else if let Some((_, new)) = OTHER_NAMES.iter().find(is_old) {
+            out.entry(*new).or_insert(value);
+        } else if has_ranges && name == "start_line" {
+            first = scalar(&value);
+        } else if has_ranges && name == "end_line" {
+            last = scalar(&value);
+        } else {
+            out.insert(name, value);
+        }
+    }
+    if first.is_some() || last.is_some() {
+        let lines = format!("{}-{}", first.unwrap_or_default(), last.unwrap_or_default());
+        warnings.push(format!("`start_line` and `end_line` are called `lines` now: {lines}"));
+        out.entry("lines").or_insert(lines.into());
+    }
+    out
+}
+
+/// A number of lines where there was a flag.
+fn of_flag(value: &Value) -> Value {
+    match scalar(value).as_deref() {
+        Some("true" | "1") => SOME_LINES.into(),
+        _ => 0.into(),
+    }
+}
+
+fn not_an_object() -> AskError {
+    AskError::Arguments("the arguments are not understood: give an object like {\"query\": \"…\"}".into())
 }
 
 fn unknown(name: &str, properties: &Map<String, Value>) -> String {
     let similar = |known: &String| strsim::jaro_winkler(name, known);
     let nearest = properties.keys().max_by(|a, b| similar(a).total_cmp(&similar(b))).filter(|k| similar(k) >= MIN_SIMILARITY);
     let advice = nearest.map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
-    format!("there is no argument `{}`, so it was not looked at{advice}", super::budget::cut(name, 40))
+    format!("there is no argument `{}`, so it was not looked at{advice}", cut(name, 40))
 }
 
 /// A value as its property wants it.
-fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
+fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
     let wrong = |what: &str| {
         let shown = value.as_str().map_or_else(|| value.to_string(), |s| format!("`{s}`"));
-        Err(ToolError::Arguments(format!("{name} is {}: give {what}", super::budget::cut(&shown, 60))))
+        Err(AskError::Arguments(format!("{name} is {}: give {what}", cut(&shown, 60))))
     };
     match text_of(property, "type") {
         "integer" => {
@@ -86,7 +139,8 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, ToolError> {
             let Some(text) = scalar(&value) else { return wrong("a string") };
             let Some(values) = property.get("enum").and_then(Value::as_array) else { return Ok(text.into()) };
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-            match values.iter().find(|v| v.eq_ignore_ascii_case(text.trim())) {
+            // type-usages is type_usages.
+            match values.iter().find(|v| v.eq_ignore_ascii_case(&text.trim().replace('-', "_"))) {
                 Some(v) => Ok((*v).into()),
                 None => wrong(&format!("one of {}", values.join(", "))),
             }

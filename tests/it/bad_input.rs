@@ -31,7 +31,7 @@ fn empty_files_are_no_error() {
     assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({})), "{summary:#}");
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
     p.write("empty.md", "# No longer empty\n\nmarzipan\n");
-    assert_eq!(hit(&p, "marzipan")["file_path"], "empty.md");
+    assert_eq!(hit(&p, "marzipan")["path"], "empty.md");
     let nothing = Project::with(&[("empty.rs", "")]);
     assert_eq!(nothing.index()["chunks"], json!({"symbols": 0, "definitions": 0, "data": 0, "documentation": 0}));
     nothing.run(&["search", "anything"]).expect(1);
@@ -44,8 +44,8 @@ fn invalid_utf8_keeps_the_rest_of_the_file() {
     p.write("brew.rs", b"// Caf\xe9 au lait\npub fn brew_espresso() -> u32 {\n    7\n}\n\npub fn froth_milk() {}\n");
     p.write("notes.txt", b"\xff\xfe\xfd marzipan \xc3\n");
     assert_eq!(hit(&p, "name:brew_espresso")["symbol"], "brew_espresso");
-    assert_eq!(hit(&p, "froth_milk lait")["file_path"], "brew.rs");
-    assert_eq!(hit(&p, "marzipan")["file_path"], "notes.txt");
+    assert_eq!(hit(&p, "froth_milk lait")["path"], "brew.rs");
+    assert_eq!(hit(&p, "marzipan")["path"], "notes.txt");
     assert_eq!(p.json(&["index"])["changed"], false);
 }
 
@@ -81,8 +81,8 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     let told = summary["skipped_files"].to_string();
     assert!(told.contains("\"locked\"") && told.contains("\"closed.md\"") && told.contains("ermission denied"), "{told}");
     assert_eq!(p.found(&["--exact", "potatoes"]), ["docs/guide.md"]);
-    assert_eq!(hit(&p, "marzipan")["file_path"], "locked/inside.md");
-    assert_eq!(hit(&p, "nougat")["file_path"], "closed.md");
+    assert_eq!(hit(&p, "marzipan")["path"], "locked/inside.md");
+    assert_eq!(hit(&p, "nougat")["path"], "closed.md");
 }
 
 /// Symbolic links that lead in circles, nowhere, or out of the project are not followed, and a pipe is not waited for.
@@ -99,7 +99,7 @@ fn links_and_pipes_are_not_followed() {
     symlink("docs/guide.md", p.path("alias.md")).unwrap();
     assert!(p.command("mkfifo").arg("pipe.rs").status().unwrap().success());
     assert_eq!(p.index()["n_files"], 4);
-    assert_eq!(hit(&p, "potatoes")["file_path"], "docs/guide.md");
+    assert_eq!(hit(&p, "potatoes")["path"], "docs/guide.md");
     p.run(&["search", "--exact", "marzipan"]).expect(1);
     // A project that is reached through a link is the project.
     symlink(p.root(), p.home().join("link")).unwrap();
@@ -138,7 +138,7 @@ fn odd_file_names_work() {
     assert_eq!(found, want);
     assert_eq!(p.json(&["search", "--exact", "marzipan"]).get("warnings"), None, "no two files share an id");
     for (i, name) in names.iter().enumerate() {
-        assert_eq!(hit(&p, &format!("number{i}x"))["file_path"], *name);
+        assert_eq!(hit(&p, &format!("number{i}x"))["path"], *name);
     }
     p.write("with space.md", "# A\n\nnougat\n");
     p.index();
@@ -166,7 +166,7 @@ fn sections_with_equal_names_are_all_found() {
         [("Note", "nougat"), ("Note", "honey"), ("Note~2", "almonds"), ("", "sugar"), ("@outline", "flour")].map(|(h, w)| section(h, w));
     p.write("notes.md", text.concat());
     for word in ["nougat", "honey", "almonds", "sugar", "flour"] {
-        assert_eq!(hit(&p, word)["file_path"], "notes.md", "{word}");
+        assert_eq!(hit(&p, word)["path"], "notes.md", "{word}");
     }
     assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "");
 }
@@ -185,7 +185,7 @@ fn line_ends_and_byte_order_marks_do_not_show() {
         assert_eq!(ids(&p), ids(&plain));
     }
     let p = Project::with(&[("a.md", "# One\r\n\r\nnougat\r\n\r\n## Two\r\n\r\n```\r\n# no heading\r\n```\r\n")]);
-    assert_eq!(hit(&p, "nougat")["title"], "One");
+    assert_eq!(hit(&p, "nougat")["symbol"], "One");
 }
 
 /// Ten thousand brackets in each other do not crash the parser of any language; the file and its neighbours are found.
@@ -241,7 +241,7 @@ fn outputs_of_notebooks_are_not_indexed() {
     for text in [serde_json::to_string_pretty(&notebook).unwrap(), notebook.to_string()] {
         let p = Project::with(&[("sweets.ipynb", &text)]);
         let cell = hit(&p, "weigh_almonds");
-        assert_eq!((&cell["file_path"], &cell["title"]), (&json!("sweets.ipynb"), &json!("Sweets")));
+        assert_eq!((&cell["path"], &cell["title"]), (&json!("sweets.ipynb"), &json!("Sweets")));
         let line = usize::try_from(cell["start_line"].as_u64().unwrap()).unwrap();
         assert!(text.lines().nth(line - 1).unwrap().contains("weigh_almonds"), "line {line}");
         assert_eq!(hit(&p, "marzipan")["chunk_type"], "documentation");
@@ -317,7 +317,7 @@ fn a_full_disk_leaves_the_old_index() {
         assert_eq!(CHUNK_FILES.map(|f| p.chunk_file(f)), old, "{kib} KiB");
         assert_eq!(p.run(&["search", "--exact", "potatoes", "--no-index"]).expect(0).stderr, "");
         let out = run(&mut limited(&p, kib, &["search", "--exact", "potatoes"])).expect(0);
-        assert!(out.stdout.starts_with("docs/guide.md:") && out.stderr.contains("searching the index as it was"), "{out:?}");
+        assert!(out.stdout.starts_with("docs/guide.md:") && out.stderr.contains("answered from the index as it was"), "{out:?}");
     }
     assert_eq!(p.found(&["--exact", "marzipan", "-n", "100"]).len(), 40);
     assert!(p.timeless() == p.fresh_copy().timeless());

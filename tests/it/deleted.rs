@@ -21,7 +21,7 @@ fn chunks_of(p: &Project, path: &str) -> Vec<Value> {
 
 fn events(p: &Project) -> Vec<String> {
     let all = p.json(&["memory", "list", "-n", "100"]);
-    let mut names: Vec<String> = all
+    let mut names: Vec<String> = all["memories"]
         .as_array()
         .unwrap()
         .iter()
@@ -59,7 +59,7 @@ fn a_deleted_file_that_is_kept_is_found_and_read_and_says_so() {
 
     let found = p.json(&["search", "retry_with_backoff"]);
     let hit = &found["results"][0];
-    assert_eq!((&hit["file_path"], &hit["deleted"]), (&json!("src/retry.rs"), &json!(true)), "{found}");
+    assert_eq!((&hit["path"], &hit["deleted"]), (&json!("src/retry.rs"), &json!(true)), "{found}");
     let text = p.run(&["search", "retry_with_backoff"]).expect(0).stdout;
     assert!(text.lines().next().unwrap().contains("(deleted)"), "{text}");
     assert!(p.json(&["search", "paint_wall"])["results"][0]["deleted"].is_null(), "others are there");

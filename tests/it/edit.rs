@@ -39,7 +39,10 @@ fn an_edit_is_found_by_the_next_search() {
     assert_eq!((&seen["content"], &seen["total_lines"], &seen["hash"]), (&json!("pub fn count_zebras() {}"), &json!(2), &made["hash"]));
     let change = json!({ "command": "replace", "path": "src/deep/zebra.rs", "old_text": "zebras() {}", "text": "giraffes() {}", "expected_hash": seen["hash"] });
     let changed = client.call("file_editor", &change);
-    assert_eq!((&changed["lines"], changed["index"]["generation"].as_u64() > made["index"]["generation"].as_u64()), (&json!([2, 2]), true));
+    assert_eq!(
+        (&changed["start_line"], &changed["end_line"], changed["index"]["generation"].as_u64() > made["index"]["generation"].as_u64()),
+        (&json!(2), &json!(2), true)
+    );
     assert_eq!(first("count_giraffes"), "src/deep/zebra.rs");
     let again = refused(&client, "file_editor", &change);
     assert!(again.contains("changed since it was read"), "{again}");
@@ -93,7 +96,7 @@ fn what_must_not_be_edited_is_not() {
     let twice = refused(&client, "file_editor", &json!({ "command": "create", "path": "src/retry.rs", "text": "" }));
     assert!(twice.contains("is there already"), "{twice}");
     let blank = client.call("file_editor", &json!({ "command": "insert", "path": "src/retry.rs", "line": 0, "text": "\n" }));
-    assert_eq!(blank["lines"], json!([1, 1]), "blanks are text");
+    assert_eq!((&blank["start_line"], &blank["end_line"]), (&json!(1), &json!(1)), "blanks are text");
 }
 
 /// Nobody edits who was not allowed to.

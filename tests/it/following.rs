@@ -265,13 +265,13 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let found = |query: &str, words: bool| {
         let vector = remote.embed_query(query).unwrap();
         let query = Query::new(if words { query } else { "" });
-        let results = manager.current().code().corpus.search(&query, &vector, &Filter::default(), 1).unwrap();
+        let results = manager.current().feed("code").unwrap().corpus.search(&query, &vector, &Filter::default(), 1).unwrap();
         results.hits.first().map(|h| h.path.to_string())
     };
     wait_until("the files are indexed", || indexed(&p, "src/retry.rs"));
     reload();
-    let n_chunks = manager.current().code().corpus.chunks().len();
-    assert_eq!(manager.current().code().n_without_vectors, n_chunks);
+    let n_chunks = manager.current().feed("code").unwrap().corpus.chunks().len();
+    assert_eq!(manager.current().feed("code").unwrap().n_without_vectors, n_chunks);
     assert_eq!(found("potatoes", true).as_deref(), Some("docs/guide.md"), "by words");
     assert_eq!(found("cooking vegetables", false), None, "not yet by meaning");
     wait_until("it is told why", || service.status().embed_error.is_some_and(|e| e.contains("no connection")));
@@ -280,7 +280,7 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     remote.reachable.store(true, Ordering::SeqCst);
     wait_until("the vectors come", || {
         reload();
-        manager.current().code().n_without_vectors == 0
+        manager.current().feed("code").unwrap().n_without_vectors == 0
     });
     assert_eq!(found("cooking vegetables", false).as_deref(), Some("docs/guide.md"), "by meaning");
     wait_until("no complaint is left", || service.status().embed_error.is_none());

@@ -24,7 +24,7 @@ fn search(p: &Project, query: &str) -> Output {
 fn ids(p: &Project, query: &str) -> Vec<String> {
     let reply: Value = serde_json::from_str(&search(p, query).stdout).unwrap();
     let results = reply["results"].as_array().unwrap();
-    let spans = results.iter().flat_map(|r| std::iter::once(r).chain(r["others"].as_array().unwrap()));
+    let spans = results.iter().flat_map(|r| std::iter::once(r).chain(r["others"].as_array().into_iter().flatten()));
     let mut ids: Vec<String> = spans.map(|s| s["chunk_id"].as_str().unwrap().to_string()).collect();
     ids.sort();
     ids
@@ -42,16 +42,16 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
         assert_eq!(p.read(DEFINITIONS), text);
     }
     let status = p.json(&["status"]);
-    assert_eq!((&status["foreign"], &status["n_chunks"]), (&json!(true), &json!(1)), "{status:#}");
-    assert_eq!((&status["local"], &status["n_parsed"]), (&json!(true), &json!(1)), "{status:#}");
+    assert_eq!((&status["foreign"], &status["chunks"]), (&json!(true), &json!(1)), "{status:#}");
+    assert_eq!((&status["index"]["local"], &status["files_parsed"]), (&json!(true), &json!(1)), "{status:#}");
     assert!(p.run(&["status"]).stdout.contains("local: each process counts its own"));
-    assert_eq!(p.json(&["search", "nougat"])["local"], true);
+    assert_eq!(p.json(&["search", "nougat"])["index"]["local"], true);
     assert!(!p.path(".cortex/chunks/manifest.json").exists());
     p.run(&["index", "--full"]).expect(0);
     assert_eq!(p.found(&["--exact", "marzipan"]), ["source.md"]);
     assert!(p.found(&["--exact", "nougat"]).is_empty());
     let status = p.json(&["status"]);
-    assert_eq!((&status["foreign"], &status["local"]), (&json!(false), &json!(false)));
+    assert_eq!((&status["foreign"], &status["index"]["local"]), (&Value::Null, &Value::Null));
     let found = p.json(&["search", "marzipan"]);
     assert_eq!(found.get("local"), None);
     assert_eq!((&found["results"][0]["chunk_index"], &found["results"][0]["total_chunks"]), (&json!(0), &json!(1)), "{found}");
@@ -79,8 +79,8 @@ fn any_json_of_the_documented_shape_is_accepted() {
         assert_eq!(search(&p, "nougat").expect(0).stderr, "");
         assert_eq!(ids(&p, "nougat"), ["full", "least", "odd"]);
         let first = &p.json(&["search", "--exact", "one"])["results"][0];
-        assert_eq!((&first["file_path"], &first["start_line"], &first["end_line"]), (&json!("kitchen/a.rs"), &json!(3), &json!(9)));
-        assert_eq!(p.found(&["nougat", "--tag", "sweet"]), ["kitchen/a.rs"]);
+        assert_eq!((&first["path"], &first["start_line"], &first["end_line"]), (&json!("kitchen/a.rs"), &json!(3), &json!(9)));
+        assert_eq!(p.found(&["nougat", "--tags", "sweet"]), ["kitchen/a.rs"]);
         let out = p.run(&["search", "nougat"]).expect(0).stdout;
         assert!(out.contains("kitchen/a.rs:3-9  All fields"), "{out}");
     }
@@ -479,14 +479,14 @@ fn the_graph_and_the_map_work_beside_foreign_files() {
 fn what_is_said_of_foreign_files_is_true() {
     let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);
     let reply = p.json(&["search", "nougat"]);
-    assert_eq!((&reply["results"][0]["file_path"], &reply["results"][0]["chunk_id"]), (&Value::Null, &json!("f1")));
+    assert_eq!((&reply["results"][0]["path"], &reply["results"][0]["chunk_id"]), (&Value::Null, &json!("f1")));
     let status = p.json(&["status"]);
-    assert_eq!((&status["generation"], &status["n_files"]), (&reply["generation"], &json!(0)));
+    assert_eq!((&status["index"]["generation"], &status["files"]), (&reply["index"]["generation"], &json!(0)));
     let text = p.run(&["status"]).expect(0).stdout;
     assert!(text.contains("generation 1 (local") && text.contains("written by another program") && !text.contains("()"), "{text}");
     let client = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let served = Client::new(&client.line()).status();
-    assert_eq!((&served["index"]["generation"], &served["files"]), (&status["generation"], &json!(0)), "{served}");
+    assert_eq!((&served["index"]["generation"], &served["files"]), (&status["index"]["generation"], &json!(0)), "{served}");
 }
 
 /// An array in place of an object is an error, and a header that names the active embedder counts without `dimensions`.

@@ -22,13 +22,13 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
     assert_eq!(answer["targets"][0]["symbol"], "Store::get");
     let found = &answer["results"][0];
     assert_eq!(
-        (&found["file"], &found["name"], &found["line"], &found["sites"]),
+        (&found["path"], &found["symbol"], &found["line"], &found["sites"]),
         (&json!("src/main.rs"), &json!("main"), &json!(3), &json!([6]))
     );
-    assert_eq!(answer["context"][0]["text"], "    held.get();");
+    assert_eq!((&found["context"], &found["context_start_line"]), (&json!("    held.get();"), &json!(6)));
     // Only the file of the callee changes: what it was called in stays.
     p.write("src/store.rs", format!("// moved\n{}", p.read("src/store.rs")));
-    assert_eq!(p.json(&["graph", "callers", "src/store.rs:4"])["results"][0]["name"], "main");
+    assert_eq!(p.json(&["graph", "callers", "src/store.rs:4"])["results"][0]["symbol"], "main");
     p.remove("src/main.rs");
     p.run(&["graph", "callers", "Store::get"]).expect(1);
     assert!(p.path(".cortex/graph/code-graph.db").exists());
@@ -60,7 +60,7 @@ fn drawings_and_maps() {
 fn questions_that_have_no_answer() {
     let p = project();
     assert!(p.run(&["graph", "callers", "nobody"]).expect(1).stderr.contains("no symbol or file nobody"));
-    assert!(p.run(&["graph", "path", "main"]).error().contains("FROM TO"));
+    assert!(p.run(&["graph", "path", "main"]).error().contains("from `target` to `to`"));
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));
 }
 
@@ -102,8 +102,11 @@ fn shapes_and_sizes_on_the_command_line() {
     );
     assert!(p.run(&["pattern", "$A.get()", "-C", "1"]).expect(0).stdout.contains("6     held.get();"));
     p.run(&["pattern", "nobody($A)"]).expect(1);
-    assert!(p.run(&["pattern", "fn (", "--lang", "rust"]).error().contains("is no pattern of rust"));
+    assert!(p.run(&["pattern", "fn (", "--languages", "rust"]).error().contains("is no pattern of rust"));
     let files = p.json(&["files"]);
-    assert_eq!((&files[0]["name"], &files[0]["files"], &files[0]["lines"]), (&json!("rust"), &json!(2), &json!(13)));
+    assert_eq!(
+        (&files["rows"][0]["name"], &files["rows"][0]["files"], &files["rows"][0]["lines"]),
+        (&json!("rust"), &json!(2), &json!(13))
+    );
     assert!(p.run(&["files", "--by", "file"]).expect(0).stdout.contains("src/store.rs"));
 }

@@ -107,7 +107,7 @@ impl Repository {
     /// What is recorded and was not looked at.
     fn new_events(&self) -> Vec<Value> {
         let all = self.project.json(&["memory", "list", "-n", "10000"]);
-        all.as_array().unwrap().iter().filter(|m| !self.seen.contains(m["id"].as_str().unwrap())).cloned().collect()
+        all["memories"].as_array().unwrap().iter().filter(|m| !self.seen.contains(m["id"].as_str().unwrap())).cloned().collect()
     }
 
     fn told(&self) -> Told {
@@ -170,7 +170,8 @@ fn a_reset_over_47_files_costs_the_next_session_a_line() {
     assert!(git.iter().all(|name| name.starts_with("update src/part")), "{git:?}");
     assert_eq!(did.len(), 1);
     let all = r.project.json(&["memory", "list", "-n", "1000"]);
-    let of = |source: &str| all.as_array().unwrap().iter().filter(|m| m["source"]["source"] == source).cloned().collect::<Vec<_>>();
+    let of =
+        |source: &str| all["memories"].as_array().unwrap().iter().filter(|m| m["source"]["source"] == source).cloned().collect::<Vec<_>>();
     let batches: BTreeSet<String> = [of("git_bulk_update"), of("git_metadata")]
         .concat()
         .iter()

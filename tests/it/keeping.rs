@@ -280,7 +280,7 @@ fn memories_are_exported_whatever_is_wrong_with_the_settings() {
 #[test]
 fn what_is_edited_is_for_the_user_alone() {
     let p = remembering();
-    let id = p.json(&["memory", "list"])[0]["id"].as_str().unwrap().to_string();
+    let id = p.json(&["memory", "list"])["memories"][0]["id"].as_str().unwrap().to_string();
     let temporary = p.home().join("tmp");
     fs::create_dir(&temporary).unwrap();
     let script = p.path("editor.sh");

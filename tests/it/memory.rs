@@ -41,7 +41,7 @@ pub fn told(p: &Project, event: &str, mut input: Value) -> String {
 pub fn contents(p: &Project) -> Vec<String> {
     let all = p.run(&["memory", "list", "-n", "1000", "--json"]);
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
-    all.as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
+    all["memories"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
 }
 
 #[test]
@@ -53,8 +53,8 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     let id = added["id"].as_str().unwrap().to_string();
     p.run(&["memory", "add", "Potatoes are boiled in salted water."]).expect(0);
     let found = p.json(&["memory", "search", "why is the cache one file"]);
-    assert_eq!(found[0]["memory"]["id"], id);
-    assert!(found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominant"].is_string(), "{found}");
+    assert_eq!(found["results"][0]["memory"]["id"], id);
+    assert!(found["results"][0]["similarity"].as_f64().unwrap() > 0.2 && found["results"][0]["dominant"].is_string(), "{found}");
     let shown = p.run(&["memory", "search", "why is the cache one file"]).expect(0);
     assert!(shown.stdout.contains("renames are atomic") && shown.stdout.lines().all(|l| l.chars().count() <= 120), "{}", shown.stdout);
     // Memories never change what code answers; who asks for both gets both.
@@ -75,14 +75,14 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     p.run(&["memory", "pin", short]).expect(0);
     let now = p.json(&["memory", "show", short]);
     assert_eq!((now["content"].as_str(), now["pinned"].as_bool()), (Some("The cache is three files."), Some(true)));
-    assert_eq!(p.json(&["memory", "list", "--pinned"]).as_array().unwrap().len(), 1);
+    assert_eq!(p.json(&["memory", "list", "--pinned"])["memories"].as_array().unwrap().len(), 1);
     assert_eq!(p.run(&["memory", "search", "renames atomic"]).code, 1, "the old text is gone");
 
     assert_eq!(p.run(&["memory", "forget", short, "nonsense"]).code, 2);
     assert_eq!(contents(&p).len(), 2, "all or none");
     p.run(&["memory", "forget", short]).expect(0);
     assert_eq!(contents(&p), ["Potatoes are boiled in salted water."]);
-    assert_eq!(p.run(&["memory", "search", "tomatoes in the greenhouse", "--source", "nothing"]).code, 2);
+    assert_eq!(p.run(&["memory", "search", "tomatoes in the greenhouse", "--sources", "nothing"]).code, 2);
     p.run(&["clean"]).expect(0);
     assert_eq!(contents(&p).len(), 1, "what is remembered is the user's");
     assert_eq!(fs::metadata(p.path(".cortex/memory.db")).unwrap().permissions().mode() & 0o777, 0o600);
@@ -147,7 +147,8 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
     assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
-    let stale = || p.json(&["memory", "search", "where is the retry counter", "--source", "claude_response"])[0]["stale"].clone();
+    let stale =
+        || p.json(&["memory", "search", "where is the retry counter", "--sources", "claude_response"])["results"][0]["stale"].clone();
     assert_eq!(stale(), json!([]));
     p.write("src/retry.rs", "fn retry() {}\n");
     assert_eq!(stale(), json!(["src/retry.rs"]));
@@ -631,7 +632,7 @@ fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     p.run(&["memory", "import", ".cortex/memory.db"]);
     p.run(&["memory", "import", ".cortex/memory.db"]);
     let all = p.json(&["memory", "list"]);
-    assert_eq!(all.as_array().unwrap().len(), 2, "{all}");
+    assert_eq!(all["memories"].as_array().unwrap().len(), 2, "{all}");
     assert!(told(&p, "session-start", json!({ "session_id": "next", "source": "startup" })).contains("> Releases are cut from potatoes."));
     assert_eq!(fs::read(p.path(".cortex/memory.db")).unwrap(), before);
 }
@@ -690,7 +691,7 @@ fn yesterdays_decision_is_told_tomorrow() {
         end(session);
     }
     assert!(begin("five").find("never rename").unwrap() < begin("six").find("Last session:").unwrap());
-    let id = p.json(&["memory", "list", "--source", "hook_description"]).as_array().unwrap().last().unwrap()["id"].clone();
+    let id = p.json(&["memory", "list", "--sources", "hook_description"])["memories"].as_array().unwrap().last().unwrap()["id"].clone();
     p.run(&["memory", "forget", id.as_str().unwrap()]).expect(0);
     assert!(!begin("seven").contains("cookie"));
 }
@@ -702,7 +703,7 @@ fn an_edit_of_a_hook_is_found_by_its_file() {
     let session = |id: &str| json!({ "session_id": id, "tool_name": "Edit", "tool_input": edit });
     told(&p, "post-tool", session("one"));
     let found = p.json(&["memory", "list", "--file", "src/retry.rs"]);
-    assert_eq!(found[0]["source"]["file_path"], "src/retry.rs", "{found}");
+    assert_eq!(found["memories"][0]["source"]["file_path"], "src/retry.rs", "{found}");
     let text = told(&p, "pre-tool", session("two"));
     assert!(text.contains("Of `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"), "{text}");
     assert_eq!(told(&p, "pre-tool", session("one")), "", "its own session knows");
@@ -716,7 +717,7 @@ fn the_tail_of_a_long_answer_is_found() {
     let answer = format!("The harbour is large. {long} The walrus sleeps behind the lighthouse.");
     told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": answer }));
     let found = p.json(&["memory", "search", "where does the walrus sleep"]);
-    let content = found[0]["memory"]["content"].as_str().unwrap();
+    let content = found["results"][0]["memory"]["content"].as_str().unwrap();
     assert!(content.ends_with("The walrus sleeps behind the lighthouse.") && content.len() < 3_000, "{content}");
     let listed = p.run(&["memory", "list", "-n", "100"]).expect(0).stdout;
     let n = listed.lines().count();

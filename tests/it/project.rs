@@ -166,7 +166,7 @@ impl Project {
         let out = self.run(&[&["search", "--json"], args].concat());
         assert!(out.code < 2, "{}", out.stderr);
         let reply: Value = serde_json::from_str(&out.stdout).unwrap();
-        reply["results"].as_array().unwrap().iter().map(|r| r["file_path"].as_str().unwrap_or_default().to_string()).collect()
+        reply["results"].as_array().unwrap().iter().map(|r| r["path"].as_str().unwrap_or_default().to_string()).collect()
     }
 
     /// The same files in another directory, without `.cortex`, indexed from nothing.

@@ -195,7 +195,7 @@ fn an_index_has_its_vectors_from_the_server() {
     assert_eq!(model.sent().len(), 0);
     let status = p.json(&["status"]);
     assert!(status["embedder"].as_str().unwrap().starts_with("words_"), "{status}");
-    assert_eq!(status["vectors_pending"], 0);
+    assert_eq!(status["index"]["vectors_pending"], Value::Null);
 }
 
 #[test]
@@ -209,14 +209,14 @@ fn without_the_server_words_are_searched() {
         "{e}"
     );
     let status = p.json(&["status"]);
-    assert_eq!(status["vectors_pending"], status["n_chunks"]);
+    assert_eq!(status["index"]["vectors_pending"], status["chunks"]);
     assert_eq!(status["stale"], false);
     let reply = p.json(&["search", "boil the potatoes"]);
-    assert_eq!(reply["results"][0]["file_path"], "docs/guide.md");
+    assert_eq!(reply["results"][0]["path"], "docs/guide.md");
     let told = warnings(&reply);
     assert!(told.contains("found by words alone: http://") && told.contains("until `cortex index`"), "{told}");
     let out = p.run(&["search", "potatoes"]).expect(0);
-    assert!(out.stderr.contains("warning: the question has no vector"), "{}", out.stderr);
+    assert!(out.stderr.contains("warning: the query has no vector"), "{}", out.stderr);
     assert!(p.run(&["search", "--exact", "potatoes"]).expect(0).stderr.is_empty(), "exact search needs no vectors");
 }
 
@@ -291,7 +291,7 @@ fn texts_that_are_too_long_for_the_model_are_cut() {
     p.write("docs/long.md", format!("# Long\n\nThe decorator comes first.\n\n{}\n", "And so on, as it is.\n".repeat(60)));
     model.set(Mood::Well { dimensions: 256, longest: 400 });
     p.index();
-    assert_eq!(p.json(&["status"])["vectors_pending"], 0);
+    assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null);
     assert_eq!(p.found(&["paint wall"])[0], "tools/colours.py");
     assert!(p.found(&["paint"]).contains(&"docs/long.md".into()), "by how it begins");
     // One that the model cannot take at all goes without, and the others have theirs.
@@ -300,7 +300,7 @@ fn texts_that_are_too_long_for_the_model_are_cut() {
     model.set(Mood::Well { dimensions: 256, longest: 10 });
     let out = p.run(&["index"]).expect(0);
     assert!(out.stderr.contains("goes without a vector"), "{}", out.stderr);
-    assert_eq!(p.json(&["status"])["vectors_pending"], 0, "it is not tried again and again");
+    assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null, "it is not tried again and again");
     assert!(model.requests().len() < n_before + 10);
 }
 

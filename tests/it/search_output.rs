@@ -16,7 +16,7 @@ fn no_escape_codes_unless_on_a_terminal() {
         &["index", "--full", "--verbose"],
         &["status"],
         &["search"],
-        &["search", "potatoes", "--path", "nowhere"],
+        &["search", "potatoes", "--project", "nowhere"],
         &["clean"],
     ] {
         let out = p.run(args);
@@ -159,7 +159,7 @@ fn status_tells_what_is_indexed() {
     p.write("lib/jquery.min.js", "x");
     p.index();
     let status = p.json(&["status"]);
-    assert_eq!((&status["generation"], &status["n_files"], &status["stale"]), (&1.into(), &4.into(), &false.into()), "{status:#}");
+    assert_eq!((&status["index"]["generation"], &status["files"], &status["stale"]), (&1.into(), &4.into(), &false.into()), "{status:#}");
     assert_eq!(status["languages"], serde_json::json!({"markdown": 1, "python": 1, "rust": 1, "toml": 1}));
     assert_eq!(status["skipped"], serde_json::json!({"minified or generated": 1}));
     p.remove("settings.toml");

@@ -140,11 +140,11 @@ fn status_does_not_say_where_secrets_are() {
     let p = project();
     p.index();
     let named = |status: &Value| -> Vec<String> {
-        let named = status["secrets"].as_array().unwrap().iter();
+        let named = status["secrets"]["first"].as_array().unwrap().iter();
         named.map(|s| format!("{}:{} {}", s["path"].as_str().unwrap(), s["line"], s["rule"].as_str().unwrap())).collect()
     };
     let status = p.json(&["status"]);
-    assert_eq!(status["n_secrets"], 6, "{status}");
+    assert_eq!(status["secrets"]["total"], 6, "{status}");
     let all = named(&status);
     assert!(all.contains(&"deploy/settings.yaml:3 password".into()) && all.contains(&"src/signing.py:1 private-key".into()), "{all:?}");
     // A later run that looks at other files keeps them.
@@ -157,7 +157,7 @@ fn status_does_not_say_where_secrets_are() {
     // Without the secret it is no longer named.
     p.write("deploy/settings.yaml", "database:\n  user: bob\n  password: ${DB_PASSWORD}\n");
     p.index();
-    assert_eq!(p.json(&["status"])["n_secrets"], 5);
+    assert_eq!(p.json(&["status"])["secrets"]["total"], 5);
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let status = Client::new(&server.line()).status();
     assert_eq!(

@@ -148,7 +148,7 @@ fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
         thread::sleep(Duration::from_millis(200));
     };
     assert_eq!(status["memory"]["budget_mb"], 1);
-    assert!(warnings(&status).contains("live.memory_mb"), "{status}");
+    assert!(warnings(&status).contains("live.memory_budget_mb"), "{status}");
     let found = client.call("search", &json!({ "query": "boil potatoes" }));
     assert!(!found["results"].as_array().unwrap().is_empty(), "{found}");
 }

@@ -46,7 +46,7 @@ fn settings_that_do_not_count_are_named_with_the_remedy() {
     server.ask("initialize", &initialize("2025-06-18"));
     assert!(server.ask("tools/list", &json!({}))["result"]["tools"].to_string().contains("file_editor"));
     let told: Value = p.json(&["status"]);
-    assert_eq!(told["ignored_settings"], json!([]));
+    assert_eq!(told["ignored_settings"], Value::Null);
 }
 
 #[test]
@@ -120,7 +120,7 @@ fn text_that_turns_around_is_shown_escaped() {
     }
     let out = p.run(&["search", "zebra"]).expect(0);
     assert!(out.stdout.contains("a\\u{202e}sr.rs"), "{}", out.stdout);
-    let error = p.run(&["graph", "callers", "x\u{202e}y", "--path", "no\u{202e}where"]).error();
+    let error = p.run(&["graph", "callers", "x\u{202e}y", "--project", "no\u{202e}where"]).error();
     assert!(error.contains("no\\u{202e}where") && !odd(&error), "{error}");
     p.write(".gitignore", "a\u{202e}{\n");
     let log = p.run(&["index"]).expect(0).stderr;

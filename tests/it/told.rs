@@ -84,8 +84,13 @@ fn counted<'a>(project: &Project, memories: impl Iterator<Item = (&'a String, &'
     let manager = ChunkManager::new(vec![Box::new(feed)], model).unwrap();
     manager.reload(&Cancel::new(false)).unwrap();
     let snapshot = manager.current();
-    let recall =
-        Recall { corpus: &snapshot.code().corpus, facts: &facts, store: &opened.store, embedder: manager.embedder(), root: layout.root() };
+    let recall = Recall {
+        corpus: &snapshot.feed("memory").unwrap().corpus,
+        facts: &facts,
+        store: &opened.store,
+        embedder: manager.embedder(),
+        root: layout.root(),
+    };
     let mut counts = Counts::default();
     for Prompt { ask, tell } in &project.prompts {
         let (_, told) = for_prompt(&recall, ask, &[], now()).unwrap();

@@ -71,7 +71,8 @@ fn an_edit_is_applied_to_what_was_kept() {
     let fresh = p.fresh_copy();
     let (mut a, mut b) = (ask(&p), ask(&fresh));
     for reply in [&mut a, &mut b] {
-        reply["generation"].take();
+        reply["index"].take();
+        reply["next_cursor"].take();
     }
     assert_eq!(a, b, "as if made from nothing");
 }
@@ -122,8 +123,10 @@ fn a_copied_project_takes_its_cache_along() {
     let mut want = ask(&p);
     let mut found = ask(&copy);
     // The copied sources have new time stamps: they are looked at, and are the same.
-    want["generation"].take();
-    found["generation"].take();
+    for reply in [&mut want, &mut found] {
+        reply["index"].take();
+        reply["next_cursor"].take();
+    }
     assert_eq!(found, want);
     assert_eq!(name(&copy), name(&p), "nothing was made anew");
 }
@@ -147,7 +150,7 @@ fn a_start_beside_a_damaged_manifest_serves_each_chunk_once() {
     let p = warm();
     let answer = |p: &Project| {
         let mut reply = ask(p);
-        reply["generation"].take();
+        reply["index"].take();
         reply
     };
     let before = answer(&p);

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
 use super::{JsonLinesWriter, read_file};
-use crate::cli::wire::{LONG_WAIT, Project};
+use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, Question, SourceText};
 use crate::source::{self, LineLimit, Scope};
 use crate::store::Layout;

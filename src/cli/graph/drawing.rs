@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::graph::GraphAnswer;
+use crate::engine::GraphAnswer;
 
 /// Nodes by name, and who uses whom.
 fn drawn(answer: &GraphAnswer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {

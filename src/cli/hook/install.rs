@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use jsonc_parser::ParseOptions;
@@ -10,16 +10,15 @@ use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
 use super::super::Outcome;
+use super::super::args::OfProject;
 use super::super::render::line;
-use super::super::wire::Project;
 
 /// Where Claude Code's settings are.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex hook install --dry-run")]
 pub(in crate::cli) struct Args {
-    /// A directory of the project [default: the current one]
-    #[arg(long, value_name = "DIR")]
-    path: Option<PathBuf>,
+    #[command(flatten)]
+    project: OfProject,
     /// For everybody who works on this project (.claude/settings.json), not for you alone (.claude/settings.local.json)
     #[arg(long)]
     shared: bool,
@@ -128,7 +127,7 @@ fn program() -> String {
 }
 
 fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Outcome> {
-    let project = Project::open(args.path.as_deref())?;
+    let project = args.project.open()?;
     let name = if args.shared { "settings.json" } else { "settings.local.json" };
     // They are a file of the project, and a repository may have put a link there.
     let (tree, file) = (project.layout.tree(), Path::new(DIRECTORY).join(name));

@@ -4,6 +4,7 @@ use anyhow::Result;
 use chrono::{DateTime, Local, Utc};
 use console::style;
 use serde::Serialize;
+use serde_json::json;
 
 use super::super::Outcome;
 use super::super::render::{count, json, line, printable, width};
@@ -40,7 +41,7 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
         told.push(Timeline { session: None, events: outside });
     }
     if as_json {
-        json(&told)?;
+        json(&json!({ "sessions": told }))?;
     } else {
         told.iter().try_for_each(print_one)?;
         if told.is_empty() {

@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use super::super::Outcome;
 use super::super::render::{json, printable};
-use super::super::wire::Project;
 use super::PrivateFolder;
 use crate::dir::OpenMode;
+use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
 
 /// Memories that are read at once.

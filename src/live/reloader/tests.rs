@@ -154,7 +154,7 @@ fn answers(manager: &ChunkManager) -> Vec<(String, u64)> {
     let snapshot = manager.current();
     let ask = |question: &str| {
         let vector = manager.embedder().embed_query(question).unwrap();
-        let found = snapshot.code().corpus.search(&Query::new(question), &vector, &Filter::default(), 10).unwrap();
+        let found = snapshot.feed("code").unwrap().corpus.search(&Query::new(question), &vector, &Filter::default(), 10).unwrap();
         found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
     };
     ["potatoes", "tomatoes", "animals swimming in a freezing ocean", "insects of the garden"].into_iter().flat_map(ask).collect()
@@ -192,7 +192,7 @@ impl Fixture {
         assert_ne!(answers(&self.manager), told);
         let metrics = self.manager.metrics();
         assert_eq!((metrics.n_failed, metrics.n_successful, metrics.n_published, metrics.last_error), (3, 2, 2, None));
-        assert_eq!(self.manager.current().code().generation, before.code().generation + 1);
+        assert_eq!(self.manager.current().feed("code").unwrap().generation, before.feed("code").unwrap().generation + 1);
     }
 }
 

@@ -1,10 +1,10 @@
-//! What may be found, as arguments.
+//! What may be found, as a part of requests.
 
 use globset::GlobSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
-use super::ToolError;
+use super::AskError;
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
 use crate::search::Filter;
@@ -13,29 +13,29 @@ use crate::search::Filter;
 const MAX_GLOBS: usize = 64;
 const MAX_GLOB_BYTES: usize = 1024;
 
-/// Kinds of chunks. Part of the arguments of the tools that find chunks.
-#[derive(Default, Deserialize, JsonSchema)]
-pub(super) struct Kinds {
+/// Kinds of chunks. Part of the requests that find chunks.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct Kinds {
     /// Only chunks of these types.
     #[serde(default)]
     #[schemars(schema_with = "types")]
-    types: Vec<ChunkType>,
+    pub types: Vec<ChunkType>,
     /// Only these languages: rust, python, markdown …
     #[serde(default)]
-    languages: Vec<String>,
+    pub languages: Vec<String>,
 }
 
-/// Where and what. Part of the arguments of the tools that search.
-#[derive(Default, Deserialize, JsonSchema)]
-pub(super) struct Filters {
+/// Where and what. Part of the requests that search.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct Filters {
     #[serde(flatten)]
-    kinds: Kinds,
+    pub kinds: Kinds,
     /// Only files that match one of these globs: src/**, *.rs, docs
     #[serde(default)]
-    path: Vec<String>,
+    pub paths: Vec<String>,
     /// Only chunks with all of these tags.
     #[serde(default)]
-    tags: Vec<String>,
+    pub tags: Vec<String>,
 }
 
 fn types(_: &mut SchemaGenerator) -> Schema {
@@ -44,22 +44,27 @@ fn types(_: &mut SchemaGenerator) -> Schema {
 
 impl Kinds {
     pub(super) fn filter(&self) -> Filter {
-        Filter { types: self.types.clone(), languages: self.languages.iter().map(|l| l.to_lowercase()).collect(), ..Filter::default() }
+        Filter { types: self.types.clone(), languages: lower_case(&self.languages), ..Filter::default() }
     }
 }
 
 impl Filters {
-    pub(super) fn filter(&self) -> Result<Filter, ToolError> {
-        Ok(Filter { paths: of_paths(&self.path)?, tags: self.tags.clone(), ..self.kinds.filter() })
+    pub(super) fn filter(&self) -> Result<Filter, AskError> {
+        Ok(Filter { paths: of_paths(&self.paths)?, tags: self.tags.clone(), ..self.kinds.filter() })
     }
 }
 
+/// Names of languages as the index has them.
+pub(super) fn lower_case(languages: &[String]) -> Vec<String> {
+    languages.iter().map(|language| language.to_lowercase()).collect()
+}
+
 /// Files that match one of these globs; an empty set when none is given.
-pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, ToolError> {
+pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
     if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
-        return Err(ToolError::Arguments(format!("path: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
+        return Err(AskError::Arguments(format!("paths: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
     }
-    globs(patterns).map_err(|e| ToolError::Arguments(format!("path: {e}")))
+    globs(patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
 }
 
 /// A warning of languages that nothing here is written in.

@@ -1,9 +1,9 @@
-//! Paths and chunk ids as agents give them.
+//! Files and chunks as requests name them.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::ToolError;
+use super::AskError;
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
 /// Paths that are proposed in place of an unknown one.
@@ -13,11 +13,11 @@ const MIN_SIMILARITY: f64 = 0.4;
 const MAX_PATH_BYTES: usize = 4096;
 
 /// A path as the index has it: relative to the root, without `.`. Empty: the root.
-pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
+pub(super) fn normal(root: &Path, path: &str) -> Result<String, AskError> {
     if path.len() > MAX_PATH_BYTES {
-        return Err(ToolError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
+        return Err(AskError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
     }
-    let refused = |why: String| Err(ToolError::Arguments(format!("path is `{path}`: {why}")));
+    let refused = |why: String| Err(AskError::Arguments(format!("path is `{path}`: {why}")));
     if Path::new(path).is_absolute() {
         return match Path::new(path).strip_prefix(root) {
             Ok(inside) => refused(format!("give it relative to the root of the project: `{}`", inside.display())),
@@ -32,9 +32,9 @@ pub(super) fn normal(root: &Path, path: &str) -> Result<String, ToolError> {
 }
 
 /// The chunks of a file of the index.
-pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, ToolError> {
+pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, AskError> {
     let found = chunks.read_file(path);
-    if found.is_empty() { Err(ToolError::NotFound(unknown(chunks, path))) } else { Ok(found) }
+    if found.is_empty() { Err(AskError::NotFound(unknown(chunks, path))) } else { Ok(found) }
 }
 
 fn unknown(chunks: &ChunkSet, path: &str) -> String {
@@ -50,16 +50,16 @@ fn unknown(chunks: &ChunkSet, path: &str) -> String {
 }
 
 /// The chunk with this id.
-pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, ToolError> {
+pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, AskError> {
     chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
-        ToolError::NotFound(format!(
-            "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results; give path and lines instead"
+        AskError::NotFound(format!(
+            "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results of cortex_search; give path and lines instead"
         ))
     })
 }
 
 /// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its first.
-pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Result<Arc<Chunk>, ToolError> {
+pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Result<Arc<Chunk>, AskError> {
     let of_file = chunks_of(chunks, path)?;
     let lines = |c: &Chunk| (c.metadata.start_line.unwrap_or(0), c.metadata.end_line.unwrap_or(0));
     let Some(line) = line else {
@@ -68,6 +68,6 @@ pub(super) fn chunk_at(chunks: &ChunkSet, path: &str, line: Option<u32>) -> Resu
     let holding = of_file.iter().filter(|c| (lines(c).0..=lines(c).1).contains(&line));
     holding.min_by_key(|c| (c.chunk_type == ChunkType::Symbols, lines(c).1 - lines(c).0)).cloned().ok_or_else(|| {
         let last = of_file.iter().map(|c| lines(c).1).max().unwrap_or(0);
-        ToolError::NotFound(format!("`{path}` has no line {line} in the index: give 1 to {last}"))
+        AskError::NotFound(format!("`{path}` has no line {line} in the index: give 1 to {last}"))
     })
 }

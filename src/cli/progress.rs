@@ -1,0 +1,42 @@
+//! How far something is, on a terminal.
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::index::Progress;
+
+/// A bar on stderr; nothing where that is no terminal.
+pub(super) struct Bar(ProgressBar);
+
+impl Bar {
+    pub(super) fn indexing(quiet: bool) -> Self {
+        Self::new("indexing {wide_bar} {pos}/{len} files {elapsed}", quiet)
+    }
+
+    pub(super) fn embedding(quiet: bool) -> Self {
+        Self::new("vectors {wide_bar} {pos}/{len} chunks {elapsed}", quiet)
+    }
+
+    fn new(template: &str, quiet: bool) -> Self {
+        let bar = if quiet { ProgressBar::hidden() } else { ProgressBar::new(0) };
+        let style = ProgressStyle::with_template(template);
+        Self(bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
+    }
+
+    pub(super) fn show(&self, p: Progress) {
+        self.0.set_length(p.total as u64);
+        self.0.set_position(p.done as u64);
+        if p.done == p.total {
+            self.end();
+        }
+    }
+
+    pub(super) fn end(&self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl Drop for Bar {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

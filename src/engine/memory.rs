@@ -1,0 +1,318 @@
+//! What is remembered: asked, added to, forgotten.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use chrono::{DateTime, SecondsFormat, Utc};
+use schemars::JsonSchema;
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::freshness::State;
+use super::serving::{Engine, Upkeep};
+use super::{AskError, Call, LONG_WAIT};
+use crate::chunk::Cancel;
+use crate::live::{Served, Snapshot};
+use crate::memory::{
+    self, BRIEFING_TOKENS, Episode, EpisodeSource, Memories, Memory, MemoryFeed, MemoryFilter, MemorySource, Operation, Period, Recall,
+    RecalledMemory, forget_in_backups, now,
+};
+
+/// How long a call waits for another process's write, and for what was just stored to be found.
+const BUSY: Duration = Duration::from_secs(2);
+/// What is said before anything is remembered.
+const NOTHING_YET: &str =
+    "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
+
+/// Which memories are wanted.
+#[derive(Debug, Clone, Default)]
+pub struct RecallRequest {
+    /// A question, or some words; without it, the newest.
+    pub query: String,
+    /// Only from these sources; all when empty.
+    pub sources: Vec<String>,
+    pub exclude_sources: Vec<String>,
+    pub exclude_operations: Vec<String>,
+    /// Only of these groups; all when empty.
+    pub group_ids: Vec<String>,
+    /// Only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 12h, 3d, 2w.
+    pub since: Option<String>,
+    /// Only before then; of a date until its end.
+    pub until: Option<String>,
+    pub limit: usize,
+}
+
+/// Memories that answer.
+#[derive(Debug, Clone, Serialize)]
+pub struct RecallAnswer {
+    /// Best first.
+    pub results: Vec<RecalledMemory>,
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// Something to be remembered.
+#[derive(Debug, Clone, Default)]
+pub struct RememberRequest {
+    /// What it is called; may be empty.
+    pub name: String,
+    pub content: String,
+    /// text, json, message …
+    pub source: String,
+    /// What happened to a file.
+    pub operation: Option<String>,
+    /// The file, relative to the root.
+    pub origin_path: Option<String>,
+    /// What one git operation did has one.
+    pub git_batch_id: Option<String>,
+    /// What it belongs to, where one project holds several things; may be empty.
+    pub group_id: String,
+    /// Every session begins with it.
+    pub pinned: bool,
+}
+
+/// What was remembered.
+#[derive(Debug, Clone)]
+pub struct RememberAnswer {
+    pub memory: Memory,
+    /// Secrets that were taken out before it was stored.
+    pub secrets_redacted: usize,
+    pub state: State,
+}
+
+/// What a session is told when it begins.
+#[derive(Debug, Clone)]
+pub struct BriefingAnswer {
+    pub text: String,
+    pub state: State,
+}
+
+/// When agents worked here.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionsAnswer {
+    /// Newest first.
+    pub sessions: Vec<SessionRow>,
+    #[serde(flatten)]
+    pub state: State,
+}
+
+/// One session.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SessionRow {
+    /// As the agent names it.
+    pub id: String,
+    /// Active, Completed or Abandoned.
+    pub status: &'static str,
+    /// When it began.
+    pub started_at: String,
+    /// When it ended, or was given up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<String>,
+    /// Memories of it.
+    pub memories: u32,
+}
+
+impl RecallRequest {
+    /// # Errors
+    /// When it names a source, an operation or a time that there is not.
+    pub fn filter(&self) -> Result<MemoryFilter, AskError> {
+        let Self { sources, exclude_sources, exclude_operations, group_ids, .. } = self.clone();
+        let period = Period::parse(self.since.as_deref(), self.until.as_deref(), now()).map_err(|e| AskError::Arguments(e.to_string()))?;
+        let filter = MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period };
+        let unknown = filter.unknown();
+        if !unknown.is_empty() {
+            let known = MemorySource::names().join(", ");
+            return Err(AskError::Arguments(format!("unknown: {}. Sources are {known}", unknown.join(", "))));
+        }
+        Ok(filter)
+    }
+}
+
+impl Engine {
+    /// The memories that answer a question, best first.
+    ///
+    /// # Errors
+    /// When the request cannot be used, or memories cannot be read.
+    pub fn recall(&self, request: &RecallRequest, call: &Call) -> Result<RecallAnswer, AskError> {
+        let filter = request.filter()?;
+        let Some(memories) = self.memories_so_far()? else {
+            return Ok(RecallAnswer { results: Vec::new(), state: self.state_without_memories(call) });
+        };
+        self.serve(&memories, call)?;
+        let find = |snapshot: &Snapshot| match self.recall_in(snapshot, &memories) {
+            Some(recall) => Ok(recall.search(&request.query, &filter, request.limit, now())?),
+            None => Ok::<_, AskError>(Vec::new()),
+        };
+        let results = match &self.upkeep {
+            Upkeep::Server(_) => find(&self.manager.current())?,
+            Upkeep::Command(_) => self.manager.ask(find)?,
+        };
+        Ok(RecallAnswer { results, state: self.state_of_memories(&memories, call) })
+    }
+
+    /// What of the memories helps with a prompt that a session was not told before, and which these are. What is served is asked.
+    ///
+    /// # Errors
+    /// When the memories cannot be searched.
+    pub fn for_prompt(&self, memories: &Memories, prompt: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), AskError> {
+        let snapshot = self.manager.current();
+        match self.recall_in(&snapshot, memories) {
+            Some(recall) => Ok(memory::for_prompt(&recall, prompt, given, now())?),
+            None => Ok(<_>::default()),
+        }
+    }
+
+    /// Loads the memories, to be asked.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn load_memories(&self) -> Result<(), AskError> {
+        self.manager.reload_feed(MemoryFeed::NAME, &Cancel::new(false))?;
+        Ok(())
+    }
+
+    fn recall_in<'a>(&'a self, snapshot: &'a Snapshot, memories: &'a Memories) -> Option<Recall<'a>> {
+        let Served { corpus, .. } = &**snapshot.feed(MemoryFeed::NAME)?;
+        let (embedder, root) = (self.manager.embedder(), self.project.layout.root());
+        Some(Recall { corpus, facts: &self.facts, store: &memories.store, embedder, root })
+    }
+
+    /// What a session should know when it begins: pinned, decided, done last.
+    ///
+    /// # Errors
+    /// When memories cannot be read.
+    pub fn briefing(&self, call: &Call) -> Result<BriefingAnswer, AskError> {
+        Ok(match self.memories_so_far()? {
+            Some(memories) => {
+                let (text, _) = memory::briefing(&memories.store, &[], BRIEFING_TOKENS)?;
+                BriefingAnswer { text, state: self.state_with(self.project.memory_home().notice(), call) }
+            }
+            None => BriefingAnswer { text: String::new(), state: self.state_without_memories(call) },
+        })
+    }
+
+    /// Remembers something, for whoever asks next.
+    ///
+    /// # Errors
+    /// When the request cannot be used, or nothing can be written.
+    pub fn remember(&self, request: &RememberRequest, call: &Call) -> Result<RememberAnswer, AskError> {
+        let unknown = |what: &str, name: &str| AskError::Arguments(format!("there is no {what} `{name}`"));
+        let source = EpisodeSource::parse(&request.source).ok_or_else(|| unknown("source", &request.source))?;
+        let operation = request.operation.as_deref().map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o))).transpose()?;
+        if source == EpisodeSource::Json {
+            let parsed: Result<serde_json::Value, _> = serde_json::from_str(&request.content);
+            parsed.map_err(|e| AskError::Arguments(format!("the source is json, and the text is none: {e}")))?;
+        }
+        let memories = self.memories(self.patience())?;
+        let session = memories.sessions.current_session().ok().flatten().unwrap_or_default();
+        let (origin_path, git_batch_id) = (request.origin_path.clone(), request.git_batch_id.clone());
+        let episode = MemorySource::Episode(Episode { source, operation, origin_path, git_batch_id });
+        let memory = Memory {
+            name: request.name.clone(),
+            group_id: request.group_id.clone(),
+            pinned: request.pinned,
+            ..Memory::new(request.content.trim(), episode, &session)
+        };
+        let before = memories.store.redacted()?;
+        let id = memories.capture.capture(memory)?;
+        let secrets_redacted = memories.store.redacted()?.saturating_sub(before);
+        let gone = || AskError::Failed("it was stored, and is gone".into());
+        let memory = memories.store.get(id)?.ok_or_else(gone)?;
+        self.serve_change(&memories, call)?;
+        Ok(RememberAnswer { memory, secrets_redacted, state: self.state_of_memories(&memories, call) })
+    }
+
+    /// Forgets these memories, in backups, too. All of them must be there.
+    ///
+    /// # Errors
+    /// When one is not there, or nothing can be written.
+    pub fn forget(&self, ids: &[Uuid], call: &Call) -> Result<State, AskError> {
+        let unknown = |id: &Uuid| AskError::NotFound(format!("there is no memory {id}"));
+        let Some(memories) = self.memories_so_far()? else {
+            return Err(ids.first().map_or(AskError::NotFound(NOTHING_YET.into()), unknown));
+        };
+        for id in ids {
+            if memories.store.get(*id)?.is_none() {
+                return Err(unknown(id));
+            }
+        }
+        for id in ids {
+            memories.capture.forget(*id)?;
+        }
+        if let Err(e) = forget_in_backups(&memories.capture, ids) {
+            tracing::warn!("what was forgotten is still in a backup: {e}");
+        }
+        self.serve_change(&memories, call)?;
+        Ok(self.state_of_memories(&memories, call))
+    }
+
+    /// When agents worked here, the newest first.
+    ///
+    /// # Errors
+    /// When memories cannot be read.
+    pub fn sessions(&self, limit: usize, call: &Call) -> Result<SessionsAnswer, AskError> {
+        let Some(memories) = self.memories_so_far()? else {
+            return Ok(SessionsAnswer { sessions: Vec::new(), state: self.state_without_memories(call) });
+        };
+        let written = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
+        let rows = memories.store.sessions(limit)?.into_iter().map(|session| SessionRow {
+            status: session.status.as_str(),
+            started_at: written(session.started_at),
+            ended_at: session.ended_at.map(written),
+            memories: session.memory_count,
+            id: session.id,
+        });
+        Ok(SessionsAnswer { sessions: rows.collect(), state: self.state_of_memories(&memories, call) })
+    }
+
+    /// The memories of the project; `None` before anything is remembered.
+    fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, AskError> {
+        if self.remembers() { Ok(Some(self.memories(self.patience())?)) } else { Ok(None) }
+    }
+
+    /// How long another process's write is waited for.
+    fn patience(&self) -> Duration {
+        if self.server().is_some() { BUSY } else { LONG_WAIT }
+    }
+
+    /// Serves everything that this or another process stored before.
+    fn serve(&self, memories: &Memories, call: &Call) -> Result<(), AskError> {
+        match self.server() {
+            Some(server) if self.is_behind(memories)? => {
+                let handle = server.reloader.handle();
+                let _ = handle.wait(handle.request(), Instant::now() + BUSY, &call.cancel);
+            }
+            Some(_) => {}
+            None => self.load_memories()?,
+        }
+        call.check()
+    }
+
+    /// The same after a change: the process of a command ends, and the next one loads it.
+    fn serve_change(&self, memories: &Memories, call: &Call) -> Result<(), AskError> {
+        if self.server().is_some() { self.serve(memories, call) } else { Ok(()) }
+    }
+
+    fn is_behind(&self, memories: &Memories) -> Result<bool, AskError> {
+        let wanted = memories.store.generation()?;
+        Ok(self.manager.current().feed(MemoryFeed::NAME).is_none_or(|served| served.generation < wanted))
+    }
+
+    /// The state of an answer that finds nothing because nothing was ever remembered.
+    fn state_without_memories(&self, call: &Call) -> State {
+        self.state_with(self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())), call)
+    }
+
+    /// The state of an answer that does not depend on which memories are loaded.
+    fn state_with(&self, warnings: impl IntoIterator<Item = String>, call: &Call) -> State {
+        let warnings = call.warnings.iter().cloned().chain(warnings).collect();
+        State { index: self.freshness(), warnings }.in_brief(call)
+    }
+
+    /// The state that an answer about memories describes.
+    fn state_of_memories(&self, memories: &Memories, call: &Call) -> State {
+        let is_late = self.server().is_some() && self.is_behind(memories).unwrap_or_default();
+        let late = is_late.then(|| "not all memories are loaded yet: call again".to_string());
+        self.state_with(self.project.memory_home().notice().into_iter().chain(late), call)
+    }
+}

@@ -1,0 +1,141 @@
+//! What there is, in a file or below a directory.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::freshness::State;
+use super::paths;
+use super::serving::{Engine, View};
+use super::{AskError, Call};
+use crate::chunk::{Chunk, ChunkType};
+
+/// A file or directory that is to be outlined.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct OutlineRequest {
+    /// A file or directory, relative to the root; empty: the whole project.
+    #[serde(default)]
+    pub path: String,
+}
+
+/// An outline, whole.
+#[derive(Debug, Clone)]
+pub struct OutlineAnswer {
+    /// Relative to the root; empty: the root.
+    pub path: String,
+    pub outline: Outlined,
+    pub state: State,
+}
+
+/// What was outlined.
+#[derive(Debug, Clone)]
+pub enum Outlined {
+    /// Of a file: what it defines, in order.
+    File(Vec<OutlineSymbol>),
+    /// Of a directory: the files below it, in order.
+    Directory(Vec<FileOutline>),
+}
+
+/// A definition, or a section of a document.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+pub struct OutlineSymbol {
+    /// Without what encloses it.
+    pub name: String,
+    /// function, struct, section …
+    pub kind: String,
+    /// 1-based; 0 when unknown.
+    pub start_line: u32,
+    /// Inclusive.
+    pub end_line: u32,
+    /// Nesting; 0 at the top.
+    pub depth: usize,
+}
+
+/// A file of a directory.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct FileOutline {
+    /// Relative to the root.
+    pub path: String,
+    /// Its top-level symbols: kind and name.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub symbols: Vec<String>,
+}
+
+impl Engine {
+    /// Outlines a file or a directory.
+    ///
+    /// # Errors
+    /// When there is no such file.
+    pub fn outline(&self, request: &OutlineRequest, call: &Call) -> Result<OutlineAnswer, AskError> {
+        self.with_code(call, |View { code, mut state }| {
+            let chunks = code.corpus.chunks();
+            let path = paths::normal(self.project.layout.root(), &request.path)?;
+            let below = if path.is_empty() { String::new() } else { format!("{path}/") };
+            let is_deleted = |f: &str| chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted());
+            let inside: BTreeSet<&str> = chunks.files().filter(|f| f.starts_with(&below) && !is_deleted(f)).collect();
+            if is_deleted(&path) {
+                state.warnings.push(format!("`{path}` was deleted. This is its outline as it was indexed"));
+            }
+            let outline = if path.is_empty() || !inside.is_empty() {
+                let files: Vec<&str> = inside.into_iter().collect();
+                let file = |path: &&str| FileOutline { path: path.to_string(), symbols: top_level(&chunks.read_file(path)) };
+                Outlined::Directory(files.par_iter().map(file).collect())
+            } else {
+                Outlined::File(symbols(&paths::chunks_of(chunks, &path)?))
+            };
+            Ok(OutlineAnswer { path, outline, state: state.in_brief(call) })
+        })
+    }
+}
+
+/// The symbols of a file that nothing encloses, each once: an `impl` says nothing beside its type.
+fn top_level(chunks: &[Arc<Chunk>]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let top = symbols(chunks).into_iter().filter(|symbol| symbol.depth == 0 && seen.insert(symbol.name.clone()));
+    top.map(|symbol| format!("{} {}", symbol.kind, symbol.name).trim().to_string()).collect()
+}
+
+/// What the chunks of a file define, in order; the sections of a document.
+fn symbols(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
+    let names = chunks.iter().flat_map(|c| &c.metadata.names).map(|n| OutlineSymbol {
+        name: n.name.clone(),
+        kind: n.kind.clone(),
+        start_line: n.start_line,
+        end_line: n.end_line,
+        depth: n.depth.into(),
+    });
+    let mut out: Vec<OutlineSymbol> = names.collect();
+    if out.is_empty() {
+        out = sections(chunks);
+    }
+    // The enclosing one first.
+    out.sort_by_key(|s| (s.start_line, s.depth, Reverse(s.end_line)));
+    // The values of an enum stand in a chunk of their own too.
+    let mut seen = BTreeSet::new();
+    out.retain(|s| seen.insert((s.start_line, s.name.clone(), s.kind.clone())));
+    out
+}
+
+fn sections(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
+    let mut out: BTreeMap<&str, OutlineSymbol> = BTreeMap::new();
+    for chunk in chunks.iter().filter(|c| c.chunk_type != ChunkType::Symbols) {
+        let m = &chunk.metadata;
+        let Some(path) = m.symbol.as_deref() else { continue };
+        let (start_line, end_line) = (m.start_line.unwrap_or(0), m.end_line.unwrap_or(0));
+        let section = out.entry(path).or_insert_with(|| OutlineSymbol {
+            name: path.rsplit(" > ").next().unwrap_or(path).to_string(),
+            kind: if chunk.chunk_type == ChunkType::Documentation { "section" } else { "symbol" }.into(),
+            start_line,
+            end_line,
+            depth: path.matches(" > ").count(),
+        });
+        // A long section is several chunks.
+        section.start_line = section.start_line.min(start_line);
+        section.end_line = section.end_line.max(end_line);
+    }
+    out.into_values().collect()
+}

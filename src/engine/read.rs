@@ -1,0 +1,219 @@
+//! Lines of a file as they are now. Only files of the index can be read.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::freshness::State;
+use super::paths;
+use super::serving::{Engine, View};
+use super::{AskError, Call};
+use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::source::{ReadError, read_text};
+use crate::text::cut;
+
+/// What is to be read.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct ReadRequest {
+    /// A chunk, by the `chunk_id` of a result.
+    pub chunk_id: Option<String>,
+    /// Or a file, relative to the root.
+    pub path: Option<String>,
+    /// Which lines: 10-40, 10- or 10; all by default.
+    pub lines: Option<String>,
+}
+
+/// What was read.
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
+pub struct ReadAnswer {
+    /// Relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Of a chunk without a file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_id: Option<String>,
+    /// First line of `content`.
+    pub start_line: usize,
+    /// Last line of `content`, inclusive.
+    pub end_line: usize,
+    /// Lines of the file.
+    pub total_lines: usize,
+    /// The lines, without numbers.
+    pub content: String,
+    /// Where to read on, when not all that was asked for fits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_start_line: Option<usize>,
+    /// The file changed since it was indexed; `content` is the present one.
+    pub changed: bool,
+    #[serde(flatten)]
+    pub state: State,
+}
+
+impl Engine {
+    /// Reads lines of a file, or a chunk.
+    ///
+    /// # Errors
+    /// When there is no such file, chunk or line.
+    pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
+        let range = line_range(request.lines.as_deref())?;
+        self.with_code(call, |View { code, state }| {
+            let (chunks, root) = (code.corpus.chunks(), self.project.layout.root());
+            let mut warnings = Vec::new();
+            let (answer, text, range) = match (&request.chunk_id, &request.path) {
+                (Some(id), _) => of_chunk(root, &paths::chunk(chunks, id)?, range, &mut warnings),
+                (None, Some(path)) => {
+                    let path = paths::normal(root, path)?;
+                    let text = current(root, chunks, &path, &mut warnings)?;
+                    let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
+                    (ReadAnswer { path: Some(path), changed, ..ReadAnswer::default() }, text, range)
+                }
+                (None, None) => return Err(AskError::Arguments("what is to be read? Give chunk_id, or path and lines".into())),
+            };
+            call.check()?;
+            if answer.changed {
+                warnings.push("the file changed since it was indexed: line numbers of earlier results may be off".into());
+            }
+            let state = State { warnings: state.warnings.into_iter().chain(warnings).collect(), ..state }.in_brief(call);
+            answer.with_lines(&text, range, state)
+        })
+    }
+
+    /// The text of a chunk as it was indexed.
+    ///
+    /// # Errors
+    /// When there is no such chunk.
+    pub fn chunk_text(&self, id: &str, call: &Call) -> Result<String, AskError> {
+        self.with_code(call, |view| Ok(paths::chunk(view.code.corpus.chunks(), id)?.text.clone()))
+    }
+}
+
+impl ReadAnswer {
+    /// Takes the lines of a text.
+    fn with_lines(self, text: &str, (first, last): (usize, usize), state: State) -> Result<Self, AskError> {
+        let all: Vec<&str> = text.lines().collect();
+        if first > all.len().max(1) {
+            return Err(AskError::Arguments(format!("there is no line {first}: there are {}", all.len())));
+        }
+        let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
+        let end_line = (first + wanted.len()).saturating_sub(1);
+        Ok(Self { start_line: first, end_line, total_lines: all.len(), content: wanted.join("\n"), state, ..self })
+    }
+
+    /// The same with so many of its first lines, at least one, each cut to so many characters.
+    #[must_use]
+    pub fn first(&self, n_lines: usize, n_chars: usize) -> Self {
+        let all: Vec<&str> = self.content.split('\n').collect();
+        let shown: Vec<String> = all.iter().take(n_lines.max(1)).map(|line| cut(line, n_chars)).collect();
+        let is_cut = shown.iter().zip(&all).any(|(shown, line)| shown != line);
+        let warning = format!("a line of more than {n_chars} characters is cut: raise max_tokens to see more of it");
+        let left = all.len() - shown.len();
+        Self {
+            end_line: self.end_line - left,
+            next_start_line: (left > 0).then(|| self.end_line - left + 1),
+            content: shown.join("\n"),
+            state: State { warnings: self.state.warnings.iter().cloned().chain(is_cut.then_some(warning)).collect(), ..self.state.clone() },
+            ..self.clone()
+        }
+    }
+}
+
+/// First and last line of `10-40`, `10-`, `-40` or `10`.
+pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError> {
+    let lines = lines.unwrap_or("-").trim();
+    let wrong = || AskError::Arguments(format!("lines is `{}`: give them like 10-40", cut(lines, 40)));
+    let number = |s: &str, open: usize| if s.trim().is_empty() { Ok(open) } else { s.trim().parse().map_err(|_| wrong()) };
+    let (from, to) = lines.split_once(['-', ':']).unwrap_or((lines, lines));
+    let (first, last) = (number(from, 1)?.max(1), number(to, usize::MAX)?);
+    if last < first {
+        return Err(AskError::Arguments(format!("the lines end at {last}, before they begin at {first}")));
+    }
+    Ok((first, last))
+}
+
+/// The answer without its lines, the text that they are taken from, and which they are.
+fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &mut Vec<String>) -> (ReadAnswer, String, (usize, usize)) {
+    let whole = range == (1, usize::MAX);
+    let m = &chunk.metadata;
+    let own = |path: Option<String>| ReadAnswer { path, chunk_id: Some(chunk.id.to_string()), ..ReadAnswer::default() };
+    let (Some(path), Some(first), Some(last)) = (&m.file_path, m.start_line, m.end_line) else {
+        return (own(m.file_path.clone()), chunk.text.clone(), range);
+    };
+    match paths::normal(root, path).and_then(|p| from_disk(root, &p)) {
+        Ok(text) => {
+            let changed = is_verbatim(chunk) && !holds(&text, chunk);
+            let lines = (first as usize, last as usize);
+            // A chunk that only moved is read where it is now.
+            let range = if whole { if changed { found_in(&text, chunk).unwrap_or(lines) } else { lines } } else { range };
+            (ReadAnswer { path: Some(path.clone()), changed, ..ReadAnswer::default() }, text, range)
+        }
+        Err(e) => {
+            warnings.push(format!("{e}. This is the chunk as it was indexed"));
+            (own(Some(path.clone())), chunk.text.clone(), range)
+        }
+    }
+}
+
+/// The present text of a file of the index; the last one of a file that was deleted, if it is kept.
+fn current(root: &Path, chunks: &ChunkSet, path: &str, warnings: &mut Vec<String>) -> Result<String, AskError> {
+    let found = paths::chunks_of(chunks, path)?;
+    match from_disk(root, path) {
+        Err(AskError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
+            warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));
+            Ok(as_indexed(found.iter().filter(|c| is_verbatim(c))))
+        }
+        read => read,
+    }
+}
+
+/// The lines of a file that its chunks hold.
+fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
+    let mut lines = BTreeMap::new();
+    for chunk in chunks {
+        lines.extend((chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
+    }
+    let last = lines.last_key_value().map_or(0, |(number, _)| *number);
+    (1..=last).map(|number| lines.get(&number).copied().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+}
+
+fn from_disk(root: &Path, path: &str) -> Result<String, AskError> {
+    read_text(root, path).map_err(|e| match e {
+        ReadError::Forbidden(_) => AskError::Arguments(e.to_string()),
+        ReadError::TooLarge { .. } => AskError::Failed(e.to_string()),
+        ReadError::Failed { .. } => AskError::NotFound(e.to_string()),
+    })
+}
+
+/// The chunks of a file whose text is that of its lines.
+fn verbatim(chunks: &ChunkSet, path: &str) -> impl Iterator<Item = Arc<Chunk>> {
+    chunks.read_file(path).into_iter().filter(|c| is_verbatim(c))
+}
+
+/// An outline, or another program's summary, is not what stands in the file.
+fn is_verbatim(chunk: &Chunk) -> bool {
+    let m = &chunk.metadata;
+    let n_lines = m.start_line.zip(m.end_line).map(|(a, b)| (b.saturating_sub(a)) as usize + 1);
+    chunk.chunk_type != ChunkType::Symbols && n_lines == Some(chunk.text.lines().count())
+}
+
+fn overlaps(chunk: &Chunk, (first, last): (usize, usize)) -> bool {
+    let m = &chunk.metadata;
+    m.start_line.is_some_and(|l| l as usize <= last) && m.end_line.is_some_and(|l| l as usize >= first)
+}
+
+/// Whether the chunk's text stands at its lines.
+fn holds(text: &str, chunk: &Chunk) -> bool {
+    let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
+    // A part of a very long line is contained in it.
+    let mut there = text.lines().skip(first - 1);
+    chunk.text.lines().all(|line| there.next().is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1))
+}
+
+/// The lines at which the chunk's text stands now.
+fn found_in(text: &str, chunk: &Chunk) -> Option<(usize, usize)> {
+    let (lines, wanted): (Vec<&str>, Vec<&str>) = (text.lines().collect(), chunk.text.lines().collect());
+    let at = lines.windows(wanted.len().max(1)).position(|w| w == wanted)?;
+    Some((at + 1, at + wanted.len()))
+}

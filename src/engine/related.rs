@@ -1,0 +1,94 @@
+//! What is near in meaning to a piece of code.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filters::Kinds;
+use super::freshness::State;
+use super::paths;
+use super::rows::{ChunkRow, ResultRow};
+use super::serving::{Engine, View};
+use super::{AskError, Call};
+use crate::chunk::Chunk;
+
+/// The place that results are to be near to.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct RelatedRequest {
+    /// A chunk, by the `chunk_id` of a result.
+    pub chunk_id: Option<String>,
+    /// Or a file, relative to the root; without `line` the whole file is meant.
+    pub path: Option<String>,
+    /// A line of that file.
+    #[schemars(range(min = 1))]
+    pub line: Option<u32>,
+    /// Most results, one a file.
+    #[serde(default = "ten")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: usize,
+    #[serde(flatten)]
+    pub kinds: Kinds,
+}
+
+fn ten() -> usize {
+    10
+}
+
+/// What is near.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RelatedAnswer {
+    /// What the results are near to.
+    pub chunk: RelatedTo,
+    /// Nearest first; the score is the cosine. The chunk's own file is left out.
+    pub results: Vec<ResultRow>,
+    /// Files that are near.
+    pub total: usize,
+    #[serde(flatten)]
+    pub state: State,
+    /// What the results are near to.
+    #[serde(skip)]
+    pub of: Arc<Chunk>,
+}
+
+/// The chunk that was asked about.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct RelatedTo {
+    /// Relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(flatten)]
+    pub chunk: ChunkRow,
+}
+
+impl Engine {
+    /// Finds what is near to a chunk.
+    ///
+    /// # Errors
+    /// When there is no such chunk, it has no vector, or the index cannot be read.
+    pub fn related(&self, request: &RelatedRequest, call: &Call) -> Result<RelatedAnswer, AskError> {
+        self.with_code(call, |View { code, state }| {
+            let corpus = &code.corpus;
+            let of = match (&request.chunk_id, &request.path) {
+                (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
+                (None, Some(path)) => {
+                    let path = paths::normal(self.project.layout.root(), path)?;
+                    paths::chunk_at(corpus.chunks(), &path, request.line)?
+                }
+                (None, None) => return Err(AskError::Arguments("which code is meant? Give chunk_id, or path and line".into())),
+            };
+            let found = corpus.related(&of.id, &request.kinds.filter(), request.limit)?;
+            let Some(found) = found else {
+                return Err(AskError::NotFound(format!("`{}` has no vector, so nothing is near it: search for its words", of.id)));
+            };
+            call.check()?;
+            Ok(RelatedAnswer {
+                chunk: RelatedTo { path: of.metadata.file_path.clone(), chunk: ChunkRow::new(&of, corpus.chunks()) },
+                results: found.hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false)).collect(),
+                total: found.total,
+                state,
+                of,
+            })
+        })
+    }
+}

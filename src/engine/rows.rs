@@ -1,0 +1,137 @@
+//! Chunks and hits as rows of an answer.
+
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::chunk::{Chunk, ChunkSet};
+use crate::search::{Hit, Term};
+
+/// One result: a file, by its best chunk.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ResultRow {
+    /// Relative to the root.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    #[serde(flatten)]
+    pub chunk: ChunkRow,
+    /// Higher is better; comparable within one reply.
+    pub score: f64,
+    /// The lines with most of the words asked for, numbered.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub snippet: Option<String>,
+    /// The whole text of the chunk.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The line of the file at which `text` begins, 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text_start_line: Option<u32>,
+    /// Other chunks of the file that match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub others: Vec<ChunkRow>,
+    /// What the score is the sum of.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub explain: Vec<ScorePart>,
+    /// What it is a row of.
+    #[serde(skip)]
+    pub hit: Arc<Hit>,
+}
+
+/// What a chunk is and where it stands.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ChunkRow {
+    /// First line, 1-based.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start_line: Option<u32>,
+    /// Last line, inclusive.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub end_line: Option<u32>,
+    /// Symbol or heading path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+    /// When there is no symbol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// Lower case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub language: Option<String>,
+    /// symbols, definitions, data or documentation.
+    pub chunk_type: &'static str,
+    /// The file was deleted; this is what it held.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub deleted: bool,
+    /// For `cortex_read` and `cortex_related`.
+    pub chunk_id: String,
+    /// Which chunk of the file, from 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub chunk_index: Option<usize>,
+    /// How many the file has.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_chunks: Option<usize>,
+}
+
+/// One part of a score.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct ScorePart {
+    /// Of the ranking.
+    pub feature: &'static str,
+    /// How much of it there is.
+    pub value: f64,
+    /// What one of it is worth.
+    pub weight: f64,
+    /// What it adds to the score.
+    pub contribution: f64,
+}
+
+impl ResultRow {
+    /// `set` holds all chunks of the corpus that was searched.
+    pub(crate) fn new(hit: Arc<Hit>, set: &ChunkSet, explain: bool) -> Self {
+        let part = |t: &Term| ScorePart { feature: t.feature, value: t.value, weight: t.weight, contribution: t.contribution() };
+        Self {
+            path: hit.chunk.metadata.file_path.clone(),
+            chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
+            score: hit.score,
+            snippet: None,
+            text: None,
+            text_start_line: None,
+            others: hit.others.iter().filter_map(|entry| entry.chunk()).map(|chunk| ChunkRow::new(&chunk, set)).collect(),
+            explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
+            hit,
+        }
+    }
+
+    /// The same with the whole text of the chunk.
+    #[must_use]
+    pub fn with_text(self) -> Self {
+        let chunk = &self.hit.chunk;
+        Self { text: Some(chunk.text.clone()), text_start_line: chunk.metadata.start_line, ..self }
+    }
+}
+
+impl ChunkRow {
+    pub(super) fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
+        let m = &chunk.metadata;
+        let place = set.place_in_file(&chunk.id);
+        let title = Some(&chunk.title).filter(|t| m.symbol.is_none() && !t.is_empty() && m.file_path.as_ref() != Some(*t));
+        Self {
+            start_line: m.start_line,
+            end_line: m.end_line,
+            symbol: m.symbol.clone(),
+            title: title.cloned(),
+            language: m.language.clone(),
+            chunk_type: chunk.chunk_type.as_str(),
+            deleted: m.is_deleted(),
+            chunk_id: chunk.id.to_string(),
+            chunk_index: place.map(|p| p.0),
+            total_chunks: place.map(|p| p.1),
+        }
+    }
+
+    /// The same chunk as a part of what stands at these lines.
+    fn at(self, lines: Option<(u32, u32)>) -> Self {
+        Self { start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1), ..self }
+    }
+}

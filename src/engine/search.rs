@@ -1,0 +1,296 @@
+//! What answers a question, ranked; and every place where something is written.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filters::{Filters, unknown_languages};
+use super::freshness::State;
+use super::rows::ResultRow;
+use super::serving::{Engine, View};
+use super::{AskError, Call, RecallRequest};
+use crate::embed::vector_of_question;
+use crate::live::Served;
+use crate::memory::{EpisodeSource, RecalledMemory};
+use crate::search::{Corpus, Filter, Form, Hit, Query, Results, SearchError};
+use crate::text::{count, cut};
+
+/// What is searched for.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+pub struct SearchRequest {
+    /// A question, some words, or an identifier.
+    pub query: String,
+    /// hybrid: words and meaning; semantic: meaning alone; exact: the syntax of `cortex_exact`.
+    #[serde(default)]
+    pub mode: SearchMode,
+    /// Most results, one a file.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: usize,
+    #[serde(flatten)]
+    pub filters: Filters,
+    /// `next_cursor` of the reply before.
+    pub cursor: Option<String>,
+    /// Also tell so many memories of earlier sessions that answer it.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 20))]
+    pub memories: usize,
+    /// Tell the time taken and how much was searched.
+    #[serde(default)]
+    pub include_stats: bool,
+    /// Tell what each score is made of.
+    #[serde(default)]
+    pub explain: bool,
+    /// What the query is taken for, whatever it looks like.
+    #[serde(skip)]
+    pub form: Option<Form>,
+}
+
+/// By what is searched.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchMode {
+    #[default]
+    Hybrid,
+    Semantic,
+    Exact,
+}
+
+/// The default of [`SearchRequest::limit`].
+pub(crate) fn default_limit() -> usize {
+    15
+}
+
+/// What was found.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SearchAnswer {
+    /// Best first.
+    pub results: Vec<ResultRow>,
+    /// Files that match; in exact searches chunks that do.
+    pub total: usize,
+    /// There are more: pass it as `cursor`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    /// What earlier sessions knew of it.
+    #[serde(skip)]
+    pub memories: Vec<RecalledMemory>,
+    /// What the search took.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stats: Option<SearchStats>,
+    /// How the query was read where it was not taken as it stands, and what was left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub notes: Vec<String>,
+    #[serde(flatten)]
+    pub state: State,
+    /// Chunks in the index.
+    #[serde(skip)]
+    pub n_chunks: usize,
+    /// Where these results stand among all.
+    #[serde(skip)]
+    pub page: Page,
+}
+
+/// What a search took.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct SearchStats {
+    /// Chunks in the index.
+    pub chunks: usize,
+    /// Files or chunks that were ranked.
+    pub candidates: usize,
+    /// Of the search, without waiting.
+    pub milliseconds: f64,
+}
+
+/// A part of the results, and how to come by the next.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Page {
+    generation: u64,
+    /// Results before this page.
+    pub offset: usize,
+    limit: usize,
+    /// Results up to the end of the page, and whether there are more.
+    n_found: usize,
+}
+
+impl SearchAnswer {
+    /// The same with the first results alone; the cursor is that of the next one.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        let mut answer = Self { results: self.results[..n.min(self.results.len())].to_vec(), ..self.clone() };
+        answer.next_cursor = self.page.next(answer.results.len());
+        answer
+    }
+}
+
+impl Engine {
+    /// Searches.
+    ///
+    /// # Errors
+    /// When the request cannot be used, or the index cannot be read.
+    pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
+        if request.mode != SearchMode::Exact && Query::new(&request.query).is_empty() || request.query.trim().is_empty() {
+            let why = if request.query.trim().is_empty() { "is empty" } else { "has no words" };
+            return Err(AskError::Arguments(format!("the query {why}: ask a question, or give some words or an identifier")));
+        }
+        let filter = request.filters.filter()?;
+        let mut answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        call.check()?;
+        if request.memories > 0 {
+            (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
+        }
+        Ok(answer)
+    }
+
+    fn search_in(&self, mut view: View, request: &SearchRequest, filter: &Filter, call: &Call) -> Result<SearchAnswer, AskError> {
+        let corpus = &view.code.corpus;
+        let mut page = Page::new(request.cursor.as_deref(), request.limit, view.code.generation)?;
+        if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
+            view.state.warnings.push(changed);
+        }
+        view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
+        let start = Instant::now();
+        let found = self.found(corpus, request, filter, page.n_wanted())?;
+        let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
+        view.state.warnings.extend(found.warning);
+        if request.mode != SearchMode::Exact {
+            view.state.warnings.extend(self.lacking_vectors(&view.code));
+        }
+        let Results { hits, total, notes, .. } = found.results;
+        page.n_found = hits.len();
+        let of_page = hits.into_iter().skip(page.offset).take(page.limit);
+        let results: Vec<ResultRow> = of_page.map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain)).collect();
+        let n_chunks = corpus.chunks().len();
+        Ok(SearchAnswer {
+            next_cursor: page.next(results.len()),
+            results,
+            total,
+            memories: Vec::new(),
+            stats: request.include_stats.then_some(SearchStats { chunks: n_chunks, candidates: total, milliseconds }),
+            notes,
+            state: view.state.in_brief(call),
+            n_chunks,
+            page,
+        })
+    }
+
+    /// All that a query finds, up to `n` files, as the ranking gives it, and how long that took: for whoever measures it.
+    ///
+    /// # Errors
+    /// As [`Engine::search`].
+    pub fn hits(&self, request: &SearchRequest, n: usize, call: &Call) -> Result<(Vec<Hit>, Duration), AskError> {
+        let filter = request.filters.filter()?;
+        self.with_code(call, |view| {
+            let start = Instant::now();
+            let found = self.found(&view.code.corpus, request, &filter, n)?;
+            Ok((found.results.hits, start.elapsed()))
+        })
+    }
+
+    /// What whoever asks a command should know of an index whose vectors nobody makes meanwhile.
+    fn lacking_vectors(&self, code: &Served) -> Option<String> {
+        let (n, all) = (code.n_without_vectors, code.corpus.chunks().len());
+        let lacking =
+            || format!("{} of {all} can be found by words alone until `cortex index` has had the vectors made", count(n, "chunk"));
+        (n > 0 && self.server().is_none()).then(lacking)
+    }
+
+    fn found(&self, corpus: &Corpus, request: &SearchRequest, filter: &Filter, n: usize) -> Result<Found, AskError> {
+        if request.mode == SearchMode::Exact {
+            return Ok(exact(corpus, &request.query, filter, n)?);
+        }
+        let mut query = corpus.query(&request.query)?;
+        if let Some(form) = request.form {
+            query = query.with_form(form);
+        }
+        let (vector, warning) = vector_of_question(self.manager.embedder(), &query.text);
+        let results = match request.mode {
+            SearchMode::Semantic if warning.is_none() => corpus.search_by_meaning(&vector, filter, n)?,
+            _ => corpus.search(&query, &vector, filter, n)?,
+        };
+        Ok(Found { results, warning })
+    }
+
+    /// The memories that are told beside code, and what is to be said of them. Files that git changed are none.
+    fn beside(&self, request: &SearchRequest, state: State, call: &Call) -> Result<(Vec<RecalledMemory>, State), AskError> {
+        let state = State { warnings: state.warnings.into_iter().chain(self.project.memory_home().notice()).collect(), ..state };
+        if !self.remembers() {
+            return Ok((Vec::new(), state));
+        }
+        let recall = RecallRequest {
+            query: request.query.clone(),
+            exclude_sources: vec![EpisodeSource::GitBulkUpdate.as_str().into()],
+            limit: request.memories,
+            ..RecallRequest::default()
+        };
+        Ok((self.recall(&recall, call)?.results, state))
+    }
+}
+
+struct Found {
+    results: Results,
+    warning: Option<String>,
+}
+
+impl From<Results> for Found {
+    fn from(results: Results) -> Self {
+        Self { results, warning: None }
+    }
+}
+
+/// Searches for all that an exact query matches. Agents and people write code as it stands, like `Lock::open(`, and that is seldom a query:
+/// it is taken as a phrase, and they are told.
+fn exact(corpus: &Corpus, query: &str, filter: &Filter, n_wanted: usize) -> Result<Found, SearchError> {
+    match corpus.search_exact(query, filter, n_wanted) {
+        Err(SearchError::Exact(e)) if !query.contains('"') => Ok(Found {
+            results: corpus.search_exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?,
+            warning: Some(format!("{}: it is taken as a phrase in quotes", e.message())),
+        }),
+        results => Ok(results?.into()),
+    }
+}
+
+impl Page {
+    /// The page that a cursor names; the first without one.
+    fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
+        let offset = match cursor {
+            None => 0,
+            Some(cursor) => {
+                parse(cursor)
+                    .ok_or_else(|| {
+                        let cursor = cut(cursor, 40);
+                        AskError::Arguments(format!("cursor is `{cursor}`: give the next_cursor of an earlier reply, or leave it out"))
+                    })?
+                    .1
+            }
+        };
+        Ok(Self { generation, offset, limit, n_found: 0 })
+    }
+
+    /// What is said when the index changed since the page before.
+    fn changed_from(&self, cursor: Option<&str>) -> Option<String> {
+        let (then, now) = (parse(cursor?)?.0, self.generation);
+        (then != now).then(|| {
+            format!("the index changed since the page before this one (generation {then}, now {now}): results may be missing or come twice")
+        })
+    }
+
+    /// How many hits to search for: one more than is shown tells whether there are more.
+    fn n_wanted(&self) -> usize {
+        self.offset.saturating_add(self.limit).saturating_add(1)
+    }
+
+    /// The cursor of what follows, when `n_shown` of this page's results are shown.
+    fn next(&self, n_shown: usize) -> Option<String> {
+        let next = self.offset.saturating_add(n_shown);
+        (next < self.n_found).then(|| format!("{:x}.{next:x}", self.generation))
+    }
+}
+
+/// The generation and the offset of a cursor.
+fn parse(cursor: &str) -> Option<(u64, usize)> {
+    let (generation, offset) = cursor.trim().split_once('.')?;
+    Some((u64::from_str_radix(generation, 16).ok()?, usize::from_str_radix(offset, 16).ok()?))
+}
