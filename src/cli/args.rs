@@ -58,6 +58,9 @@ pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
     outcome
 }
 
+/// Types of chunks.
+pub(super) const TYPES: &[&str] = &["symbols", "definitions", "data", "documentation"];
+
 /// Reads one of these names as a value of a request, where they are spelled so, too.
 pub(super) fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],

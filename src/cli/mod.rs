@@ -14,8 +14,11 @@ mod index;
 mod map;
 mod mcp;
 mod memory;
+mod outline;
 mod pattern;
 mod progress;
+mod read;
+mod related;
 mod render;
 mod search;
 mod serve;
@@ -42,6 +45,9 @@ enum Command {
     Search(search::Args),
     Pattern(pattern::Args),
     Files(files::Args),
+    Outline(outline::Args),
+    Read(read::Args),
+    Related(related::Args),
     Graph(graph::Args),
     Map(map::Args),
     Index(index::Args),
@@ -100,6 +106,9 @@ pub fn run() -> ExitCode {
         Command::Search(args) => search::run(&args),
         Command::Pattern(args) => pattern::run(&args),
         Command::Files(args) => files::run(&args),
+        Command::Outline(args) => outline::run(&args),
+        Command::Read(args) => read::run(&args),
+        Command::Related(args) => related::run(&args),
         Command::Graph(args) => graph::run(&args),
         Command::Map(args) => map::run(&args),
         Command::Index(args) => index::run(&args),

@@ -33,7 +33,7 @@ pub(super) struct Args {
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
     /// Only chunks of these types
-    #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(TYPES))]
+    #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
     /// Only these languages (rust, python, markdown …)
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
@@ -69,9 +69,6 @@ pub(super) struct Args {
     #[arg(long, short = 'C', value_name = "N")]
     context: Option<usize>,
 }
-
-/// Of chunks.
-const TYPES: &[&str] = &["symbols", "definitions", "data", "documentation"];
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let look = if args.no_index { Look::AtIndex } else { Look::AtTree };

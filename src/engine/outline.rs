@@ -23,20 +23,24 @@ pub struct OutlineRequest {
 }
 
 /// An outline, whole.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub struct OutlineAnswer {
     /// Relative to the root; empty: the root.
     pub path: String,
+    #[serde(flatten)]
     pub outline: Outlined,
+    #[serde(flatten)]
     pub state: State,
 }
 
 /// What was outlined.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize)]
 pub enum Outlined {
     /// Of a file: what it defines, in order.
+    #[serde(rename = "symbols")]
     File(Vec<OutlineSymbol>),
     /// Of a directory: the files below it, in order.
+    #[serde(rename = "files")]
     Directory(Vec<FileOutline>),
 }
 

@@ -21,11 +21,13 @@ pub struct ResultRow {
     /// The lines with most of the words asked for, numbered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
-    /// The whole text of the chunk.
+    /// The whole text of the chunk; on the command line alone.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub text: Option<String>,
     /// The line of the file at which `text` begins, 1-based.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub text_start_line: Option<u32>,
     /// Other chunks of the file that match.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -37,7 +37,7 @@ pub struct Map {
 /// A file of the outline.
 #[derive(Debug, Clone, Serialize)]
 pub struct MapFile {
-    pub file: String,
+    pub path: String,
     /// In the order of their lines.
     pub symbols: Vec<MapSymbol>,
 }
@@ -59,7 +59,7 @@ impl Map {
     pub fn text(&self) -> String {
         let mut out = String::new();
         for file in &self.files {
-            out += &file.file;
+            out += &file.path;
             out.push('\n');
             for s in &file.symbols {
                 out += &line(s);
@@ -100,10 +100,10 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
             of.sort_by_key(|i| symbols[*i].line);
             let path = files.get(&file).map(|(p, _)| p.clone()).unwrap_or_default();
             let rank = of.iter().map(|i| ranks[*i]).sum();
-            (rank, MapFile { file: path, symbols: of.iter().map(|i| shown(&symbols[*i], ranks[*i])).collect() })
+            (rank, MapFile { path, symbols: of.iter().map(|i| shown(&symbols[*i], ranks[*i])).collect() })
         })
         .collect();
-    out.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.file.cmp(&b.1.file)));
+    out.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
     Ok(Map { files: out.into_iter().map(|(_, f)| f).collect(), total: symbols.len(), tokens: bytes.div_ceil(BYTES_PER_TOKEN) })
 }
 

@@ -9,7 +9,7 @@ pub(super) type Lang = SupportLang;
 
 /// One row of the language table.
 pub struct Language {
-    /// Lower-case name, as in `metadata.language` and `--lang`.
+    /// Lower-case name, as in `metadata.language` and `--languages`.
     pub name: &'static str,
     /// File name extensions without the dot, lower case.
     extensions: &'static [&'static str],

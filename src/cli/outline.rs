@@ -1,0 +1,58 @@
+//! `cortex outline`: what there is in a file or below a directory.
+
+use anyhow::Result;
+use console::style;
+
+use super::Outcome;
+use super::args::{self, OfProject};
+use super::render::{self, fitted, line, printable};
+use crate::engine::{Call, Look, OutlineRequest, Outlined};
+
+/// List what a file defines, or the files below a directory
+#[derive(clap::Args)]
+#[command(after_help = "Examples: cortex outline src/main.rs\n          cortex outline docs --depth 0")]
+pub(super) struct Args {
+    /// A file or directory, relative to the root of the project [default: the whole project]
+    #[arg(default_value = "", hide_default_value = true)]
+    path: String,
+    /// Levels shown: of nested symbols, or of sub-directories [default: all]
+    #[arg(long, value_name = "N")]
+    depth: Option<usize>,
+    #[command(flatten)]
+    project: OfProject,
+    /// Print JSON (specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let engine = args.project.engine(Look::AtTree)?;
+    let mut answer = engine.outline(&OutlineRequest { path: args.path.clone() }, &Call::default())?;
+    let prefix = if answer.path.is_empty() { 0 } else { answer.path.len() + 1 };
+    let is_shown = |depth: usize| args.depth.is_none_or(|most| depth <= most);
+    match &mut answer.outline {
+        Outlined::File(symbols) => symbols.retain(|symbol| is_shown(symbol.depth)),
+        Outlined::Directory(files) => files.retain(|file| is_shown(file.path[prefix..].matches('/').count())),
+    }
+    if args.json {
+        render::json(&answer)?;
+        return Ok(args::end(engine, Outcome::Done));
+    }
+    render::warnings(&answer.state);
+    match &answer.outline {
+        Outlined::File(symbols) => {
+            for symbol in symbols {
+                let lines = format!("{}-{}", symbol.start_line, symbol.end_line);
+                let name = style(printable(&symbol.name)).green();
+                line(&fitted(&format!("{lines:>11}  {}{} {name}", "  ".repeat(symbol.depth), symbol.kind)))?;
+            }
+        }
+        Outlined::Directory(files) => {
+            for file in files {
+                let symbols = if file.symbols.is_empty() { String::new() } else { format!("  {}", file.symbols.join(", ")) };
+                line(&fitted(&format!("{}{}", style(printable(&file.path)).cyan(), style(printable(&symbols)).dim())))?;
+            }
+        }
+    }
+    Ok(args::end(engine, Outcome::Done))
+}

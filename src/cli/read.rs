@@ -1,0 +1,45 @@
+//! `cortex read`: lines of a file, as agents read them.
+
+use anyhow::Result;
+use console::style;
+
+use super::Outcome;
+use super::args::{self, OfProject};
+use super::render::{self, code, line, width};
+use crate::engine::{Call, Look, ReadRequest};
+
+/// Print lines of an indexed file as they are now, without its secrets
+#[derive(clap::Args)]
+#[command(after_help = "Examples: cortex read src/main.rs --lines 1-40\n          cortex read --chunk-id 'src/main.rs#main'")]
+pub(super) struct Args {
+    /// A file, relative to the root of the project
+    #[arg(required_unless_present = "chunk_id")]
+    path: Option<String>,
+    /// Which lines: 10-40, 10- or 10 [default: all]
+    #[arg(long, value_name = "LINES")]
+    lines: Option<String>,
+    /// A chunk instead, as a search names it (--json)
+    #[arg(long, value_name = "ID", conflicts_with = "path")]
+    chunk_id: Option<String>,
+    #[command(flatten)]
+    project: OfProject,
+    /// Print JSON (specs/cli-json.md)
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(args: &Args) -> Result<Outcome> {
+    let engine = args.project.engine(Look::AtTree)?;
+    let request = ReadRequest { chunk_id: args.chunk_id.clone(), path: args.path.clone(), lines: args.lines.clone() };
+    let answer = engine.read(&request, &Call::default())?;
+    if args.json {
+        render::json(&answer)?;
+    } else {
+        render::warnings(&answer.state);
+        let lines = if answer.total_lines > 0 { &*answer.content } else { "" };
+        for (number, text) in (answer.start_line..).zip(lines.lines()) {
+            line(&format!("{} {}", style(format!("{number:>6}")).dim(), code(text, width().saturating_sub(8))))?;
+        }
+    }
+    Ok(args::end(engine, Outcome::Done))
+}

@@ -1,0 +1,154 @@
+//! Each question through the command line, MCP and HTTP: they parse, call and print, and the answer is one.
+
+use serde_json::{Value, json};
+
+use crate::project::Project;
+use crate::server::{Client, Server, initialize};
+
+/// A question, as each front end asks it.
+struct Asked {
+    cli: &'static [&'static str],
+    tool: &'static str,
+    arguments: Value,
+}
+
+fn project() -> Project {
+    Project::with(&[
+        (
+            "src/store.rs",
+            "/// Keeps what was counted.\npub struct Store;\n\nimpl Store {\n    /// Reads one entry.\n    pub fn get(&self) -> u8 {\n        1\n    }\n}\n",
+        ),
+        (
+            "src/main.rs",
+            "use crate::store::Store;\n\nfn main() {\n    let store = Store;\n    let held: &Store = &store;\n    held.get();\n}\n",
+        ),
+        ("tool.py", "def read_entry(store):\n    return store.get()\n"),
+        ("docs/guide.md", "# Guide\n\nHow entries are read.\n\n## Store\n\nThe store keeps every entry.\n"),
+    ])
+}
+
+fn questions() -> Vec<Asked> {
+    let question = |cli, tool, arguments| Asked { cli, tool, arguments };
+    vec![
+        question(&["search", "where is an entry read", "-n", "3"], "search", json!({ "query": "where is an entry read", "limit": 3 })),
+        question(
+            &["search", "entry", "--languages", "Rust,python", "--paths", "src/**", "--explain"],
+            "search",
+            json!({ "query": "entry", "languages": ["Rust", "python"], "paths": ["src/**"], "explain": true, "limit": 10 }),
+        ),
+        question(&["search", "entry", "--mode", "semantic"], "search", json!({ "query": "entry", "mode": "semantic", "limit": 10 })),
+        question(&["search", "--exact", "name:get"], "exact", json!({ "query": "name:get", "limit": 10 })),
+        // Code as it stands is seldom a query.
+        question(&["search", "--exact", "store.get("], "exact", json!({ "query": "store.get(", "limit": 10 })),
+        question(&["search", "entry", "--languages", "cobol"], "search", json!({ "query": "entry", "languages": ["cobol"], "limit": 10 })),
+        question(&["outline", "src/store.rs"], "outline", json!({ "path": "src/store.rs" })),
+        question(&["outline"], "outline", json!({})),
+        question(&["read", "src/store.rs", "--lines", "4-6"], "read", json!({ "path": "src/store.rs", "lines": "4-6" })),
+        question(&["related", "src/store.rs", "--line", "6"], "related", json!({ "path": "src/store.rs", "line": 6 })),
+        question(
+            &["graph", "callers", "Store::get", "-C", "1"],
+            "graph",
+            json!({ "operation": "callers", "target": "Store::get", "context": 1 }),
+        ),
+        question(&["graph", "type_usages", "Store"], "graph", json!({ "operation": "type_usages", "target": "Store" })),
+        question(&["graph", "type-usages", "Store"], "graph", json!({ "operation": "type-usages", "target": "Store" })),
+        question(&["pattern", "$A.get()", "--languages", "Rust"], "pattern", json!({ "pattern": "$A.get()", "languages": ["Rust"] })),
+        question(&["files", "--by", "file", "--languages", "Rust"], "files", json!({ "by": "file", "languages": ["Rust"] })),
+        question(&["files", "src", "--by", "directory"], "files", json!({ "by": "directory", "paths": ["src"] })),
+        question(&["status"], "status", json!({})),
+    ]
+}
+
+/// What all answers have in common: how much of a text is shown, and how long something took, is each front end's own.
+fn common(mut answer: Value) -> Value {
+    // Of the command line alone, of replies that are cut to a number of tokens, and of a process that stays.
+    let own = ["schema", "query", "n_chunks", "notes", "stale", "files_parsed", "skipped_files", "memory", "reload", "indexing"];
+    let own = own.iter().chain(&["total_files", "total_symbols", "next_cursor"]);
+    if let Value::Object(map) = &mut answer {
+        own.for_each(|key| drop(map.remove(*key)));
+        if let Some(rows) = map.get_mut("results").and_then(Value::as_array_mut) {
+            rows.iter_mut().for_each(|row| {
+                for key in ["text", "text_start_line", "snippet", "others"] {
+                    row.as_object_mut().unwrap().remove(key);
+                }
+                row["score"] = json!(row["score"].as_f64().map(|x| (x * 1000.0).round()));
+                for part in row["explain"].as_array_mut().into_iter().flatten() {
+                    for key in ["value", "contribution"] {
+                        part[key] = json!(part[key].as_f64().map(|x| (x * 1000.0).round()));
+                    }
+                }
+            });
+        }
+    }
+    answer
+}
+
+#[test]
+fn each_question_has_one_answer_whoever_asks() {
+    let p = project();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    client.call("status", &json!({ "wait_ms": 20_000 }));
+    let mut mcp = Server::start(&mut p.cortex(&["mcp", "--watch"]));
+    mcp.ask("initialize", &initialize("2025-06-18"));
+    let status = json!({ "name": "cortex_status", "arguments": { "wait_ms": 20_000 } });
+    mcp.ask("tools/call", &status);
+    for Asked { cli, tool, arguments } in questions() {
+        let mut arguments = arguments;
+        if !["files", "status"].contains(&tool) {
+            arguments["max_tokens"] = 20_000.into();
+        }
+        let out = p.run(&[cli, &["--json"]].concat());
+        let printed: Value = serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{cli:?}: {e}: {out:?}"));
+        assert_eq!(printed["schema"], 2, "{cli:?}");
+        let over_http = client.call(tool, &arguments);
+        let called = mcp.ask("tools/call", &json!({ "name": format!("cortex_{tool}"), "arguments": arguments }));
+        let over_mcp = called["result"]["structuredContent"].clone();
+        assert_eq!(common(over_mcp), common(over_http.clone()), "{tool} {arguments}: MCP and HTTP");
+        assert_eq!(common(printed), common(over_http), "{cli:?} and {tool} {arguments}");
+    }
+}
+
+/// What is wrong with a question is the same for everybody, too.
+#[test]
+fn each_mistake_has_one_message() {
+    let p = project();
+    p.index();
+    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
+    let client = Client::new(&server.line());
+    client.call("status", &json!({ "wait_ms": 20_000 }));
+    for (cli, tool, arguments) in [
+        (&["search", "--exact", "\"no end"][..], "exact", json!({ "query": "\"no end" })),
+        (&["search", "x", "--paths", "src/["], "search", json!({ "query": "x", "paths": "src/[" })),
+        (&["read", "src/nowhere.rs"], "read", json!({ "path": "src/nowhere.rs" })),
+        (&["read", "src/main.rs", "--lines", "9-3"], "read", json!({ "path": "src/main.rs", "lines": "9-3" })),
+        (&["graph", "path", "main"], "graph", json!({ "operation": "path", "target": "main" })),
+        (&["pattern", "fn ("], "pattern", json!({ "pattern": "fn (" })),
+    ] {
+        let printed = p.run(cli).error();
+        let (status, body) = client.try_call(tool, &arguments).unwrap();
+        let told: Value = serde_json::from_str(&body).unwrap();
+        assert!((400..500).contains(&status), "{status} {body}");
+        assert_eq!(printed.trim().trim_start_matches("error: "), told["error"].as_str().unwrap(), "{cli:?}");
+    }
+}
+
+/// Scripts and configurations of last year go on.
+#[test]
+fn earlier_names_of_flags_are_taken_with_a_warning() {
+    let p = project();
+    p.index();
+    for (old, new) in [
+        (
+            &["search", "entry", "--lang", "rust", "--in", "src", "--type", "definitions", "--path", "."][..],
+            &["--languages", "--paths", "--types", "--project"][..],
+        ),
+        (&["files", "--lang", "rust", "--path", "src"], &["--languages", "--project"]),
+    ] {
+        let out = p.run(old).expect(0);
+        for new in new {
+            assert!(out.stderr.contains(&format!("is called {new} now")), "{old:?}: {}", out.stderr);
+        }
+    }
+}
