@@ -21,6 +21,7 @@ pub mod eval;
 pub mod fuzz;
 pub mod graph;
 pub mod index;
+pub mod languages;
 pub mod live;
 pub mod memory;
 pub mod search;

@@ -11,8 +11,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::prose;
 use super::question::{Question, Target};
+use crate::languages::{Grammar, Kind, Markup, detect};
 use crate::source::Commit;
-use crate::syntax::{self, Kind, Markup};
+use crate::syntax;
 
 /// A file as it is indexed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,7 +39,7 @@ const PHRASE: usize = 5;
 pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usize) -> Vec<Question> {
     let mut candidates = Vec::new();
     for (at, file) in files.iter().enumerate() {
-        match &syntax::detect(&file.path, &file.text).kind {
+        match &detect(&file.path, &file.text).kind {
             Kind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
             Kind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
                 document(at, file, *markup, &mut candidates);
@@ -107,7 +108,7 @@ const NO_DESCRIPTION: [&str; 16] = [
 ];
 
 /// Sentences of functions' comments.
-fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut Vec<Candidate>) {
+fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candidate>) {
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
@@ -142,7 +143,7 @@ fn comments(at: usize, file: &SourceText, grammar: &syntax::Grammar, out: &mut V
             out.push(Candidate {
                 kind: "comment",
                 query,
-                language: syntax::detect(&file.path, &file.text).name,
+                language: detect(&file.path, &file.text).name,
                 targets: vec![target(&file.path, lines)],
                 position: hidden.start,
                 hidden: Some((at, hidden)),
@@ -163,7 +164,7 @@ fn without_subject(sentence: &str, name: &str) -> String {
 fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidate>) {
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
-    let language = syntax::detect(&file.path, &file.text).name;
+    let language = detect(&file.path, &file.text).name;
     for section in syntax::sections(markup, &file.text).iter().filter(|s| !s.headings.is_empty()) {
         let bytes = lines.bytes(section.start_line, section.end_line);
         let text = &file.text[bytes.clone()];
@@ -211,7 +212,7 @@ const BUILD_FILES: [&str; 9] =
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
     let is_text = |path: &str| {
-        let language = syntax::detect(path, "");
+        let language = detect(path, "");
         let is_text = matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name);
         is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
     };
@@ -227,7 +228,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
             out.push(Candidate {
                 kind: "commit",
                 query,
-                language: syntax::detect(changed[0], &at[changed[0].as_str()].text).name,
+                language: detect(changed[0], &at[changed[0].as_str()].text).name,
                 targets: changed.iter().map(|f| target(f, None)).collect(),
                 position: 0,
                 hidden: None,
@@ -294,8 +295,7 @@ fn is_aside(path: &str) -> bool {
 }
 
 fn is_about_project(path: &str) -> bool {
-    matches!(syntax::detect(path, "").kind, Kind::Document(_))
-        && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
+    matches!(detect(path, "").kind, Kind::Document(_)) && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
 }
 
 /// The parts of a file's own name.

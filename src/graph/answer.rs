@@ -9,8 +9,8 @@ use super::GraphError;
 use super::names;
 use super::resolve::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
-use super::rules::CONSTRUCTORS;
-use crate::syntax::{Kind, ReferenceKind, SymbolKind, languages};
+use crate::languages::{self, Modules};
+use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// What is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -348,7 +348,8 @@ impl<'a> Traversal<'a> {
         for above in self.overridden(&symbol)? {
             wanted.insert(above, DISPATCHED);
         }
-        let is_constructor = CONSTRUCTORS.contains(&symbol.name.as_str()) || symbol.name == symbol.owner;
+        let names = self.resolver.file(of.file).map(|f| f.names);
+        let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str())) || symbol.name == symbol.owner;
         if is_constructor && !symbol.owner.is_empty() {
             // It is called by the name of its type.
             let context = self.resolver.context(of.file)?;
@@ -513,7 +514,7 @@ impl<'a> Traversal<'a> {
                 }
             }
         }
-        if self.resolver.file(symbol.id.file).is_some_and(|f| f.row.language == "go") {
+        if self.resolver.file(symbol.id.file).is_some_and(|f| f.names.structural) {
             for meaning in self.structural(symbol)? {
                 add(&mut found, meaning.symbol, &[], meaning.confidence);
             }
@@ -521,7 +522,7 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// Go's types implement an interface by having its methods.
+    /// The types that have the methods of an interface.
     fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
         let context = self.resolver.context(interface.id.file)?;
         let methods: Vec<&SymbolRow> =
@@ -651,10 +652,7 @@ const MODULE: &str = "<module>";
 
 /// What joins the names of a symbol path.
 fn separator(language: &str) -> &'static str {
-    languages().iter().find(|l| l.name == language).map_or(".", |l| match &l.kind {
-        Kind::Code(grammar) => grammar.separator,
-        _ => ".",
-    })
+    languages::grammar(language).map_or(".", |grammar| grammar.spec.separator)
 }
 
 fn key(found: &Neighbour) -> (&str, u32) {
@@ -683,11 +681,10 @@ fn merge(lines: &mut Vec<u32>, more: &[u32]) {
 impl Resolver<'_> {
     /// What an import of a name of a module is, if it is a module itself.
     fn submodule(&self, module: &str, name: &str, from: FileId) -> String {
-        let language = self.file(from).map_or("", |f| f.row.language.as_str());
-        match (language, name) {
+        match (self.file(from).map(|f| f.names.modules), name) {
             (_, "" | "*" | "default") => module.to_string(),
-            ("rust", name) => format!("{module}::{name}"),
-            ("python", name) if module.ends_with('.') => format!("{module}{name}"),
+            (Some(Modules::Rust), name) => format!("{module}::{name}"),
+            (Some(Modules::Python), name) if module.ends_with('.') => format!("{module}{name}"),
             (_, name) => format!("{module}.{name}"),
         }
     }

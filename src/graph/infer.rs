@@ -6,8 +6,8 @@ use super::GraphError;
 use super::names;
 use super::resolve::{FileScope, Meaning, Resolver, Wanted, imported_as};
 use super::rows::{BaseRow, SymbolId, SymbolRow};
-use super::rules::{Reach, SELF, TRANSPARENT};
 use super::types;
+use crate::languages::Reach;
 use crate::syntax::SymbolKind;
 
 /// What an expression is.
@@ -123,7 +123,7 @@ impl Resolver<'_> {
                 None => surely(Entity::Instance { of: t, at }),
             }));
         }
-        if SELF.contains(&name) {
+        if self.file(at.file).is_some_and(|f| f.names.own_value.contains(&name)) {
             return Ok(enclosing_type(&context, at).map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
         }
         if let Some((scope, is)) = binding(&context, at, name) {
@@ -139,7 +139,7 @@ impl Resolver<'_> {
         let known = self.imported_module(&context, step, name, at)?;
         // What nobody defines, imports or binds is built in.
         let is_built_in =
-            step.is_called && known.entity == Entity::Unknown && self.file(at.file).is_some_and(|f| f.rules.reach == Reach::File);
+            step.is_called && known.entity == Entity::Unknown && self.file(at.file).is_some_and(|f| f.names.reach == Reach::File);
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
@@ -174,7 +174,7 @@ impl Resolver<'_> {
         }
         // A type of a module or a namespace by its own name: whatever is called so.
         let is_type = name.starts_with(char::is_uppercase);
-        let reaches = self.file(file).is_some_and(|f| f.rules.reach != Reach::File);
+        let reaches = self.file(file).is_some_and(|f| f.names.reach != Reach::File);
         Ok(if is_type && !reaches && !self.named(name)?.iter().any(SymbolRow::is_type) { ELSEWHERE } else { UNKNOWN })
     }
 
@@ -314,9 +314,14 @@ impl Resolver<'_> {
         };
         let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
         match parsed.inner {
-            Some(inner) if found.is_empty() && TRANSPARENT.contains(&parsed.name) => self.types_written(inner, at, depth),
+            Some(inner) if found.is_empty() && self.is_transparent(parsed.name, at) => self.types_written(inner, at, depth),
             _ => Ok(found),
         }
+    }
+
+    /// Whether members of a type are those of what it holds.
+    fn is_transparent(&self, name: &str, at: SymbolId) -> bool {
+        self.file(at.file).is_some_and(|f| f.names.transparent.contains(&name))
     }
 
     /// The members of a name that a value has, its own before those of its supertypes.
@@ -330,7 +335,7 @@ impl Resolver<'_> {
         if out.is_empty()
             && let Entity::Instance { of, at } = entity
             && let Some(types::Type { name: outer, inner: Some(inner), .. }) = types::parse(of)
-            && TRANSPARENT.contains(&outer)
+            && self.is_transparent(outer, *at)
         {
             return self.members(&Entity::Instance { of: inner.to_string(), at: *at }, name);
         }

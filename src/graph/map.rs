@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::GraphError;
 use super::rows::{SymbolId, SymbolRow};
-use super::rules::rules;
 use super::sql::Tables;
+use crate::languages::names_of;
 use crate::syntax::SymbolKind;
 
 /// Of `PageRank`: how much of a rank is passed on, and how often.
@@ -75,8 +75,8 @@ fn line(symbol: &MapSymbol) -> String {
 }
 
 pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
-    let files: HashMap<i64, (String, usize)> =
-        tables.files()?.into_iter().map(|f| (f.id, (f.path, std::ptr::from_ref(rules(&f.language)).addr()))).collect();
+    let files: HashMap<i64, (String, &'static str)> =
+        tables.files()?.into_iter().map(|f| (f.id, (f.path, names_of(&f.language).family))).collect();
     let symbols: Vec<SymbolRow> = tables.symbols()?;
     let ranks = ranks(tables, &files, &symbols, focus)?;
     let mut order: Vec<usize> = (0..symbols.len()).filter(|i| is_shown(&symbols[*i])).collect();
@@ -118,7 +118,12 @@ fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
 }
 
 /// The rank of each symbol.
-fn ranks(tables: &Tables, files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: &[String]) -> Result<Vec<f64>, GraphError> {
+fn ranks(
+    tables: &Tables,
+    files: &HashMap<i64, (String, &'static str)>,
+    symbols: &[SymbolRow],
+    focus: &[String],
+) -> Result<Vec<f64>, GraphError> {
     let positions: HashMap<SymbolId, u32> = symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
     let mut named: HashMap<&str, Vec<u32>> = HashMap::new();
     for (s, i) in symbols.iter().zip(0u32..).filter(|(s, _)| is_shown(s)) {
@@ -143,7 +148,7 @@ fn ranks(tables: &Tables, files: &HashMap<i64, (String, usize)>, symbols: &[Symb
 }
 
 /// Where attention begins: everywhere, and above all in the files in focus.
-fn start(files: &HashMap<i64, (String, usize)>, symbols: &[SymbolRow], focus: &[String]) -> Vec<f64> {
+fn start(files: &HashMap<i64, (String, &'static str)>, symbols: &[SymbolRow], focus: &[String]) -> Vec<f64> {
     let even = 1.0 / (symbols.len() + 1) as f64;
     let is_focus = |s: &SymbolRow| files.get(&s.id.file).is_some_and(|(path, _)| focus.contains(path));
     let n = symbols.iter().filter(|s| is_focus(s)).count();

@@ -10,7 +10,6 @@ mod modules;
 mod names;
 mod resolve;
 mod rows;
-mod rules;
 mod sql;
 mod types;
 
@@ -27,7 +26,8 @@ pub use self::map::{Map, MapFile, MapSymbol};
 use self::resolve::Resolver;
 use self::rows::Parsed;
 use self::sql::Tables;
-use crate::syntax::{Kind, Relations, detect, relations};
+use crate::languages::{Kind, detect};
+use crate::syntax::{Relations, relations};
 
 /// Files that are parsed and written at once; bounds the memory of an update.
 const BATCH_FILES: usize = 256;

@@ -1,5 +1,7 @@
 //! Which files an imported module is.
 
+use crate::languages::Modules;
+
 /// Parts of paths that modules do not name.
 const UNNAMED: [&str; 11] = ["src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source", "Sources"];
 
@@ -54,10 +56,10 @@ pub(super) struct Module {
 }
 
 /// The places that a module may mean, as a file of a language writes it.
-pub(super) fn modules(written: &str, language: &str, from: &ModulePath) -> Vec<Module> {
-    match language {
-        "rust" => rust(written, from),
-        "python" if written.starts_with('.') => {
+pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<Module> {
+    match style {
+        Modules::Rust => rust(written, from),
+        Modules::Python if written.starts_with('.') => {
             let rest = written.trim_start_matches('.');
             let up = written.len() - rest.len() - 1;
             relative(&from.above, up, rest.split('.'))
@@ -67,14 +69,17 @@ pub(super) fn modules(written: &str, language: &str, from: &ModulePath) -> Vec<M
             let rest: Vec<&str> = written.split('/').filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
             relative(&from.above, up, rest.into_iter().map(without_extension))
         }
-        "c" | "cpp" | "bash" | "ruby" | "zig" | "lua" | "php" if !written.contains('\\') => {
-            let parts: Vec<&str> = written.split('/').map(without_extension).collect();
-            let parts: Vec<&str> = if language == "lua" { written.split(['.', '/']).collect() } else { parts };
+        Modules::Paths(separators) if !written.contains('\\') => {
+            let parts: Vec<&str> = if separators.contains(&'.') {
+                written.split(separators).collect()
+            } else {
+                written.split(separators).map(without_extension).collect()
+            };
             let mut out = relative(&from.above, 0, parts.iter().copied());
             out.push(floating(parts.into_iter()));
             out
         }
-        "go" => vec![Module { is_package: true, ..floating(written.split('/')) }],
+        Modules::Directories => vec![Module { is_package: true, ..floating(written.split('/')) }],
         _ => vec![floating(written.split(['.', '/', ':', '\\']).filter(|p| !p.starts_with('@')).map(without_extension))],
     }
 }
@@ -154,6 +159,7 @@ impl Module {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::languages::names_of;
 
     #[test]
     fn imports_lead_to_files() {
@@ -178,7 +184,10 @@ mod tests {
         ] {
             let package = if to.contains('/') { "" } else { "gin" };
             let place = ModulePath::new(to);
-            let got = modules(written, language, &ModulePath::new(from)).iter().map(|m| m.matches(&place, package)).fold(0.0, f32::max);
+            let got = modules(written, names_of(language).modules, &ModulePath::new(from))
+                .iter()
+                .map(|m| m.matches(&place, package))
+                .fold(0.0, f32::max);
             assert!((got - want).abs() < 0.01, "{language} {from}: {written} → {to} is {got}");
         }
     }

@@ -12,8 +12,8 @@ use super::infer::{Entity, Known};
 use super::modules::{Module, ModulePath, modules};
 use super::names;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, RefRow, SymbolId, SymbolRow};
-use super::rules::{COMMON, Reach, Rules, rules};
 use super::sql::Tables;
+use crate::languages::{Modules, Names, Reach, names_of};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A symbol that a name may mean.
@@ -29,7 +29,7 @@ pub(super) struct Meaning {
 pub(super) struct File {
     pub(super) row: FileRow,
     pub(super) place: ModulePath,
-    pub(super) rules: &'static Rules,
+    pub(super) names: &'static Names,
 }
 
 /// The rows of a file that say what its names mean.
@@ -57,7 +57,7 @@ pub(super) struct Resolver<'a> {
     contexts: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
     /// By name, language and use; the members among them also by what they are a member of.
-    candidates: HashMap<(String, usize, Wanted), Rc<Vec<SymbolRow>>>,
+    candidates: HashMap<(String, &'static str, Wanted), Rc<Vec<SymbolRow>>>,
     pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
     bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
     pub(super) known: HashMap<(SymbolId, String), Known>,
@@ -113,8 +113,11 @@ const CANDIDATE: f32 = 0.45;
 
 impl<'a> Resolver<'a> {
     pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
-        let files: Vec<File> =
-            tables.files()?.into_iter().map(|row| File { place: ModulePath::new(&row.path), rules: rules(&row.language), row }).collect();
+        let files: Vec<File> = tables
+            .files()?
+            .into_iter()
+            .map(|row| File { place: ModulePath::new(&row.path), names: names_of(&row.language), row })
+            .collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
         Ok(Self {
             tables,
@@ -166,12 +169,12 @@ impl<'a> Resolver<'a> {
     }
 
     fn is_same_family(&self, a: FileId, b: FileId) -> bool {
-        a == b || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| std::ptr::eq(a.rules, b.rules))
+        a == b || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
     }
 
     /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
     pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
-        let family = self.file(from).map_or(0, |f| std::ptr::from_ref(f.rules).addr());
+        let family = self.file(from).map_or("", |f| f.names.family);
         let key = (name.to_string(), family, wanted);
         if let Some(rows) = self.candidates.get(&key) {
             return Ok(rows.clone());
@@ -276,10 +279,10 @@ impl<'a> Resolver<'a> {
 
     /// How surely a bare name means this symbol, imports by name aside.
     fn confidence_of_bare(&mut self, c: &SymbolRow, from: SymbolId, around: &[&SymbolRow], context: &FileScope) -> Result<f32, GraphError> {
-        let Some(rules) = self.file(from.file).map(|f| f.rules) else { return Ok(0.0) };
+        let Some(names) = self.file(from.file).map(|f| f.names) else { return Ok(0.0) };
         let is_in_scope = c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
         if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.is_module_member(c)? {
-            if !rules.implicit_self {
+            if !names.implicit_self {
                 return Ok(if is_in_scope && !around.is_empty() && c.kind.is_data() { 0.6 } else { 0.05 });
             }
             let is_own = around.iter().any(|s| s.owner == c.owner || (s.is_type() && s.name == c.owner));
@@ -305,7 +308,7 @@ impl<'a> Resolver<'a> {
         }
         let (Some(a), Some(b)) = (self.file(from.file), self.file(c.id.file)) else { return Ok(0.0) };
         let is_nested = c.parent >= 0 && !c.is_type();
-        let is_same_package = match rules.reach {
+        let is_same_package = match names.reach {
             Reach::Directory => directory(&a.row.path) == directory(&b.row.path),
             Reach::Package => a.row.package == b.row.package,
             Reach::File | Reach::Project => false,
@@ -314,7 +317,7 @@ impl<'a> Resolver<'a> {
             return Ok(SAME_PACKAGE);
         }
         let mut whole: f32 = 0.0;
-        for import in context.imports.iter().filter(|i| i.name == "*" || (rules.open_imports && i.name.is_empty())) {
+        for import in context.imports.iter().filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty())) {
             // `use Kind::*` brings the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             let matches = if is_owner { 1.0 } else { self.module_matches(&import.module, from.file, c.id.file) };
@@ -323,7 +326,7 @@ impl<'a> Resolver<'a> {
         if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.is_module_member(c)?) {
             return Ok(whole);
         }
-        let reaches = rules.reach == Reach::Project && !is_nested;
+        let reaches = names.reach == Reach::Project && !is_nested;
         Ok(if reaches { IN_PROJECT } else { ODD })
     }
 
@@ -392,7 +395,7 @@ impl<'a> Resolver<'a> {
             return *known;
         }
         let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
-        let places = modules(module, &a.row.language, &a.place);
+        let places = modules(module, a.names.modules, &a.place);
         let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
         self.matches.insert(key, matches);
         matches
@@ -405,7 +408,7 @@ impl<'a> Resolver<'a> {
             return *known;
         }
         let Some(a) = self.file(from) else { return false };
-        let places = modules(module, &a.row.language, &a.place);
+        let places = modules(module, a.names.modules, &a.place);
         let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);
         exists
@@ -449,7 +452,8 @@ impl<'a> Resolver<'a> {
         let rows = self.candidates(&reference.name, from, reference.kind.into())?;
         let members: Vec<&SymbolRow> = rows.iter().filter(|c| !c.owner.is_empty()).collect();
         let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
-        let common = if COMMON.contains(&reference.name.as_str()) { 0.3 } else { 1.0 };
+        let is_common = self.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
+        let common = if is_common { 0.3 } else { 1.0 };
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
         if share * LIKE * NEAR < ODD {
             return Ok(Vec::new());
@@ -475,7 +479,7 @@ pub(super) fn imported_as(import: &ImportRow) -> &str {
 
 /// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
 fn is_package(file: &File, module: &str) -> bool {
-    file.row.language != "go" && !file.row.package.is_empty() && file.row.package == module
+    file.names.modules != Modules::Directories && !file.row.package.is_empty() && file.row.package == module
 }
 
 fn best_match(places: &[Module], file: &File) -> f32 {

@@ -16,13 +16,13 @@ use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
+use crate::languages;
 use crate::secrets::redact_file;
 use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
 use crate::store::{
     self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
     SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
-use crate::syntax;
 
 /// Source that is parsed at once; bounds the memory of a run.
 const BATCH_BYTES: u64 = 32 << 20;
@@ -393,10 +393,10 @@ impl Indexer {
         };
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
-        let lines = match syntax::detect(&file.path, "").kind {
-            syntax::Kind::Document(_) => LineLimit::Prose,
+        let lines = match languages::detect(&file.path, "").kind {
+            languages::Kind::Document(_) => LineLimit::Prose,
             // Outputs, pictures among them, stand in it as long lines, and are left out later.
-            syntax::Kind::Notebook => LineLimit::None,
+            languages::Kind::Notebook => LineLimit::None,
             _ => LineLimit::Code,
         };
         if let Some(skip) = source::check_content(&bytes, lines) {

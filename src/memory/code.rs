@@ -8,8 +8,9 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::CodeReference;
 use crate::graph::defining_files;
+use crate::languages::{Kind, detect};
 use crate::source::head;
-use crate::syntax::{self, Kind};
+use crate::syntax;
 
 /// Most files that one memory is tied to, and definitions of each.
 const MAX_FILES: usize = 8;
@@ -105,7 +106,7 @@ fn names(text: &str, identifier: &str) -> bool {
 
 /// Names that a file defines, and their lines.
 fn definitions(path: &str, code: &str) -> impl Iterator<Item = (String, (u32, u32))> {
-    let outline = match &syntax::detect(path, code).kind {
+    let outline = match &detect(path, code).kind {
         Kind::Code(grammar) => syntax::outline(grammar, code),
         _ => None,
     };

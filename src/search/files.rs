@@ -12,6 +12,7 @@ use super::Slot;
 use super::query::last_component;
 use super::tokens::{Analyzer, lower, runs};
 use crate::chunk::{Chunk, ChunkType};
+use crate::languages::{Spec, grammars};
 
 /// A term or a name, hashed: equal text, equal key.
 pub(super) type Key = u64;
@@ -230,8 +231,6 @@ impl From<AllReferences> for References {
 
 /// A name that more files define does not say which of them is meant.
 const MAX_OWNERS: usize = 2;
-const HEADERS: [&str; 3] = ["h", "hpp", "hh"];
-const SOURCES: [&str; 5] = ["c", "cc", "cpp", "cxx", "m"];
 
 impl References {
     pub(super) fn new(files: &[Arc<File>]) -> Self {
@@ -246,12 +245,12 @@ impl References {
             }
         }
         owners.retain(|_, owners| owners.len() <= MAX_OWNERS);
-        let stem_if = |file: &'_ File, extensions: &[&str]| {
+        let stem_if = |file: &'_ File, extensions: fn(&Spec) -> &[&str]| {
             let (stem, extension) = file.path.rsplit('/').next()?.rsplit_once('.')?;
-            extensions.contains(&extension).then(|| stem.to_lowercase())
+            grammars().iter().any(|g| extensions(&g.spec).contains(&extension)).then(|| stem.to_lowercase())
         };
-        let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, &HEADERS)).collect();
-        let has_header = |f: &File| stem_if(f, &SOURCES).is_some_and(|stem| headers.contains(&stem));
+        let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, |spec| spec.headers)).collect();
+        let has_header = |f: &File| stem_if(f, |spec| spec.with_headers).is_some_and(|stem| headers.contains(&stem));
         let with_header = live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect();
         Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
     }

@@ -4,7 +4,7 @@
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
-use super::language::Markup;
+use crate::languages::Markup;
 
 /// A stretch of a document between two headings. The sections of a document cover all of its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use self::definition::{
     accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost, is_called, is_exported, last_line, leading,
     line, signature, source, symbol_name, wrapped,
 };
-use super::language::Grammar;
+use crate::languages::{Grammar, Macros};
 
 pub(super) mod definition;
 mod macros;
@@ -192,7 +192,7 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
 /// The syntax tree of a text, and what is left of the time for it.
 pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
     let budget = Budget { start: Instant::now() };
-    let hidden = if grammar.has_preprocessor() { macros::hide(text) } else { None };
+    let hidden = if grammar.spec.macros == Macros::Preprocessor { macros::hide(text) } else { None };
     let plain = hidden.as_deref().unwrap_or(text);
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
@@ -243,7 +243,7 @@ struct QueryMatches<'t, 's> {
 }
 
 fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &Budget) -> QueryMatches<'t, 's> {
-    let query = grammar.query();
+    let query = grammar.outline();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();
     let mut out = QueryMatches::default();
@@ -419,7 +419,7 @@ fn symbol(
     let kind = if kind == SymbolKind::Function && in_type { SymbolKind::Method } else { kind };
     let (start_line, definition_line, end_line) = extent.lines;
     Some(Symbol {
-        exported: is_exported(grammar.export, &name, kind, before(outer, f.name, text), parent_symbol, &matched.exports),
+        exported: is_exported(grammar.spec.export, &name, kind, before(outer, f.name, text), parent_symbol, &matched.exports),
         signature: extent.signature.clone(),
         kind,
         depth: parent_symbol.map_or(0, |p| p.depth.saturating_add(1)),

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use ast_grep_core::tree_sitter::StrDoc;
 use ast_grep_core::{AstGrep, Pattern as Shape};
 
-use super::language::{Grammar, Kind, Lang};
 use super::outline::tree;
+use crate::languages::{Grammar, Lang, grammar, grammars};
 
 /// A pattern in one language.
 pub struct Pattern {
@@ -33,16 +33,14 @@ impl Pattern {
     /// # Errors
     /// When the language has no grammar here, or the pattern is not code of it.
     pub fn new(language: &str, pattern: &str) -> Result<Self, PatternError> {
-        let row = super::languages().iter().find(|l| l.name == language);
-        let Some(Kind::Code(grammar)) = row.map(|l| &l.kind) else {
-            let known =
-                super::languages().iter().filter(|l| matches!(l.kind, Kind::Code(_))).map(|l| l.name).collect::<Vec<_>>().join(", ");
+        let Some(grammar) = grammar(language) else {
+            let known = grammars().iter().map(|grammar| grammar.spec.name).collect::<Vec<_>>().join(", ");
             return Err(PatternError::NotParsed { language: language.into(), known });
         };
         let malformed =
             |message: &str| PatternError::Malformed { language: language.into(), pattern: pattern.trim().into(), message: message.into() };
         let shape =
-            Shape::try_new(pattern.trim(), grammar.lang()).map_err(|e| malformed(e.to_string().split(". ").next().unwrap_or_default()))?;
+            Shape::try_new(pattern.trim(), Lang(grammar)).map_err(|e| malformed(e.to_string().split(". ").next().unwrap_or_default()))?;
         if shape.has_error() {
             return Err(malformed("it is not complete"));
         }
@@ -56,7 +54,7 @@ impl Pattern {
             return Vec::new();
         }
         let Some((tree, _)) = tree(self.grammar, text) else { return Vec::new() };
-        let document: StrDoc<Lang> = StrDoc { src: text.to_string(), lang: self.grammar.lang(), tree };
+        let document: StrDoc<Lang> = StrDoc { src: text.to_string(), lang: Lang(self.grammar), tree };
         let line = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
         let root = AstGrep::doc(document);
         root.root().find_all(&self.shape).map(|found| (line(found.start_pos().line()), line(found.end_pos().line()))).collect()
@@ -81,7 +79,7 @@ fn words(pattern: &str) -> BTreeSet<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::syntax::detect;
+    use crate::languages::detect;
 
     fn find(file: &str, pattern: &str, text: &str) -> Result<Vec<(u32, u32)>, PatternError> {
         Ok(Pattern::new(detect(file, "").name, pattern)?.find(text))

@@ -2,7 +2,7 @@
 //!
 //! Everything here follows from one text alone, and nothing is resolved. What a receiver is, is kept as it is written
 //! (`self.pool.get()`), with the types that the text gives to names, so that it can be followed across files when somebody asks.
-//! The rules of each language are in `queries/*.refs.scm`.
+//! The rules of each language are in `languages/*/references.scm`.
 
 mod chain;
 mod import;
@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
 
 use self::chain::{chain, chain_before, root, split};
-use super::language::Grammar;
 use super::outline::definition::{fold_whitespace, line, source};
 use super::outline::{Budget, Symbol, definitions, tree};
+use crate::languages::{Grammar, Macros};
 pub use import::Import;
 
 /// What a file says about other code.
@@ -107,12 +107,12 @@ const MAX_NAME_CHARS: usize = 120;
 /// Parses `text` and finds its relations. `None` when the parser gives nothing usable.
 #[must_use]
 pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
-    let opened = grammar.wraps_items_in_macros().then(|| macros::open(text)).flatten();
+    let opened = (grammar.spec.macros == Macros::WrapItems).then(|| macros::open(text)).flatten();
     let text = opened.as_deref().unwrap_or(text);
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
     let mut reader = Reader::new(text, &symbols);
-    reader.run(grammar.refs_query(), &tree, &budget);
+    reader.run(grammar.references(), &tree, &budget);
     if budget.is_spent() {
         return None;
     }

@@ -1,90 +1,28 @@
-//! One realistic sample a language with the outline it must give (`samples/*.txt`), and robustness on broken text.
-//!
-//! A line of an expected outline: indentation by depth, kind, receiver and name, lines (`start>definition-end` when
-//! comments or attributes stand before the definition), then `pub`, `proto` and `#` with the comment's lines.
+//! Robustness on broken text: the samples of all languages, cut and mixed. What is found in them `tests/it/languages.rs` tells.
 
-use std::fmt::Write;
+use std::path::Path;
+use std::sync::LazyLock;
 
-use super::{Kind, Language, Outline, detect, languages, outline};
+use super::{Outline, outline};
+use crate::languages::{Grammar, detect, grammars};
 
-/// File name, and source and expected outline in one text.
-const SAMPLES: [(&str, &str); 20] = [
-    ("deploy.sh", include_str!("samples/bash.txt")),
-    ("list.c", include_str!("samples/c.txt")),
-    ("shape.cpp", include_str!("samples/cpp.txt")),
-    ("Store.cs", include_str!("samples/csharp.txt")),
-    ("repo.ex", include_str!("samples/elixir.txt")),
-    ("server.go", include_str!("samples/go.txt")),
-    ("Shape.hs", include_str!("samples/haskell.txt")),
-    ("Cache.java", include_str!("samples/java.txt")),
-    ("store.js", include_str!("samples/javascript.txt")),
-    ("User.kt", include_str!("samples/kotlin.txt")),
-    ("tools.lua", include_str!("samples/lua.txt")),
-    ("Client.php", include_str!("samples/php.txt")),
-    ("point.py", include_str!("samples/python.txt")),
-    ("tools.rb", include_str!("samples/ruby.txt")),
-    ("set.rs", include_str!("samples/rust.txt")),
-    ("Functor.scala", include_str!("samples/scala.txt")),
-    ("Session.swift", include_str!("samples/swift.txt")),
-    ("client.ts", include_str!("samples/typescript.txt")),
-    ("Card.tsx", include_str!("samples/tsx.txt")),
-    ("param.zig", include_str!("samples/zig.txt")),
-];
+/// File name and text of each language.
+static SAMPLES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| grammars().iter().map(|grammar| sample(grammar.spec.name)).collect());
 
-/// Source and expected outline.
-fn parts(sample: &str) -> (&str, &str) {
-    let (source, expected) = sample.split_once("~~~~ outline\n").expect("a sample has an outline");
-    (source, expected)
+/// What is in the folder of a language beside its rules.
+fn sample(language: &str) -> (String, String) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/languages").join(language);
+    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let file = files
+        .into_iter()
+        .find(|file| file.extension().is_some_and(|e| e == "txt") && !file.ends_with("expected.txt"))
+        .expect("a language has a sample");
+    let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+    (name, std::fs::read_to_string(file).unwrap())
 }
 
-fn outline_of(language: &Language, text: &str) -> Option<Outline> {
-    let Kind::Code(grammar) = &language.kind else { panic!("{} has no grammar", language.name) };
-    outline(grammar, text)
-}
-
-fn compact(outline: &Outline) -> String {
-    let mut out = String::new();
-    for s in &outline.symbols {
-        let _ = write!(out, "{}{} ", "  ".repeat(usize::from(s.depth)), s.kind.as_str());
-        if let Some(receiver) = &s.receiver {
-            let _ = write!(out, "{receiver} . ");
-        }
-        let _ = write!(out, "{} {}", s.name, s.start_line);
-        if s.definition_line != s.start_line {
-            let _ = write!(out, ">{}", s.definition_line);
-        }
-        let _ = write!(out, "-{}", s.end_line);
-        out.push_str(if s.exported { " pub" } else { "" });
-        out.push_str(if s.prototype { " proto" } else { "" });
-        if let Some((from, to)) = s.comment {
-            let _ = write!(out, " #{from}-{to}");
-        }
-        out.push('\n');
-    }
-    let _ = writeln!(out, "~~~~ imports");
-    for import in &outline.imports {
-        let _ = writeln!(out, "{import}");
-    }
-    out
-}
-
-#[test]
-fn outlines_of_samples() {
-    for (file, sample) in SAMPLES {
-        let (source, expected) = parts(sample);
-        let language = detect(file, source);
-        let got = compact(&outline_of(language, source).expect("a sample parses"));
-        assert_eq!(got, expected, "outline of {file}, got:\n{got}");
-    }
-}
-
-#[test]
-fn every_grammar_has_a_sample() {
-    let with_grammar = languages().iter().filter(|l| matches!(l.kind, Kind::Code(_))).map(|l| l.name);
-    let sampled: Vec<&str> = SAMPLES.iter().map(|(file, sample)| detect(file, parts(sample).0).name).collect();
-    for name in with_grammar {
-        assert!(sampled.contains(&name), "{name} has no sample");
-    }
+fn grammar_of(file: &str, text: &str) -> &'static Grammar {
+    crate::languages::grammar(detect(file, text).name).expect("the language of a sample is parsed")
 }
 
 /// What other modules rely on, whatever the text.
@@ -101,12 +39,12 @@ fn check(outline: &Outline, text: &str) {
 
 #[test]
 fn broken_text_is_no_panic() {
-    for (file, sample) in SAMPLES {
-        let (source, _) = parts(sample);
-        let language = detect(file, source);
+    for (file, sample) in SAMPLES.iter() {
+        let source = sample;
+        let grammar = grammar_of(file, source);
         for (at, _) in source.char_indices().step_by(7) {
             for text in [&source[..at], &source[at..]] {
-                if let Some(outline) = outline_of(language, text) {
+                if let Some(outline) = outline(grammar, text) {
                     check(&outline, text);
                 }
             }
@@ -118,10 +56,10 @@ fn broken_text_is_no_panic() {
 fn text_of_another_language_is_no_panic() {
     let odd =
         ["", "\n", "\r\n\r\n", "\u{feff}fn a() {}\r\n", "\0\0", "é\u{1f600}\n// ü\n", "((((((", "}}}}}}", "\"", "'''", "/*", "=begin"];
-    for (file, sample) in SAMPLES {
-        let language = detect(file, parts(sample).0);
-        for text in odd.iter().copied().chain(SAMPLES.iter().map(|(_, s)| parts(s).0)) {
-            if let Some(outline) = outline_of(language, text) {
+    for (file, sample) in SAMPLES.iter() {
+        let grammar = grammar_of(file, sample);
+        for text in odd.iter().copied().chain(SAMPLES.iter().map(|(_, s)| s.as_str())) {
+            if let Some(outline) = outline(grammar, text) {
                 check(&outline, text);
             }
         }
@@ -141,7 +79,7 @@ fn large_and_deep_files() {
         ("a.ex", (0..10_000).fold(String::new(), |s, i| s + &format!("def f({i}), do: {i}\n"))),
     ];
     for (file, text) in &many {
-        let symbols = outline_of(detect(file, text), text).expect("it parses").symbols.len();
+        let symbols = outline(grammar_of(file, text), text).expect("it parses").symbols.len();
         assert_eq!(symbols, if *file == "a.ex" { 1 } else { 10_000 }, "{file}");
     }
     let deep = [
@@ -152,7 +90,7 @@ fn large_and_deep_files() {
         ("a.ts", "a<".repeat(3_000)),
     ];
     for (file, text) in &deep {
-        if let Some(outline) = outline_of(detect(file, text), text) {
+        if let Some(outline) = outline(grammar_of(file, text), text) {
             check(&outline, text);
         }
     }
@@ -162,7 +100,7 @@ fn large_and_deep_files() {
 fn files_that_are_wrong_as_a_whole() {
     // The `#if` splits a statement: the parser gives up on the file, not on its parts.
     let text = "static int helper(void) { return 1; }\n\nint run(int a) {\n  int local = 2;\n#ifdef X\n  if (a) {\n#else\n  if (!a) {\n#endif\n    a = 1;\n  }\n  return a;\n}\n\nvoid last(void) {}\n";
-    let outline = outline_of(detect("a.c", text), text).expect("parts of it parse");
+    let outline = outline(grammar_of("a.c", text), text).expect("parts of it parse");
     let names: Vec<&str> = outline.symbols.iter().map(|s| s.name.as_str()).collect();
     assert!(names.contains(&"helper") && names.contains(&"last") && !names.contains(&"local"), "{names:?}");
 }

@@ -24,6 +24,7 @@ mod incremental;
 mod index;
 mod json_output;
 mod keeping;
+mod languages;
 mod memory;
 mod one_engine;
 mod packed;

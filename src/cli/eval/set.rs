@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use super::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, Question, SourceText};
+use crate::languages::{Kind, detect};
 use crate::source::{self, LineLimit, Scope};
 use crate::store::Layout;
-use crate::syntax::{self, Kind};
 
 /// Commits that questions are made from, the newest.
 const COMMITS: usize = 3000;
@@ -125,7 +125,7 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
     let files = source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
     let read = |file: source::SourceFile| {
         let bytes = project.layout.tree().read(&file.path, source::MAX_BYTES).ok()?;
-        let limit = match syntax::detect(&file.path, "").kind {
+        let limit = match detect(&file.path, "").kind {
             Kind::Document(_) => LineLimit::Prose,
             Kind::Notebook => LineLimit::None,
             _ => LineLimit::Code,

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use super::pieces::{split, with_text};
 use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, Name, file_name};
-use crate::syntax::{Grammar, Outline, Symbol, SymbolKind};
+use crate::languages::Grammar;
+use crate::syntax::{Outline, Symbol, SymbolKind};
 
 /// A run of lines that belongs together.
 #[derive(Debug, Clone)]
@@ -164,7 +165,7 @@ impl Tree<'_> {
         let chunk_type = if piece.data { ChunkType::Data } else { ChunkType::Definitions };
         let key = match (&symbol, &parent) {
             (Some(s), _) => s.clone(),
-            (None, Some(p)) => format!("{p}{}", self.grammar.separator),
+            (None, Some(p)) => format!("{p}{}", self.grammar.spec.separator),
             (None, None) => String::new(),
         };
         let title = symbol.clone().or_else(|| parent.clone()).unwrap_or_else(|| file_name(path).to_string());
@@ -194,7 +195,7 @@ impl Tree<'_> {
             parts.extend(symbol.receiver.as_deref());
         }
         parts.reverse();
-        parts.join(self.grammar.separator)
+        parts.join(self.grammar.spec.separator)
     }
 
     /// The one symbols chunk: what the file is, imports, and every type and function with its lines.

@@ -2,7 +2,8 @@
 
 use super::pieces::{depth_by_indentation, split, with_text};
 use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
-use crate::syntax::{Markup, Section, sections};
+use crate::languages::Markup;
+use crate::syntax::{Section, sections};
 
 const SEPARATOR: &str = " > ";
 

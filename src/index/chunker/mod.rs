@@ -11,7 +11,8 @@ mod pieces;
 use std::collections::{HashMap, HashSet};
 
 use crate::chunk::{Chunk, ChunkType, Metadata, Name};
-use crate::syntax::{self, Kind, Language};
+use crate::languages::{Kind, Language, detect};
+use crate::syntax;
 
 /// A piece up to this size stays whole.
 const MAX_BYTES: usize = 1700;
@@ -58,7 +59,7 @@ impl Draft {
 /// `path` is relative to the root, with `/`.
 #[must_use]
 pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
-    let language = syntax::detect(path, text);
+    let language = detect(path, text);
     let lines = LineIndex::new(text);
     if text.trim().is_empty() {
         return Vec::new();
@@ -80,7 +81,7 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 /// The chunks of a file that no parser understands: its lines.
 #[must_use]
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
-    finish(path, syntax::detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)))
+    finish(path, detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)))
 }
 
 /// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node;
 
-use super::super::language::{Export, Grammar};
 use super::{Symbol, SymbolKind};
+use crate::languages::{Export, Grammar};
 
 const MAX_SIGNATURE_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 120;
@@ -85,7 +85,7 @@ pub(super) fn base_type(written: &str) -> String {
 pub(super) fn wrapped<'t>(grammar: &Grammar, node: Node<'t>) -> Node<'t> {
     let mut node = node;
     while let Some(parent) = node.parent() {
-        if node.child_count() == 0 || !grammar.wrappers.contains(&parent.kind()) {
+        if node.child_count() == 0 || !grammar.spec.wrappers.contains(&parent.kind()) {
             break;
         }
         let mut cursor = parent.walk();
@@ -246,6 +246,7 @@ pub(super) fn is_exported(
     // Members of these are as visible as the whole.
     let open_parent = parent.is_some_and(|p| matches!(p.kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum));
     match export {
+        Export::Always => true,
         Export::Keyword("export") if parent.is_some() => {
             parent_exported && !local && !name.starts_with('#') && !words.any(|w| matches!(w, "private" | "protected"))
         }

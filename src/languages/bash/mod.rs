@@ -1,0 +1,32 @@
+//! Bash and the shells like it.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "bash",
+    extensions: &["sh", "bash", "bats", "zsh", "ksh"],
+    filenames: &[".bashrc", ".profile"],
+    interpreters: &["sh", "bash", "zsh", "dash", "ksh"],
+    grammar: tree_sitter_bash::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &["declaration_command"],
+    separator: "::",
+    export: Export::NotUnderscore,
+    macros: Macros::None,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "shell",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

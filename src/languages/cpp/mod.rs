@@ -1,0 +1,32 @@
+//! C++.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "cpp",
+    extensions: &["cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "inc", "ipp", "tpp", "cu", "cuh", "ino"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_cpp::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("../c/references.scm"), include_str!("references.scm")],
+    wrappers: &["template_declaration", "declaration", "type_definition"],
+    separator: "::",
+    export: Export::Unless(&["static"]),
+    macros: Macros::Preprocessor,
+    metavariable: '𐀀',
+    headers: &["h", "hpp", "hh"],
+    with_headers: &["cc", "cpp", "cxx"],
+    names: Names {
+        family: "c",
+        reach: Reach::Project,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &["this"],
+        constructors: &[],
+        transparent: &["unique_ptr", "shared_ptr", "weak_ptr"],
+        methods: &[],
+    },
+});

@@ -1,0 +1,32 @@
+//! C#.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "csharp",
+    extensions: &["cs", "csx"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_c_sharp::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &["declaration", "variable_declaration"],
+    separator: ".",
+    export: Export::Unless(&["private", "protected", "internal"]),
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "csharp",
+        reach: Reach::Project,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["this"],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

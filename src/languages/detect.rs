@@ -1,0 +1,92 @@
+//! Which language a file is written in.
+
+use super::{Kind, Language, languages};
+
+/// The row named `name`.
+fn named(name: &str) -> &'static Language {
+    languages().iter().find(|l| l.name == name).unwrap_or_else(|| plain())
+}
+
+/// The row for text of no known language.
+fn plain() -> &'static Language {
+    static PLAIN: Language = Language { name: "other", extensions: &[], filenames: &[], interpreters: &[], kind: Kind::Text };
+    &PLAIN
+}
+
+/// The language of a file, by its name, then by its text (C or C++ headers, `#!` lines).
+/// Text that fits no row is of language `other`, which is cut by lines.
+#[must_use]
+pub fn detect(path: &str, text: &str) -> &'static Language {
+    let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
+    if let Some(l) = languages().iter().find(|l| {
+        l.filenames.iter().any(|f| match f.strip_suffix('*') {
+            // `readme`, `readme.txt`, but not `readme.rs`: a known extension decides first.
+            Some(prefix) => file.starts_with(prefix) && !file.contains('.'),
+            None => file == *f,
+        })
+    }) {
+        return l;
+    }
+    let Some((stem, extension)) = file.rsplit_once('.') else { return by_shebang(text).unwrap_or_else(plain) };
+    match extension {
+        "h" => return named(if looks_like_cpp(text) { "cpp" } else { "c" }),
+        // Parts of C++, of PHP and of makefiles are named so.
+        "inc" if stem.starts_with("makefile") => return named("makefile"),
+        "inc" if text.trim_start().starts_with("<?") => return named("php"),
+        _ => {}
+    }
+    languages()
+        .iter()
+        .find(|l| l.extensions.contains(&extension))
+        .or_else(|| languages().iter().find(|l| l.filenames.iter().any(|f| f.strip_suffix('*').is_some_and(|p| stem.starts_with(p)))))
+        .or_else(|| by_shebang(text))
+        .unwrap_or_else(plain)
+}
+
+fn looks_like_cpp(text: &str) -> bool {
+    text.lines().any(|l| {
+        let l = l.trim_start();
+        ["namespace ", "template", "class ", "public:", "private:", "protected:", "using "].iter().any(|p| l.starts_with(p))
+            || l.contains("std::")
+    })
+}
+
+fn by_shebang(text: &str) -> Option<&'static Language> {
+    let line = text.lines().next()?.strip_prefix("#!")?;
+    let interpreter = line.split_whitespace().find_map(|w| {
+        let w = w.rsplit('/').next().unwrap_or(w);
+        (w != "env" && !w.starts_with('-')).then_some(w)
+    })?;
+    let interpreter = interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let is_named = |l: &&Language| l.interpreters.contains(&interpreter) || INTERPRETED.contains(&interpreter) && l.name == interpreter;
+    languages().iter().find(is_named)
+}
+
+/// Languages that are not parsed and called as the program that runs them.
+const INTERPRETED: &[&str] = &["perl", "awk", "fish", "tcl"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn detects_by_name_extension_and_content() {
+        for (path, text, want) in [
+            ("src/a.rs", "", "rust"),
+            ("Makefile", "", "makefile"),
+            ("docker/Dockerfile.dev", "", "dockerfile"),
+            ("include/x.h", "int f(void);", "c"),
+            ("include/x.h", "namespace a {\n}", "cpp"),
+            ("bin/tool", "#!/usr/bin/env python3\n", "python"),
+            ("bin/tool", "#!/bin/sh\n", "bash"),
+            ("README", "", "text"),
+            ("readme.rs", "", "rust"),
+            ("CHANGES.unknown", "", "text"),
+            ("CMakeLists.txt", "", "cmake"),
+            ("x.unknown", "hello", "other"),
+            ("App.TSX", "", "tsx"),
+        ] {
+            assert_eq!(detect(path, text).name, want, "{path}");
+        }
+    }
+}

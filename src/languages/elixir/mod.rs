@@ -1,0 +1,32 @@
+//! Elixir.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "elixir",
+    extensions: &["ex", "exs"],
+    filenames: &[],
+    interpreters: &["elixir", "escript"],
+    grammar: tree_sitter_elixir::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: ".",
+    export: Export::Unless(&["defp", "defmacrop", "defguardp", "defnp", "typep"]),
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "elixir",
+        reach: Reach::File,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

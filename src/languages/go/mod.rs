@@ -1,0 +1,32 @@
+//! Go.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "go",
+    extensions: &["go"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_go::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &["type_declaration", "const_declaration", "var_declaration"],
+    separator: ".",
+    export: Export::Uppercase,
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "go",
+        reach: Reach::Directory,
+        implicit_self: false,
+        open_imports: false,
+        structural: true,
+        modules: Modules::Directories,
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

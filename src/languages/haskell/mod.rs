@@ -1,0 +1,32 @@
+//! Haskell.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "haskell",
+    extensions: &["hs", "lhs", "hsc"],
+    filenames: &[],
+    interpreters: &["runghc", "runhaskell", "stack"],
+    grammar: tree_sitter_haskell::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: ".",
+    export: Export::Listed,
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "haskell",
+        reach: Reach::File,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

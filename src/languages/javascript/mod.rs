@@ -1,0 +1,32 @@
+//! JavaScript, with JSX.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "javascript",
+    extensions: &["js", "mjs", "cjs", "jsx"],
+    filenames: &[],
+    interpreters: &["node", "nodejs", "deno", "bun"],
+    grammar: tree_sitter_javascript::LANGUAGE,
+    outline: &[include_str!("outline.scm"), include_str!("../ecmascript/outline.scm")],
+    references: &[include_str!("references.scm"), include_str!("../ecmascript/references.scm"), include_str!("../jsx/references.scm")],
+    wrappers: &["export_statement", "lexical_declaration", "variable_declaration", "expression_statement", "ambient_declaration"],
+    separator: ".",
+    export: Export::Keyword("export"),
+    macros: Macros::None,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "ecmascript",
+        reach: Reach::File,
+        implicit_self: false,
+        open_imports: false,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["this"],
+        constructors: &["constructor"],
+        transparent: super::ECMASCRIPT_TRANSPARENT,
+        methods: super::ECMASCRIPT_METHODS,
+    },
+});

@@ -1,0 +1,32 @@
+//! Kotlin.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "kotlin",
+    extensions: &["kt", "kts"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_kotlin_sg::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: ".",
+    export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "jvm",
+        reach: Reach::Package,
+        implicit_self: true,
+        open_imports: false,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["this"],
+        constructors: &["constructor", "init"],
+        transparent: &[],
+        methods: super::JVM_METHODS,
+    },
+});

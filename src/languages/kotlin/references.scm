@@ -1,0 +1,17 @@
+; The captures are explained in rust/references.scm.
+(call_expression . (_) @call)
+(constructor_invocation (user_type) @call)
+(callable_reference (simple_identifier) @name)
+(type_identifier) @type
+(value_argument (simple_identifier) @name)
+(package_header (identifier) @package)
+(import_header (identifier) @import.path .)
+(import_header (identifier) @import.path (import_alias (_) @import.alias))
+(import_header (identifier) @import.module (wildcard_import) @import.name)
+(parameter (simple_identifier) @binding (_) @is)
+(class_parameter (simple_identifier) @field [(user_type) (nullable_type)] @is)
+(property_declaration (variable_declaration (simple_identifier) @binding (_) @is))
+(property_declaration (variable_declaration (simple_identifier) @binding .) [(call_expression) (navigation_expression)] @from)
+(delegation_specifier (_) @base)
+(function_declaration (function_value_parameters) @parameters)
+(function_declaration (function_value_parameters) . [(user_type) (nullable_type)] @result)

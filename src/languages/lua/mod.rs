@@ -1,0 +1,32 @@
+//! Lua.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "lua",
+    extensions: &["lua"],
+    filenames: &[],
+    interpreters: &["lua"],
+    grammar: tree_sitter_lua::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &["variable_declaration"],
+    separator: ".",
+    export: Export::Unless(&["local"]),
+    macros: Macros::None,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "lua",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['.', '/']),
+        own_value: &["self"],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

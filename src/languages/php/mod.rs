@@ -1,0 +1,32 @@
+//! PHP.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "php",
+    extensions: &["php", "phtml"],
+    filenames: &[],
+    interpreters: &["php"],
+    grammar: tree_sitter_php::LANGUAGE_PHP_ONLY,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &["const_declaration"],
+    separator: "::",
+    export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "php",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: false,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &["this", "self", "static"],
+        constructors: &["__construct"],
+        transparent: &[],
+        methods: &[],
+    },
+});

@@ -1,0 +1,105 @@
+//! Languages that are not parsed: documents, settings, and program text that is cut by lines.
+
+use super::{Kind, Language, Markup};
+
+/// All of them, in the order in which they are tried.
+pub(super) fn languages() -> Vec<Language> {
+    let mut table = Vec::new();
+    let mut add = |name, extensions, filenames, kind| table.push(Language { name, extensions, filenames, interpreters: &[], kind });
+    add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], Kind::Document(Markup::Markdown));
+    add("rst", &["rst", "rest"], &[], Kind::Document(Markup::ReStructuredText));
+    add("asciidoc", &["adoc", "asciidoc", "asc"], &[], Kind::Document(Markup::AsciiDoc));
+    add(
+        "text",
+        &["txt", "text", "org", "tex", "rdoc", "textile", "pod"],
+        &[
+            "readme*",
+            "license*",
+            "licence*",
+            "copying*",
+            "authors*",
+            "contributors*",
+            "changelog*",
+            "changes*",
+            "news*",
+            "todo*",
+            "notice*",
+            "install",
+            "thanks*",
+        ],
+        Kind::Document(Markup::Plain),
+    );
+    add("notebook", &["ipynb"], &[], Kind::Notebook);
+
+    add("toml", &["toml"], &[], Kind::Config);
+    add("yaml", &["yaml", "yml"], &[], Kind::Config);
+    add("json", &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"], &[], Kind::Config);
+    add("ini", &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"], &[], Kind::Config);
+    add(
+        "xml",
+        &["xml", "xsd", "xsl", "xslt", "plist", "csproj", "fsproj", "vbproj", "props", "targets", "pom", "svg", "storyboard", "xib"],
+        &[],
+        Kind::Config,
+    );
+    add("csv", &["csv", "tsv", "psv"], &[], Kind::Config);
+    add("gomod", &["mod", "sum", "work"], &["go.mod", "go.work"], Kind::Config);
+
+    let lines: &[(&str, &[&str], &[&str])] = &[
+        (
+            "html",
+            &[
+                "html", "htm", "xhtml", "jinja", "jinja2", "j2", "hbs", "mustache", "ejs", "erb", "eex", "heex", "leex", "haml", "pug",
+                "twig", "tmpl", "tpl", "gotmpl",
+            ],
+            &[],
+        ),
+        ("css", &["css", "scss", "sass", "less", "styl"], &[]),
+        ("vue", &["vue"], &[]),
+        ("svelte", &["svelte"], &[]),
+        ("astro", &["astro"], &[]),
+        ("sql", &["sql", "psql", "ddl"], &[]),
+        ("protobuf", &["proto"], &[]),
+        ("graphql", &["graphql", "gql"], &[]),
+        ("thrift", &["thrift"], &[]),
+        ("dockerfile", &["dockerfile", "containerfile"], &["dockerfile*", "containerfile*"]),
+        ("makefile", &["mk", "mak", "make"], &["makefile*", "gnumakefile"]),
+        ("cmake", &["cmake"], &["cmakelists.txt"]),
+        ("bazel", &["bzl", "bazel", "star"], &["build", "workspace", "build.bazel"]),
+        ("just", &["just"], &["justfile"]),
+        ("groovy", &["groovy", "gradle"], &["jenkinsfile"]),
+        ("terraform", &["tf", "tfvars", "hcl"], &[]),
+        ("nix", &["nix"], &[]),
+        ("dart", &["dart"], &[]),
+        ("clojure", &["clj", "cljs", "cljc", "edn"], &[]),
+        ("erlang", &["erl", "hrl"], &[]),
+        ("ocaml", &["ml", "mli"], &[]),
+        ("fsharp", &["fs", "fsx", "fsi"], &[]),
+        ("r", &["r"], &[]),
+        ("julia", &["jl"], &[]),
+        ("perl", &["pl", "pm", "t"], &[]),
+        ("objc", &["m", "mm"], &[]),
+        ("nim", &["nim"], &[]),
+        ("crystal", &["cr"], &[]),
+        ("d", &["d"], &[]),
+        ("pascal", &["pas", "pp", "dpr"], &[]),
+        ("fortran", &["f", "f90", "f95", "for"], &[]),
+        ("assembly", &["s", "asm"], &[]),
+        ("solidity", &["sol"], &[]),
+        ("elm", &["elm"], &[]),
+        ("purescript", &["purs"], &[]),
+        ("lisp", &["el", "lisp", "cl", "scm", "rkt", "fnl"], &[]),
+        ("vim", &["vim"], &[".vimrc"]),
+        ("powershell", &["ps1", "psm1", "psd1"], &[]),
+        ("batch", &["bat", "cmd"], &[]),
+        ("fish", &["fish"], &[]),
+        ("awk", &["awk"], &[]),
+        ("tcl", &["tcl"], &[]),
+        ("verilog", &["v", "sv", "svh", "vhd", "vhdl"], &[]),
+        ("glsl", &["glsl", "vert", "frag", "wgsl", "hlsl", "metal"], &[]),
+        ("diff", &["diff", "patch"], &[]),
+    ];
+    for (name, extensions, filenames) in lines {
+        add(name, extensions, filenames, Kind::Text);
+    }
+    table
+}

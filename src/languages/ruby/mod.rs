@@ -1,0 +1,32 @@
+//! Ruby.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "ruby",
+    extensions: &["rb", "rake", "gemspec", "ru"],
+    filenames: &["rakefile", "gemfile", "vagrantfile", "podfile", "guardfile"],
+    interpreters: &["ruby"],
+    grammar: tree_sitter_ruby::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: "::",
+    export: Export::NotUnderscore,
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "ruby",
+        reach: Reach::Project,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &["self", "@self"],
+        constructors: &["initialize"],
+        transparent: &[],
+        methods: &[],
+    },
+});

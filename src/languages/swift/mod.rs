@@ -1,0 +1,32 @@
+//! Swift.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "swift",
+    extensions: &["swift"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_swift::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: ".",
+    export: Export::Unless(&["private", "internal", "protected", "fileprivate"]),
+    macros: Macros::None,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "swift",
+        reach: Reach::Project,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["self", "Self"],
+        constructors: &["init"],
+        transparent: &["Optional"],
+        methods: &[],
+    },
+});

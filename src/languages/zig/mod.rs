@@ -1,0 +1,32 @@
+//! Zig.
+
+use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "zig",
+    extensions: &["zig", "zon"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_zig::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    wrappers: &[],
+    separator: ".",
+    export: Export::Keyword("pub"),
+    macros: Macros::None,
+    metavariable: '_',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "zig",
+        reach: Reach::File,
+        implicit_self: true,
+        open_imports: false,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &["self", "Self"],
+        constructors: &["init"],
+        transparent: &[],
+        methods: &[],
+    },
+});
