@@ -1,27 +1,71 @@
-//! Finds the folders of languages, so that a new language needs no line elsewhere.
+//! Finds the folders of languages, so that a new language needs no line elsewhere, and gives what is kept on disk a version that no change of the
+//! code behind it can miss.
 
 use std::fmt::Write;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hasher};
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-const FOLDER: &str = "src/languages";
+const LANGUAGES: &str = "src/languages";
+
+/// What is kept on disk, and the sources that decide what is in it. Each is a variable at build time: the hash of these sources.
+const KEPT: [(&str, &[&str]); 3] = [
+    ("CORTEX_CHUNKS", &[LANGUAGES, "src/syntax", "src/index/chunker", "src/chunk", "src/secrets.rs", "src/secrets"]),
+    ("CORTEX_GRAPH_ROWS", &[LANGUAGES, "src/syntax", "src/graph/mod.rs", "src/graph/names.rs", "src/graph/rows.rs", "src/graph/sql.rs"]),
+    (
+        "CORTEX_SAVED",
+        &["src/chunk", "src/search", "src/store", "src/live/manager.rs", "src/live/vectors.rs", "src/memory/feed.rs", "src/memory/mod.rs"],
+    ),
+];
 
 fn main() {
-    println!("cargo::rerun-if-changed={FOLDER}");
-    let root = env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is");
-    let folder = Path::new(&root).join(FOLDER);
-    let entries = fs::read_dir(&folder).expect("the folder of languages can be read").flatten();
-    let is_language = |entry: &fs::DirEntry| entry.path().join("mod.rs").is_file();
-    let mut names: Vec<String> = entries.filter(is_language).filter_map(|entry| entry.file_name().into_string().ok()).collect();
-    names.sort();
-    let mut code = String::new();
-    for name in &names {
-        let file = folder.join(name).join("mod.rs");
-        // Writing to a string does not fail.
-        let _ = writeln!(code, "#[path = {file:?}]\nmod {name};");
+    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
+    list_languages(&root.join(LANGUAGES));
+    for (variable, sources) in KEPT {
+        let mut hash = DefaultHasher::new();
+        for source in sources {
+            println!("cargo::rerun-if-changed={source}");
+            add(&root.join(source), &mut hash);
+        }
+        // SQLite keeps 31 bits of a version, and 0 is no version.
+        println!("cargo::rustc-env={variable}={}", (hash.finish() >> 33) | 1);
     }
-    let table: String = names.iter().map(|name| format!("&{name}::LANGUAGE, ")).collect();
+}
+
+/// Writes `languages.rs`: a module for each folder, and the table of their grammars.
+fn list_languages(folder: &Path) {
+    println!("cargo::rerun-if-changed={LANGUAGES}");
+    let is_language = |path: &PathBuf| path.join("mod.rs").is_file();
+    let (mut code, mut table) = (String::new(), String::new());
+    for path in entries(folder).into_iter().filter(is_language) {
+        let (file, name) =
+            (path.join("mod.rs"), path.file_name().and_then(|name| name.to_str()).expect("a language has a name").to_owned());
+        // Writing to a string does not fail.
+        let _ = writeln!(code, "#[path = \"{}\"]\nmod {name};", file.display());
+        let _ = write!(table, "&{name}::LANGUAGE, ");
+    }
     let _ = writeln!(code, "static PARSED: &[&Grammar] = &[{table}];");
     let out = Path::new(&env::var("OUT_DIR").expect("cargo says where to write")).join("languages.rs");
     fs::write(out, code).expect("the list of languages can be written");
+}
+
+/// Adds a file, or all files of a folder, to a hash. Tests decide nothing.
+fn add(path: &Path, hash: &mut DefaultHasher) {
+    if path.is_dir() {
+        for entry in entries(path) {
+            add(&entry, hash);
+        }
+    } else if path.file_stem().is_none_or(|stem| stem != "tests") {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        hash.write(name.as_bytes());
+        hash.write(&fs::read(path).unwrap_or_else(|e| panic!("{}: {e}", path.display())));
+    }
+}
+
+/// What is in a folder, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
 }

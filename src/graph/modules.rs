@@ -109,7 +109,8 @@ fn without_extension(part: &str) -> &str {
     match part.rsplit_once('.') {
         Some((
             stem,
-            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh",
+            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "svelte" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig"
+            | "sh",
         )) => stem,
         _ => part,
     }

@@ -19,8 +19,11 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 /// How long an operation waits for another process's.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// Raised when the same text would give other rows.
-const VERSION: usize = 3;
+/// Changes when the same text could give other rows: a hash of the code that makes them.
+const VERSION: usize = match usize::from_str_radix(env!("CORTEX_GRAPH_ROWS"), 10) {
+    Ok(version) => version,
+    Err(_) => panic!("the build script gives a number"),
+};
 
 /// `symbol`, `parent` and `scope` count the symbols of their file; -1 is the file itself.
 const SCHEMA: &str = "

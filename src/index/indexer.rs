@@ -29,8 +29,8 @@ const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
 /// Texts whose vectors are made before they are written, by an embedder that takes its time.
 const EMBED_BATCH: usize = 16;
-/// Raised when the same source would give other chunks.
-const CHUNKER_VERSION: u32 = 2;
+/// Changes when the same source could give other chunks: a hash of the code that makes them.
+const CHUNKER_VERSION: &str = env!("CORTEX_CHUNKS");
 
 /// How much is taken from the last run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -63,7 +63,7 @@ fn by_shebang(text: &str) -> Option<&'static Language> {
 }
 
 /// Languages that are not parsed and called as the program that runs them.
-const INTERPRETED: &[&str] = &["perl", "awk", "fish", "tcl"];
+const INTERPRETED: &[&str] = &["awk", "fish", "tcl"];
 
 #[cfg(test)]
 mod tests {

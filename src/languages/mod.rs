@@ -68,13 +68,16 @@ pub struct Spec {
     pub outline: &'static [&'static str],
     /// Queries that find what definitions refer to. `rust/references.scm` explains the captures.
     pub references: &'static [&'static str],
+    /// What the same text is, beside the language of its scripts.
+    pub template: Option<Template>,
     /// Node kinds that wrap exactly one definition and belong to it (`export_statement`, decorators).
     pub wrappers: &'static [&'static str],
     /// Joins the names of a symbol path.
     pub separator: &'static str,
     /// When a symbol is visible outside its module.
     pub export: Export,
-    pub macros: Macros,
+    /// What of a text the parser is not shown.
+    pub hides: Hides,
     /// The character that stands for `$` in patterns: one that the grammar takes as a part of a name.
     pub metavariable: char,
     /// Extensions of files that declare what files of `with_headers` implement.
@@ -100,14 +103,24 @@ pub enum Export {
     Always,
 }
 
-/// What macros do to the syntax of a language.
+/// What of a text the parser is not shown: there are blanks in its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Macros {
-    None,
-    /// They may stand where the grammar does not expect them.
-    Preprocessor,
-    /// Items stand in their arguments (`cfg_rt! { pub fn run() {} }`), which are not parsed.
-    WrapItems,
+pub enum Hides {
+    Nothing,
+    /// Macros that stand where the grammar does not expect them.
+    Macros,
+    /// Calls of macros around items (`cfg_rt! { pub fn run() {} }`), where references are looked for.
+    MacroCalls,
+    /// Everything but the contents of `<script>`.
+    AllButScripts,
+}
+
+/// Markup around the scripts of a component.
+#[derive(Clone, Copy)]
+pub struct Template {
+    pub grammar: LanguageFn,
+    /// A query for the tags that name components: `@component`.
+    pub references: &'static str,
 }
 
 /// How names of a language are resolved.
@@ -307,11 +320,12 @@ pub struct Grammar {
     pub spec: Spec,
     outline: OnceLock<tree_sitter::Query>,
     references: OnceLock<tree_sitter::Query>,
+    components: OnceLock<tree_sitter::Query>,
 }
 
 impl Grammar {
     const fn new(spec: Spec) -> Self {
-        Self { spec, outline: OnceLock::new(), references: OnceLock::new() }
+        Self { spec, outline: OnceLock::new(), references: OnceLock::new(), components: OnceLock::new() }
     }
 
     /// The tree-sitter language.
@@ -325,7 +339,7 @@ impl Grammar {
     /// # Panics
     /// Never: a test compiles each query, which is built in.
     pub fn outline(&self) -> &tree_sitter::Query {
-        self.outline.get_or_init(|| self.compile(self.spec.outline))
+        self.outline.get_or_init(|| self.compile(&self.language(), self.spec.outline))
     }
 
     /// The query that finds references.
@@ -333,11 +347,19 @@ impl Grammar {
     /// # Panics
     /// Never: a test compiles each query, which is built in.
     pub fn references(&self) -> &tree_sitter::Query {
-        self.references.get_or_init(|| self.compile(self.spec.references))
+        self.references.get_or_init(|| self.compile(&self.language(), self.spec.references))
     }
 
-    fn compile(&self, sources: &[&str]) -> tree_sitter::Query {
-        tree_sitter::Query::new(&self.language(), &sources.join("\n"))
+    /// Of a template: its language, and the query that finds components.
+    pub fn components(&self) -> Option<(tree_sitter::Language, &tree_sitter::Query)> {
+        let Template { grammar, references } = self.spec.template?;
+        let language = grammar.into();
+        let query = self.components.get_or_init(|| self.compile(&language, &[references]));
+        Some((language, query))
+    }
+
+    fn compile(&self, language: &tree_sitter::Language, sources: &[&str]) -> tree_sitter::Query {
+        tree_sitter::Query::new(language, &sources.join("\n"))
             // Cannot fail: the sources are built in, and a test compiles each of them.
             .unwrap_or_else(|e| panic!("query of {}: {e}", self.spec.name))
     }

@@ -20,8 +20,8 @@ use super::{FileEntry, Layout};
 use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
 
-/// Raised when what is saved, or what is made of the same chunks, changes.
-const FORMAT: u32 = 5;
+/// Changes when what is saved, or what is made of the same chunks, could change: a hash of the code that does it.
+const FORMAT: &str = env!("CORTEX_SAVED");
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";

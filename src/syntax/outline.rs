@@ -12,10 +12,11 @@ use self::definition::{
     accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost, is_called, is_exported, last_line, leading,
     line, signature, source, symbol_name, wrapped,
 };
-use crate::languages::{Grammar, Macros};
+use crate::languages::{Grammar, Hides};
 
 pub(super) mod definition;
 mod macros;
+mod scripts;
 
 /// What a source file defines. Lines are 1-based and inclusive everywhere.
 #[derive(Debug, Default)]
@@ -73,10 +74,18 @@ pub enum SymbolKind {
     Constant,
     Field,
     EnumMember,
+    /// A table or view of a database.
+    Table,
+    /// A block of settings with a name: a resource, a module.
+    Block,
+    /// A rule of a style sheet.
+    Rule,
+    /// An element of a page.
+    Element,
 }
 
 impl SymbolKind {
-    const NAMES: [(&'static str, Self); 14] = [
+    const NAMES: [(&'static str, Self); 18] = [
         ("function", Self::Function),
         ("method", Self::Method),
         ("class", Self::Class),
@@ -91,6 +100,10 @@ impl SymbolKind {
         ("constant", Self::Constant),
         ("field", Self::Field),
         ("enum_member", Self::EnumMember),
+        ("table", Self::Table),
+        ("block", Self::Block),
+        ("rule", Self::Rule),
+        ("element", Self::Element),
     ];
 
     /// Lower-case name, as in `metadata.names[].kind`.
@@ -192,7 +205,11 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
 /// The syntax tree of a text, and what is left of the time for it.
 pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
     let budget = Budget { start: Instant::now() };
-    let hidden = if grammar.spec.macros == Macros::Preprocessor { macros::hide(text) } else { None };
+    let hidden = match grammar.spec.hides {
+        Hides::Macros => macros::hide(text),
+        Hides::AllButScripts => Some(scripts::alone(text)),
+        Hides::Nothing | Hides::MacroCalls => None,
+    };
     let plain = hidden.as_deref().unwrap_or(text);
     let tree = PARSER.with_borrow_mut(|parser| {
         parser.set_language(&grammar.language()).ok()?;
@@ -202,6 +219,14 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
         parse(parser, plain, |_| budget.go_on())
     })?;
     Some((tree, budget))
+}
+
+/// The tree of a text in another language, within the time that is left.
+pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &Budget) -> Option<Tree> {
+    PARSER.with_borrow_mut(|parser| {
+        parser.set_language(language).ok()?;
+        parse(parser, text, |_| budget.go_on())
+    })
 }
 
 /// Symbols and imports of a tree.

@@ -14,8 +14,8 @@ use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
-use super::outline::{Budget, Symbol, definitions, tree};
-use crate::languages::{Grammar, Macros};
+use super::outline::{Budget, Symbol, definitions, tree, tree_of};
+use crate::languages::{Grammar, Hides};
 pub use import::Import;
 
 /// What a file says about other code.
@@ -107,7 +107,7 @@ const MAX_NAME_CHARS: usize = 120;
 /// Parses `text` and finds its relations. `None` when the parser gives nothing usable.
 #[must_use]
 pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
-    let opened = (grammar.spec.macros == Macros::WrapItems).then(|| macros::open(text)).flatten();
+    let opened = (grammar.spec.hides == Hides::MacroCalls).then(|| macros::open(text)).flatten();
     let text = opened.as_deref().unwrap_or(text);
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
@@ -115,6 +115,11 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     reader.run(grammar.references(), &tree, &budget);
     if budget.is_spent() {
         return None;
+    }
+    if let Some((language, query)) = grammar.components()
+        && let Some(markup) = tree_of(&language, text, &budget)
+    {
+        reader.run(query, &markup, &budget);
     }
     let (references, bindings) = reader.references();
     let Reader { package, shapes, imports, bases, .. } = reader;
@@ -133,6 +138,8 @@ struct Reader<'a> {
     shapes: Vec<Shape>,
     /// By place: of several ways to see one name, the first of [`ReferenceKind`].
     uses: BTreeMap<usize, (Use, u32)>,
+    /// Where the names of definitions end that look like calls.
+    own: HashSet<usize>,
     imports: Vec<Import>,
     bindings: Vec<Binding>,
     /// Names of values, by function.
@@ -157,6 +164,7 @@ impl<'a> Reader<'a> {
             package: None,
             shapes: vec![Shape::default(); symbols.len()],
             uses: BTreeMap::new(),
+            own: HashSet::new(),
             imports: Vec::new(),
             bindings: Vec::new(),
             locals: HashSet::new(),
@@ -184,6 +192,10 @@ impl<'a> Reader<'a> {
             match *label {
                 "call" => self.call(*node, captures.get("receiver").copied()),
                 "call.token" => self.token_call(*node),
+                "call.word" => self.word(*node, ReferenceKind::Call),
+                "name.word" => self.word(*node, ReferenceKind::Value),
+                "component" => self.component(*node),
+                "own" => _ = self.own.insert(node.end_byte()),
                 "call.value" => self.named(*node, ReferenceKind::Value, captures.get("receiver").copied()),
                 "name" => self.named(*node, ReferenceKind::Value, None),
                 "type" => self.named(*node, ReferenceKind::Type, None),
@@ -248,6 +260,23 @@ impl<'a> Reader<'a> {
             None => before.to_string(),
         };
         self.note(node, kind, &receiver, name, arguments);
+    }
+
+    /// A name that is no expression: it may hold what separates names elsewhere.
+    fn word(&mut self, node: Node, kind: ReferenceKind) {
+        self.note(node, kind, "", source(node, self.text), None);
+    }
+
+    /// A tag of a template that is no element of HTML: `UserCard`, or `user-card`, which means the same.
+    fn component(&mut self, tag: Node) {
+        let written = source(tag, self.text);
+        if written.contains('-') || written.starts_with(char::is_uppercase) {
+            let capitalised = written.split('-').map(|part| {
+                let mut letters = part.chars();
+                letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+            });
+            self.note(tag, ReferenceKind::Call, "", &capitalised.collect::<String>(), None);
+        }
     }
 
     /// A call in the arguments of a macro, which are no more than tokens.
@@ -357,7 +386,8 @@ impl<'a> Reader<'a> {
     /// The references, each use of a name in a function once, and the bindings that they need.
     fn references(&mut self) -> (Vec<Reference>, Vec<Binding>) {
         let mut places: BTreeMap<Use, Vec<u32>> = BTreeMap::new();
-        for (found, line) in std::mem::take(&mut self.uses).into_values() {
+        let own = std::mem::take(&mut self.own);
+        for (_, (found, line)) in std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end)) {
             if found.3.is_empty() && self.is_local(found.0, &found.1) {
                 continue;
             }
@@ -418,7 +448,7 @@ fn arguments(callee: Node) -> Option<u32> {
 fn count(list: Node, defies: impl Fn(&str) -> bool) -> Option<u32> {
     let mut cursor = list.walk();
     let mut n = 0;
-    for child in list.named_children(&mut cursor).filter(|c| !c.kind().contains("comment")) {
+    for child in list.named_children(&mut cursor).filter(|c| !c.kind().contains("comment") && c.kind() != "comma") {
         if defies(child.kind()) {
             return None;
         }
@@ -437,7 +467,7 @@ fn arity(parameters: Node, text: &str) -> Option<u32> {
     for (i, child) in parameters.named_children(&mut cursor).enumerate() {
         let kind = child.kind();
         let is_self = i == 0 && (kind == "self_parameter" || matches!(source(child, text), "self" | "cls"));
-        if is_self || kind.contains("comment") || kind == "attribute_item" {
+        if is_self || kind == "comma" || kind.contains("comment") || kind == "attribute_item" {
             continue;
         }
         let mut cursor = child.walk();

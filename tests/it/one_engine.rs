@@ -67,7 +67,7 @@ fn common(mut answer: Value) -> Value {
     if let Value::Object(map) = &mut answer {
         own.for_each(|key| drop(map.remove(*key)));
         if let Some(rows) = map.get_mut("results").and_then(Value::as_array_mut) {
-            rows.iter_mut().for_each(|row| {
+            for row in rows {
                 for key in ["text", "text_start_line", "snippet", "others"] {
                     row.as_object_mut().unwrap().remove(key);
                 }
@@ -77,7 +77,7 @@ fn common(mut answer: Value) -> Value {
                         part[key] = json!(part[key].as_f64().map(|x| (x * 1000.0).round()));
                     }
                 }
-            });
+            }
         }
     }
     answer

@@ -1,6 +1,6 @@
 //! C.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "c",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_c::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &["declaration", "type_definition"],
     separator: "::",
     export: Export::Unless(&["static"]),
-    macros: Macros::Preprocessor,
+    hides: Hides::Macros,
     metavariable: '𐀀',
     headers: &["h"],
     with_headers: &["c", "m"],

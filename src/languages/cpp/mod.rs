@@ -1,6 +1,6 @@
 //! C++.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "cpp",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_cpp::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("../c/references.scm"), include_str!("references.scm")],
+    template: None,
     wrappers: &["template_declaration", "declaration", "type_definition"],
     separator: "::",
     export: Export::Unless(&["static"]),
-    macros: Macros::Preprocessor,
+    hides: Hides::Macros,
     metavariable: '𐀀',
     headers: &["h", "hpp", "hh"],
     with_headers: &["cc", "cpp", "cxx"],

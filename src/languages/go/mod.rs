@@ -1,6 +1,6 @@
 //! Go.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "go",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_go::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &["type_declaration", "const_declaration", "var_declaration"],
     separator: ".",
     export: Export::Uppercase,
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: 'µ',
     headers: &[],
     with_headers: &[],

@@ -1,6 +1,6 @@
 //! Java.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "java",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_java::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &[],
     separator: ".",
     export: Export::Keyword("public"),
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: '$',
     headers: &[],
     with_headers: &[],

@@ -1,6 +1,6 @@
 //! Lua.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "lua",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_lua::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &["variable_declaration"],
     separator: ".",
     export: Export::Unless(&["local"]),
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: '$',
     headers: &[],
     with_headers: &[],

@@ -1,6 +1,6 @@
 //! Python.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "python",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_python::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &["decorated_definition", "expression_statement"],
     separator: ".",
     export: Export::NotUnderscore,
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: 'µ',
     headers: &[],
     with_headers: &[],

@@ -1,6 +1,6 @@
 //! Rust.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "rust",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_rust::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &[],
     separator: "::",
     export: Export::Keyword("pub"),
-    macros: Macros::WrapItems,
+    hides: Hides::MacroCalls,
     metavariable: 'µ',
     headers: &[],
     with_headers: &[],

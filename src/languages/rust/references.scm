@@ -4,7 +4,8 @@
 ; (of a tuple). `@field` is the same
 ; for a member of the type around it, `@element` the type of one that has a number for a name; `@local` a name of which nothing is known. `@parameters` and `@result` belong to the function
 ; around them. `@import.path` is a path whose last part is the imported name; otherwise `@import.module`, with `@import.name`
-; and `@import.alias` if there are any; `@package` is what the file says that it belongs to.
+; and `@import.alias` if there are any; `@package` is what the file says that it belongs to. `@call.word` and `@name.word` are names as they
+; stand, whatever is in them; `@own` is the name of a definition that looks like a call; `@component` a tag of a template.
 
 (call_expression function: (_) @call)
 (macro_invocation macro: (_) @call)

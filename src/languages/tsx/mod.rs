@@ -1,6 +1,6 @@
 //! TypeScript with JSX.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "tsx",
@@ -14,10 +14,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         include_str!("../ecmascript/references.scm"),
         include_str!("../jsx/references.scm"),
     ],
+    template: None,
     wrappers: &["export_statement", "lexical_declaration", "variable_declaration", "expression_statement", "ambient_declaration"],
     separator: ".",
     export: Export::Keyword("export"),
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: '$',
     headers: &[],
     with_headers: &[],

@@ -1,6 +1,6 @@
 //! Zig.
 
-use super::{Export, Grammar, Macros, Modules, Names, Reach, Spec};
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "zig",
@@ -10,10 +10,11 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     grammar: tree_sitter_zig::LANGUAGE,
     outline: &[include_str!("outline.scm")],
     references: &[include_str!("references.scm")],
+    template: None,
     wrappers: &[],
     separator: ".",
     export: Export::Keyword("pub"),
-    macros: Macros::None,
+    hides: Hides::Nothing,
     metavariable: '_',
     headers: &[],
     with_headers: &[],

@@ -60,7 +60,8 @@ pub(super) fn symbol_name(node: Node, kind: SymbolKind, text: &str) -> String {
     // Quoted keys, `(+)`, and Ruby's `:symbols`; but not the operators `.:` and `operator()`.
     let quoted = [('"', '"'), ('\'', '\''), ('`', '`'), ('(', ')')];
     let name = quoted.iter().find_map(|(open, close)| name.strip_prefix(*open)?.strip_suffix(*close)).unwrap_or(name);
-    let name = name.strip_prefix(':').filter(|n| n.starts_with(char::is_alphabetic)).unwrap_or(name);
+    let is_symbol = |n: &&str| kind != SymbolKind::Rule && n.starts_with(char::is_alphabetic);
+    let name = name.strip_prefix(':').filter(is_symbol).unwrap_or(name);
     fold_whitespace(name).chars().take(MAX_NAME_CHARS).collect()
 }
 

@@ -57,6 +57,25 @@ fn is_macro(word: &[u8]) -> bool {
         && word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
+/// Objective-C's `typedef NS_ENUM(NSInteger, Mode) {` as `enum Mode {`, the name where it was. `None`: there is none.
+fn enums(text: &str) -> Option<Vec<u8>> {
+    const MACROS: [&str; 4] = ["NS_ENUM(", "NS_OPTIONS(", "NS_CLOSED_ENUM(", "NS_ERROR_ENUM("];
+    let mut out: Option<Vec<u8>> = None;
+    for (at, name) in MACROS.iter().flat_map(|name| text.match_indices(name)) {
+        let rest = &text[at + name.len()..];
+        let Some(length) = rest.find(')').filter(|n| *n < 200) else { continue };
+        let Some(comma) = rest[..length].find(',') else { continue };
+        let (start, end) =
+            (at - (text[..at].len() - text[..at].trim_end().strip_suffix("typedef").map_or(at, str::len)), at + name.len() + length + 1);
+        let bytes = out.get_or_insert_with(|| text.as_bytes().to_vec());
+        let until_name = &mut bytes[start..=at + name.len() + comma];
+        until_name.iter_mut().filter(|b| !b.is_ascii_whitespace()).for_each(|b| *b = b' ');
+        until_name[..4].copy_from_slice(b"enum");
+        bytes[end - 1] = b' ';
+    }
+    out
+}
+
 /// What stands before a word.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
@@ -68,8 +87,9 @@ enum Before {
 
 /// The text with such macros blanked; `None` when it has none.
 pub(super) fn hide(text: &str) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut out: Option<Vec<u8>> = None;
+    let with_enums = enums(text);
+    let bytes = with_enums.as_deref().unwrap_or(text.as_bytes());
+    let mut out: Option<Vec<u8>> = with_enums.clone();
     let mut scan = Scan { text: bytes, at: 0 };
     let mut before = Before::LineStart;
     while scan.at < bytes.len() {

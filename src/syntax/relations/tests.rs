@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::languages::{Kind, detect, grammars};
+use crate::languages::{Kind, detect};
 
 fn dump(file: &str, text: &str) -> BTreeSet<String> {
     let Kind::Code(grammar) = &detect(file, text).kind else { panic!("{file} has no grammar") };
@@ -394,8 +394,6 @@ fn other_languages_have_calls_types_and_imports() {
     ] {
         check(file, text, expected);
     }
-    let tested = ["rust", "go", "python", "typescript", "tsx", "javascript", "java", "c", "cpp"].len() + 11;
-    assert_eq!(grammars().len(), tested, "every language is tested here");
 }
 
 #[test]

@@ -1,0 +1,33 @@
+//! CSS.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "css",
+    extensions: &["css"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_css::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: '_',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "css",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

@@ -1,0 +1,33 @@
+//! Dart.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "dart",
+    extensions: &["dart"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_dart::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::NotUnderscore,
+    hides: Hides::Nothing,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "dart",
+        reach: Reach::File,
+        implicit_self: true,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["this"],
+        constructors: &[],
+        transparent: &["Future", "Stream"],
+        methods: &["toString", "forEach", "isEmpty", "isNotEmpty"],
+    },
+});

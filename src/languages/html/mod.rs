@@ -1,0 +1,33 @@
+//! HTML.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "html",
+    extensions: &["html", "htm", "xhtml"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_html::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: '_',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "ecmascript",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

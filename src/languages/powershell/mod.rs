@@ -1,0 +1,33 @@
+//! PowerShell.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "powershell",
+    extensions: &["ps1", "psm1", "psd1"],
+    filenames: &[],
+    interpreters: &["pwsh"],
+    grammar: tree_sitter_powershell::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "powershell",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/', '\\']),
+        own_value: &["this"],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

@@ -1,0 +1,33 @@
+//! Protocol Buffers.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "protobuf",
+    extensions: &["proto"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_proto::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: '_',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "protobuf",
+        reach: Reach::Package,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

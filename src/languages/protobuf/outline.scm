@@ -1,0 +1,10 @@
+(message (message_name (identifier) @name)) @definition.struct
+(enum (enum_name (identifier) @name)) @definition.enum
+(enum_field . (identifier) @name) @definition.enum_member
+(service (service_name (identifier) @name)) @definition.interface
+(rpc (rpc_name (identifier) @name)) @definition.method
+(field (type) . (identifier) @name) @definition.field
+(map_field (type) . (identifier) @name) @definition.field
+(oneof_field (type) . (identifier) @name) @definition.field
+
+(import path: (string) @import)

@@ -1,0 +1,33 @@
+//! SQL: tables, views and functions.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "sql",
+    extensions: &["sql", "psql", "ddl"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_sequel::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "sql",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});

@@ -1,0 +1,12 @@
+; The captures are explained in rust/references.scm.
+(invocation (object_reference name: (identifier) @call))
+(create_trigger (keyword_function) (object_reference name: (identifier) @call) .)
+(relation (object_reference name: (identifier) @type))
+(from (object_reference name: (identifier) @type))
+(insert (object_reference name: (identifier) @type))
+(update (relation (object_reference name: (identifier) @type)))
+(alter_table (object_reference name: (identifier) @type))
+(create_index (object_reference name: (identifier) @type))
+(create_trigger (keyword_on) (object_reference name: (identifier) @type))
+(column_definition (keyword_references) (object_reference name: (identifier) @type))
+(constraint (object_reference name: (identifier) @type))

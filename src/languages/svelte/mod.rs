@@ -1,0 +1,33 @@
+//! Svelte: the scripts of a component as TypeScript, and the components that its markup uses.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec, Template};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "svelte",
+    extensions: &["svelte"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_typescript::LANGUAGE_TYPESCRIPT,
+    outline: &[include_str!("../typescript/outline.scm"), include_str!("../ecmascript/outline.scm")],
+    references: &[include_str!("../typescript/references.scm"), include_str!("../ecmascript/references.scm")],
+    template: Some(Template { grammar: tree_sitter_html::LANGUAGE, references: include_str!("../html/components.scm") }),
+    wrappers: &["export_statement", "lexical_declaration", "variable_declaration", "expression_statement", "ambient_declaration"],
+    separator: ".",
+    export: Export::Keyword("export"),
+    hides: Hides::AllButScripts,
+    metavariable: '$',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "ecmascript",
+        reach: Reach::File,
+        implicit_self: false,
+        open_imports: false,
+        structural: false,
+        modules: Modules::Names,
+        own_value: &["this"],
+        constructors: &["constructor"],
+        transparent: &[],
+        methods: &[],
+    },
+});

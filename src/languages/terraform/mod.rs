@@ -1,0 +1,33 @@
+//! Terraform and other HCL.
+
+use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
+
+pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
+    name: "terraform",
+    extensions: &["tf", "tfvars", "hcl"],
+    filenames: &[],
+    interpreters: &[],
+    grammar: tree_sitter_hcl::LANGUAGE,
+    outline: &[include_str!("outline.scm")],
+    references: &[include_str!("references.scm")],
+    template: None,
+    wrappers: &[],
+    separator: ".",
+    export: Export::Always,
+    hides: Hides::Nothing,
+    metavariable: 'µ',
+    headers: &[],
+    with_headers: &[],
+    names: Names {
+        family: "terraform",
+        reach: Reach::Project,
+        implicit_self: false,
+        open_imports: true,
+        structural: false,
+        modules: Modules::Paths(&['/']),
+        own_value: &[],
+        constructors: &[],
+        transparent: &[],
+        methods: &[],
+    },
+});
