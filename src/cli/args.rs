@@ -1,4 +1,4 @@
-//! Arguments that many commands have, and earlier names of arguments.
+//! Arguments that many commands share, and former names of flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -11,10 +11,10 @@ use super::Outcome;
 use super::progress::Bar;
 use crate::engine::{Engine, Look, Project, Step};
 
-/// Which project is meant.
+/// Selects the project.
 #[derive(clap::Args)]
 pub(super) struct OfProject {
-    /// A directory of the project [default: the current one]
+    /// Use the project of this directory [default: the current directory]
     #[arg(long = "project", value_name = "DIR", alias = "path", global = true)]
     directory: Option<PathBuf>,
 }
@@ -24,18 +24,18 @@ impl OfProject {
         Ok(Project::open(self.directory.as_deref())?)
     }
 
-    /// The same, also when its settings cannot be used.
+    /// Opens the project even when its settings are invalid.
     pub(super) fn open_anyway(&self) -> Result<Project> {
         Ok(Project::open_anyway(self.directory.as_deref())?)
     }
 
-    /// The project, to be asked; it is indexed first if that is needed.
+    /// Opens the project as an engine. The first question indexes the project if that is needed.
     pub(super) fn engine(&self, look: Look) -> Result<Engine> {
         engine(self.open()?, look)
     }
 }
 
-/// A project, to be asked by a command that shows how far indexing is.
+/// Returns an engine that shows the progress of indexing on stderr.
 pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
     let bar = Bar::indexing(false);
     let tell = move |step: Step| match step {
@@ -48,27 +48,27 @@ pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
     Ok(Engine::for_command(project, look, Box::new(tell))?)
 }
 
-/// The share of new memories from which on the index over them is saved: sooner, each question would pay for it.
+/// The index over memories is saved when at least this share of them is new. Saving it more often would slow every question.
 const SAVED_FROM: f64 = 0.02;
 
-/// Ends a command: what it loaded is saved for the next one.
+/// Ends a command: saves the loaded index for the next command.
 pub(super) fn end(engine: Engine, outcome: Outcome) -> Outcome {
     engine.save(SAVED_FROM);
     engine.end();
     outcome
 }
 
-/// Types of chunks.
+/// The names of the chunk types.
 pub(super) const TYPES: &[&str] = &["symbols", "definitions", "data", "documentation"];
 
-/// Reads one of these names as a value of a request, where they are spelled so, too.
+/// Parses one of these names into a value of a request. Requests spell the names in the same way.
 pub(super) fn one_of<T: DeserializeOwned + Clone + Send + Sync + 'static>(
     names: &'static [&'static str],
 ) -> impl TypedValueParser<Value = T> {
     PossibleValuesParser::new(names).try_map(|name| serde_json::from_value::<T>(name.into()))
 }
 
-/// Earlier names of flags, each with the name that it has now.
+/// Former names of flags with their present names.
 const RENAMED: &[(&str, &str)] = &[
     ("--path", "--project"),
     ("--in", "--paths"),
@@ -80,7 +80,7 @@ const RENAMED: &[(&str, &str)] = &[
     ("--group", "--group-ids"),
 ];
 
-/// Says which flags of a command line have other names now. They are understood all the same.
+/// Warns about flags that are given by a former name. They still work.
 pub(super) fn warn_of_renamed(given: impl Iterator<Item = OsString>) {
     for flag in given.take_while(|arg| arg != "--").filter_map(|arg| arg.into_string().ok()) {
         let name = flag.split('=').next().unwrap_or_default();

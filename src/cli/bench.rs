@@ -1,4 +1,4 @@
-//! `cortex bench`: how fast it is here, and how much memory it takes.
+//! `cortex bench`: measures speed and memory.
 
 use std::path::PathBuf;
 
@@ -9,25 +9,26 @@ use super::render::{count, json, line};
 use crate::bench::{Bed, Origin, Report, run as measure};
 use crate::engine::{LONG_WAIT, Project};
 
-/// Measure how long indexing, loading, searching and starting take, and how much memory a server holds: on the files of the
-/// current project, on generated ones, or on given chunk files. Works on a copy in a temporary directory, with vectors of the
-/// bundled model (or those that given chunks have inline).
+/// Measure the speed of indexing, loading and searching, and the memory of a server.
+///
+/// Measures a copy of the current project, a generated project, or given chunk files, in a temporary directory. Vectors come from the bundled model, or
+/// are those that the given chunks contain.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex bench
   cortex bench --chunks 10000 --json
   cortex bench --chunks-dir .cortex/chunks")]
 pub(super) struct Args {
-    /// Generate a project of about so many chunks, always the same
+    /// Measure a generated project of about this many chunks; it is the same each time
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(10..), conflicts_with = "chunks_dir")]
     chunks: Option<u32>,
-    /// Directory with the four chunk files
+    /// Measure the chunk files in this directory
     #[arg(long, value_name = "DIR")]
     chunks_dir: Option<PathBuf>,
-    /// Repetitions of each measurement, fewer of what takes long
+    /// Repeat each measurement this often; slow ones are repeated less
     #[arg(long, value_name = "N", default_value_t = 9)]
     runs: usize,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `cortex clean`: remove what Cortex derived.
+//! `cortex clean`: removes the index.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use super::args::OfProject;
 use super::render::line;
 use crate::store::WriteLock;
 
-/// Remove the index (chunks, caches, the code graph). Configuration and memories are yours and stay.
+/// Remove the index: chunks, caches and the code graph. Configuration and memories are kept.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex clean --project ~/src/project")]
+#[command(after_help = "Example: cortex clean")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,

@@ -1,4 +1,4 @@
-//! `cortex eval`: how well it searches, measured on sets of questions.
+//! `cortex eval`: measures search quality on sets of questions.
 
 mod print;
 mod set;
@@ -20,53 +20,53 @@ use crate::eval::{self, Baseline, FILES, Other, Question, Row};
 use crate::index::Mode;
 use crate::search::{FEATURES, Form, Hit};
 
-/// Measure how well the right files are found: on questions made from the project itself, or on given ones.
+/// Measure search quality on questions made from the project itself, or on your own questions.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex eval --self                            questions made from this project
-  cortex eval --self ../other --write /tmp/set  … and kept, for other programs
+  cortex eval --self                            make questions from this project
+  cortex eval --self ../other --write /tmp/set  … and keep them for other programs
   echo '{\"query\": \"where are retries counted\", \"files\": [\"src/retry.rs\"]}' > mine.jsonl
   cortex eval --queries mine.jsonl --json
   cortex eval --queries a.jsonl b.jsonl --repos repos --save before.jsonl
   cortex eval --queries a.jsonl b.jsonl --repos repos --compare before.jsonl --without depth
 
-Exit codes: 0 done, 1 no questions, 2 error.")]
+Exit codes: 0 measured, 1 no questions, 2 error.")]
 #[command(group(clap::ArgGroup::new("set").required(true).args(["own", "queries"])))]
 pub(super) struct Args {
-    /// Make the questions from a project; what they were made from is hidden before they are asked
+    /// Make the questions from this project; the text that each was made from is hidden from the search
     #[arg(long = "self", value_name = "PATH", num_args = 0..=1, default_missing_value = ".")]
     own: Option<PathBuf>,
-    /// Questions as JSON lines (specs/cli-json.md)
+    /// Read questions from these files, as JSON lines (format: specs/cli-json.md)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     queries: Vec<PathBuf>,
-    /// Where the repositories are that the questions name [default: the current project is asked]
+    /// Search the repositories in this directory that the questions name [default: search the current project]
     #[arg(long, value_name = "DIR", requires = "queries")]
     repos: Option<PathBuf>,
-    /// Questions of each kind, at most
+    /// Make at most this many questions of each kind
     #[arg(long, value_name = "N", default_value_t = 40, requires = "own")]
     count: usize,
-    /// Keep the questions (queries.jsonl) and the files that are searched (tree) in a new directory
+    /// Write the questions (queries.jsonl) and the searched files (tree) to a new directory
     #[arg(long, value_name = "DIR", requires = "own")]
     write: Option<PathBuf>,
-    /// Ask a plain BM25 search, too; with --self always
+    /// Also measure a plain BM25 search (always on with --self)
     #[arg(long)]
     baseline: bool,
-    /// Rank without these features
+    /// Rank without these features (repeat, or separate with commas)
     #[arg(long, value_name = "FEATURE", value_delimiter = ',')]
     without: Vec<String>,
-    /// Take every question for a topic, or for a statement
+    /// Treat every question as a topic, or as a statement
     #[arg(long)]
     form: Option<FormArg>,
-    /// Write each question with its measures, as JSON lines
+    /// Write each question with its measures to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Compare with answers that were saved
+    /// Compare with a file that --save wrote
     #[arg(long, value_name = "FILE")]
     compare: Option<PathBuf>,
-    /// Write what ranking knew of each candidate, as JSON lines
+    /// Write the features of each candidate to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

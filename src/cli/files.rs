@@ -1,4 +1,4 @@
-//! `cortex files`: how much there is of what.
+//! `cortex files`: counts files, lines and bytes.
 
 use anyhow::Result;
 use console::style;
@@ -8,31 +8,31 @@ use super::args::{self, OfProject};
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, CountBy, CountSort, FileCount, FilesRequest, Look};
 
-/// Count files, lines and bytes
+/// Count files, lines and bytes by language, directory or file
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex files --by directory --depth 2 'src/**'")]
 pub(super) struct Args {
-    /// Only files that match one of these globs
+    /// Count only files that match one of these globs
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
-    /// What is counted together
+    /// Group by this
     #[arg(long, default_value = "language", value_name = "WHAT", value_parser = args::one_of::<CountBy>(&["language", "directory", "file"]))]
     by: CountBy,
-    /// Of directories: levels
+    /// With --by directory: group by this many levels
     #[arg(long, default_value_t = 1, value_name = "N")]
     depth: usize,
-    /// What comes first
+    /// Sort by this, largest first (names: A to Z)
     #[arg(long, default_value = "lines", value_name = "WHAT", value_parser = args::one_of::<CountSort>(&["lines", "bytes", "files", "name"]))]
     sort: CountSort,
-    /// Only these languages
+    /// Count only these languages (repeat, or separate with commas)
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
-    /// How many rows
+    /// Show at most this many rows
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     limit: usize,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

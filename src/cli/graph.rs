@@ -1,4 +1,4 @@
-//! `cortex graph`: who calls whom, and who depends on what.
+//! `cortex graph`: answers questions about calls and dependencies.
 
 mod drawing;
 
@@ -11,35 +11,36 @@ use super::args::{self, OfProject};
 use super::render::{code, count, fitted, json, line, place, printable, warnings, width};
 use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
 
-/// Ask the code graph: who calls a function, what it calls, what depends on it, what a change may touch.
+/// Show callers, callees, dependents, implementations, or the impact of a change.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
-  cortex graph callers Store::get
-  cortex graph impact src/store/cache.rs:42 --depth 3
+  cortex graph callers ChunkManager::reload
+  cortex graph impact WriteLock::acquire --depth 2
   cortex graph implementations Embedder --json
-  cortex graph path main parse_line
-  cortex graph callees run --format mermaid
+  cortex graph path Engine::search Corpus::search --depth 4
+  cortex graph callees ChunkManager::reload --format mermaid
 
-What is told apart by scopes, imports and types in the text is a result. What may be meant as well is listed as a candidate.
-Exit codes: 0 found, 1 nothing found, 2 error.")]
+Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.
+Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
     operation: OperationArg,
-    /// A name, `Type::method`, `file:line` or a file
+    /// A symbol name, `Type::method`, `file:line`, or a file
     target: String,
-    /// Where a path is to lead
+    /// With path: the symbol at the end of the path
     to: Option<String>,
-    /// Steps that are followed
+    /// Follow at most this many steps (1 to 10)
     #[arg(long, value_name = "N", default_value_t = 1)]
     depth: usize,
-    /// Most results
+    /// Show at most this many results
     #[arg(short = 'n', long, value_name = "N", default_value_t = 50)]
     limit: usize,
-    /// Lines shown around the first use of each
+    /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
+    /// Print text, a Graphviz graph (dot), or a Mermaid diagram
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -49,29 +50,29 @@ pub(super) struct Args {
 #[derive(Clone, Copy, ValueEnum)]
 #[value(rename_all = "snake_case")]
 enum OperationArg {
-    /// Who calls it
+    /// Functions that call the target
     Callers,
-    /// What it calls
+    /// Functions that the target calls
     Callees,
-    /// What it uses in any way
+    /// Everything that the target uses
     Dependencies,
-    /// What uses it in any way
+    /// Everything that uses the target
     Dependents,
-    /// Where a type is used
+    /// Places that use the target type
     #[value(alias = "type-usages")]
     TypeUsages,
-    /// What implements, extends or overrides it
+    /// Types and methods that implement, extend or override the target
     Implementations,
-    /// How one leads to another
+    /// The shortest chain of calls from TARGET to TO
     Path,
-    /// What a change of it may touch
+    /// Everything that a change of the target may affect
     Impact,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Format {
     Text,
-    /// For Graphviz
+    /// Graphviz
     Dot,
     Mermaid,
 }

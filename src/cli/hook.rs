@@ -1,4 +1,4 @@
-//! `cortex hook`: what an agent calls when something happens in its session.
+//! `cortex hook`: handles the events of an agent session.
 //!
 //! A hook never stands in anybody's way: whatever goes wrong, it ends with exit code 0 and says nothing; what went wrong stands in
 //! `.cortex/memory.log`.
@@ -22,7 +22,7 @@ use crate::dir::{Dir, OpenMode};
 use crate::engine::{Engine, Look, Project, ProjectError};
 use crate::memory::{self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError, StorageError};
 
-/// Remember an agent's sessions, and tell it what is known (Claude Code's hooks).
+/// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude Code hooks).
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex hook install")]
 pub(super) struct Args {
@@ -32,9 +32,9 @@ pub(super) struct Args {
 
 #[derive(clap::Subcommand)]
 enum Sub {
-    /// Have Claude Code call cortex in this project
+    /// Add the hooks to the Claude Code settings of this project
     Install(install::Args),
-    /// Have it do so no longer
+    /// Remove the hooks
     Uninstall(install::Args),
     #[command(flatten)]
     Event(Event),
@@ -42,19 +42,19 @@ enum Sub {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::Subcommand)]
 enum Event {
-    /// A session begins: tells what is remembered
+    /// Called when a session starts; prints the briefing
     SessionStart,
-    /// The user asked something: tells what may help
+    /// Called with each prompt; prints relevant memories
     PromptSubmit,
-    /// A tool is about to run: tells what is known of the file that it changes
+    /// Called before a tool runs; prints memories about the file that it will change
     PreTool,
-    /// A tool has run: remembers what it changed
+    /// Called after a tool has run; stores what it changed
     PostTool,
-    /// The agent has answered: remembers what
+    /// Called after an answer; stores the answer
     Stop,
-    /// A session ends: remembers what it was about
+    /// Called when a session ends; stores its summary
     SessionEnd,
-    /// The agent is about to forget the beginning of its session: remembers what it was about
+    /// Called before the agent compacts its context; stores a summary
     PreCompact,
 }
 

@@ -1,4 +1,4 @@
-//! `cortex index`: bring the index up to date.
+//! `cortex index`: updates the index.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -11,22 +11,22 @@ use super::render::{self, count, duration, printable};
 use crate::engine::{LONG_WAIT, Project};
 use crate::index::{Mode, Summary};
 
-/// Index a project, or bring its index up to date. Unchanged files are not read again.
+/// Create or update the index. Unchanged files are not read again.
 #[derive(clap::Args)]
-#[command(visible_alias = "indexer", after_help = "Example: cortex index --verbose ~/src/project")]
+#[command(visible_alias = "indexer", after_help = "Example: cortex index --verbose")]
 pub(super) struct Args {
-    /// A directory of the project [default: the current one]
+    /// Index the project of this directory [default: the current directory]
     project: Option<PathBuf>,
-    /// Parse every file again, and replace chunk files written by other programs
+    /// Parse every file again, and replace chunk files of other programs
     #[arg(long)]
     full: bool,
-    /// Print nothing but errors
+    /// Print only errors
     #[arg(long, short)]
     quiet: bool,
     /// Print a JSON summary (specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// List every skipped file with the reason
+    /// List every skipped file with its reason
     #[arg(long, short)]
     verbose: bool,
 }
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// The summary for people.
+/// Returns the summary as one line for people.
 pub(super) fn one_line(s: &Summary) -> String {
     let verb = if s.changed { "indexed" } else { "up to date:" };
     let mut line = format!("{verb} {} in {}", count(s.n_files, "file"), count(s.n_chunks(), "chunk"));

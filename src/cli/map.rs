@@ -1,4 +1,4 @@
-//! `cortex map`: a ranked outline of the project.
+//! `cortex map`: prints a ranked outline of the project.
 
 use anyhow::Result;
 
@@ -7,19 +7,21 @@ use super::args::{self, OfProject};
 use super::render::{fitted, json, line, printable, warnings};
 use crate::engine::{Call, Look, MapRequest};
 
-/// Show what matters most in the project: the symbols that most others refer to.
+/// Show the most important files and symbols: those that others refer to most.
 #[derive(clap::Args)]
 #[command(
-    after_help = "Examples: cortex map --tokens 2000 --focus src/store/cache.rs\n          cortex map --focus \"how are files locked\""
+    after_help = "Examples:
+  cortex map --tokens 2000 --focus src/store/cache.rs
+  cortex map --focus \"how are files locked\""
 )]
 pub(super) struct Args {
-    /// How long it may be
+    /// Limit the outline to about this many tokens
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tokens: usize,
-    /// Seen from this file, relative to the root, or from the files that answer this question
+    /// Rank as seen from this file (relative to the root), or from the files that match this question
     #[arg(long, value_name = "FILE|QUESTION")]
     focus: Option<String>,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `cortex mcp`: the tools for an agent that starts this program.
+//! `cortex mcp`: serves one agent over standard input and output.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use super::serve::{Following, Offered};
 use crate::engine::Engine;
 use crate::serve::{self, Calls};
 
-/// Serve an agent over standard input and output (Model Context Protocol).
+/// Serve one agent over standard input and output (Model Context Protocol).
 #[derive(clap::Args)]
 #[command(after_help = "Example, as an agent's configuration:
   {\"mcpServers\": {\"cortex\": {\"command\": \"cortex\", \"args\": [\"mcp\", \"--project\", \"/path/to/project\"]}}}
 
-It indexes in the background and follows changes. It ends when standard input does.")]
+The server indexes in the background and follows changes. It ends when standard input is closed.")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,

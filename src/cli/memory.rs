@@ -1,4 +1,4 @@
-//! `cortex memory`: what is remembered of this project.
+//! `cortex memory`: adds, finds and manages memories of the project.
 
 mod timeline;
 mod transfer;
@@ -21,7 +21,7 @@ use crate::dir::{Dir, OpenMode};
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, RecallRequest, RememberRequest};
 use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};
 
-/// Remember decisions and events, and find them again.
+/// Add, find and manage memories: decisions, notes and events of the project.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex memory add \"We keep the cache in one file: rename is atomic\"")]
 pub(super) struct Args {
@@ -29,15 +29,15 @@ pub(super) struct Args {
     command: Sub,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(clap::Subcommand)]
 enum Sub {
-    /// Remember a text
-    #[command(after_help = "Example: cortex memory add --pin \"Releases are cut from main, never from a branch\"")]
+    /// Add a memory
+    #[command(after_help = "Example: cortex memory add --pin \"Releases are cut from main\"")]
     Add(Add),
     /// Find memories by words and meaning
     #[command(after_help = "Example: cortex memory search \"why is the cache one file\"")]
@@ -51,46 +51,46 @@ enum Sub {
     /// Change the text of a memory, in your editor if none is given
     #[command(after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\"")]
     Edit { id: String, text: Vec<String> },
-    /// Delete memories, and what was derived from them: the summary of the session is made anew
+    /// Delete memories and everything derived from them; session summaries are made again
     #[command(after_help = "Example: cortex memory forget 0199f1c2")]
     Forget {
         #[arg(required = true)]
         ids: Vec<String>,
     },
-    /// Have every session begin with a memory
+    /// Pin a memory: every session starts with it
     #[command(after_help = "Example: cortex memory pin 0199f1c2")]
     Pin {
         id: String,
-        /// No longer
+        /// Unpin the memory
         #[arg(long)]
         off: bool,
     },
-    /// Write all memories as JSON, one a line
+    /// Write all memories to stdout as JSON lines
     #[command(after_help = "Example: cortex memory export > memories.jsonl")]
     Export,
-    /// Read memories that were exported; those that are here already are replaced
+    /// Import exported memories; existing ones with the same id are replaced
     #[command(after_help = "Example: cortex memory import memories.jsonl")]
     Import {
         /// `-` for standard input
         file: PathBuf,
     },
-    /// Put a backup in place of a database that is damaged or gone; the damaged one is kept
+    /// Replace a damaged or missing database by a backup; the damaged file is kept
     #[command(after_help = "Examples: cortex memory restore
           cortex memory restore --from .cortex/memory.backup.1.db
 
-A backup is made once a day, when a session ends or a server runs: .cortex/memory.backup.db, and the one before it memory.backup.1.db.")]
+A backup is made once a day, when a session ends or a server runs. The last two are .cortex/memory.backup.db and .cortex/memory.backup.1.db.")]
     Restore {
-        /// Restore this file, even if the database is not damaged [default: the newest backup that is whole]
+        /// Restore this file even if the database is not damaged [default: the newest intact backup]
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
-    /// What there is, and whether the database is whole
+    /// Show statistics and check the database for damage
     #[command(after_help = "Example: cortex memory stats")]
     Stats,
-    /// What happened in this project, by session
+    /// Show what happened in this project, by session
     #[command(after_help = "Example: cortex memory timeline -n 3")]
     Timeline {
-        /// How many sessions
+        /// Show at most this many sessions
         #[arg(short = 'n', default_value_t = 5, value_name = "N")]
         limit: usize,
     },
@@ -98,27 +98,27 @@ A backup is made once a day, when a session ends or a server runs: .cortex/memor
 
 #[derive(clap::Args)]
 struct Add {
-    /// What to remember; standard input when it is missing or `-`
+    /// The text of the memory; read from standard input if missing or `-`
     text: Vec<String>,
-    /// What it is called
+    /// A short name
     #[arg(long, default_value = "")]
     name: String,
-    /// Every session begins with it
+    /// Start every session with this memory
     #[arg(long)]
     pin: bool,
-    /// What kind of text it is
+    /// The kind of text
     #[arg(long, default_value = "text", value_parser = ["text", "json", "message"])]
     source: String,
-    /// What it belongs to, where one project holds several things
+    /// The group that it belongs to, in a project with several parts
     #[arg(long, value_name = "ID", default_value = "")]
     group: String,
 }
 
 #[derive(clap::Args)]
 struct Search {
-    /// A question, or some words [default: the newest memories]
+    /// A question or words [default: show the newest memories]
     query: Vec<String>,
-    /// How many
+    /// Show at most this many
     #[arg(short = 'n', default_value_t = 10, value_name = "N")]
     limit: usize,
     #[command(flatten)]
@@ -127,18 +127,18 @@ struct Search {
 
 #[derive(clap::Args)]
 struct List {
-    /// How many
+    /// Show at most this many
     #[arg(short = 'n', default_value_t = 20, value_name = "N")]
     limit: usize,
     #[command(flatten)]
     of: Of,
-    /// Only those that every session begins with
+    /// Show only pinned memories
     #[arg(long)]
     pinned: bool,
-    /// Only those of a session
+    /// Show only memories of this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Only those about a file
+    /// Show only memories about this file
     #[arg(long, value_name = "PATH")]
     file: Option<String>,
 }
@@ -146,22 +146,22 @@ struct List {
 /// Which memories.
 #[derive(clap::Args)]
 struct Of {
-    /// Only from this source; may be repeated
+    /// Show only memories from this source (repeat)
     #[arg(long, alias = "source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     sources: Vec<String>,
-    /// Not from this source; may be repeated
+    /// Leave out memories from this source (repeat)
     #[arg(long, alias = "not-source", value_name = "SOURCE", value_parser = PossibleValuesParser::new(MemorySource::names()))]
     exclude_sources: Vec<String>,
-    /// Not of this operation; may be repeated
+    /// Leave out memories of this operation (repeat)
     #[arg(long, alias = "not-operation", value_name = "OPERATION", value_parser = ["create", "update", "delete", "move", "rename"])]
     exclude_operations: Vec<String>,
-    /// Only of this group; may be repeated
+    /// Show only memories of this group (repeat)
     #[arg(long, alias = "group", value_name = "ID")]
     group_ids: Vec<String>,
-    /// Only those made at this time or later: a date, a date and time, or how long ago (2026-01-31, 2026-01-31T12:00:00Z, 3d, 12h)
+    /// Show only memories made since this time: 2026-01-31, 2026-01-31T12:00:00Z, or 3d or 12h for that long ago
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
-    /// Only those made before this time; a date includes its day
+    /// Show only memories made before this time; a date includes that day
     #[arg(long, value_name = "TIME")]
     until: Option<String>,
 }

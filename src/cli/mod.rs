@@ -1,4 +1,4 @@
-//! The command line: one file a subcommand. Results go to stdout, everything else to stderr.
+//! The command line, one file per subcommand. Results go to stdout, everything else to stderr.
 //!
 //! Exit codes: 0 done or found, 1 nothing found, 2 an error.
 
@@ -32,7 +32,7 @@ use tracing_subscriber::EnvFilter;
 
 use crate::source;
 
-/// Search code, documents and data of a repository, by words and by meaning. Offline.
+/// Search the code, documents and configuration of a repository by words and by meaning, offline.
 #[derive(Parser)]
 #[command(name = "cortex", version, after_help = "Example: cortex search \"where are retries counted\"", arg_required_else_help = true)]
 pub struct Cli {
@@ -62,13 +62,13 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// How a command ended, other than by an error.
+/// How a command ended when it did not fail.
 enum Outcome {
     Done,
     NothingFound,
 }
 
-/// The log on stderr. Messages quote names of the repository; control characters in them are escaped already, before colours are added.
+/// The log on stderr. Messages quote names from the repository, so control characters are escaped, except those that set colours.
 struct Log;
 
 impl Write for Log {
@@ -125,7 +125,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NothingFound) => ExitCode::from(1),
-        // `cortex search … | head`: the reader has enough.
+        // The reader of a pipe has closed it, as in `cortex search … | head`.
         Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
         Err(e) => {
             eprintln!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
@@ -134,7 +134,7 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// The definition of the whole command line.
+/// Returns the definition of the whole command line.
 #[must_use]
 pub fn command() -> clap::Command {
     <Cli as clap::CommandFactory>::command()

@@ -1,4 +1,4 @@
-//! `cortex outline`: what there is in a file or below a directory.
+//! `cortex outline`: lists the symbols of a file or the files of a directory.
 
 use anyhow::Result;
 use console::style;
@@ -8,19 +8,21 @@ use super::args::{self, OfProject};
 use super::render::{self, fitted, line, printable};
 use crate::engine::{Call, Look, OutlineRequest, Outlined};
 
-/// List what a file defines, or the files below a directory
+/// List the symbols of a file, or the files below a directory
 #[derive(clap::Args)]
-#[command(after_help = "Examples: cortex outline src/main.rs\n          cortex outline docs --depth 0")]
+#[command(after_help = "Examples:
+  cortex outline src/main.rs
+  cortex outline specs --depth 0")]
 pub(super) struct Args {
-    /// A file or directory, relative to the root of the project [default: the whole project]
+    /// A file or directory, relative to the project root [default: the whole project]
     #[arg(default_value = "", hide_default_value = true)]
     path: String,
-    /// Levels shown: of nested symbols, or of sub-directories [default: all]
+    /// Show this many levels of nested symbols or subdirectories [default: all]
     #[arg(long, value_name = "N")]
     depth: Option<usize>,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

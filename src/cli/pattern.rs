@@ -1,4 +1,4 @@
-//! `cortex pattern`: where code has a given shape.
+//! `cortex pattern`: finds code by its syntactic structure.
 
 use anyhow::Result;
 use console::style;
@@ -8,29 +8,29 @@ use super::args::{self, OfProject};
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, Look, PatternRequest};
 
-/// Find code by its structure
+/// Find code by its syntactic structure, whatever its names and line breaks
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: cortex pattern '$A.unwrap()' src --languages rust\n\n$NAME stands for one part, $$$NAME for any number of them; what occurs twice is the same twice."
+    after_help = "Example: cortex pattern '$A.lock()' src --languages rust\n\n$NAME matches one syntax node, $$$NAME any number of nodes. A name that occurs twice matches the same code twice."
 )]
 pub(super) struct Args {
-    /// Code with $NAME for one part and $$$NAME for any number
+    /// Code in which $NAME stands for one node and $$$NAME for any number of nodes
     pattern: String,
-    /// Only files that match one of these globs
+    /// Search only files that match one of these globs
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
-    /// Of which languages [default: all in which it is code]
+    /// Search only these languages [default: every language in which the pattern parses]
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
-    /// Lines shown before and after each place
+    /// Show this many lines before and after each match
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: u32,
-    /// How many places
+    /// Show at most this many matches
     #[arg(short = 'n', long, default_value_t = 100, value_name = "N")]
     limit: usize,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

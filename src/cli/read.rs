@@ -1,4 +1,4 @@
-//! `cortex read`: lines of a file, as agents read them.
+//! `cortex read`: prints lines of an indexed file, as agents read them.
 
 use anyhow::Result;
 use console::style;
@@ -8,22 +8,24 @@ use super::args::{self, OfProject};
 use super::render::{self, code, line, width};
 use crate::engine::{Call, Look, ReadRequest};
 
-/// Print lines of an indexed file as they are now, without its secrets
+/// Print lines of an indexed file from disk, with secrets redacted
 #[derive(clap::Args)]
-#[command(after_help = "Examples: cortex read src/main.rs --lines 1-40\n          cortex read --chunk-id 'src/main.rs#main'")]
+#[command(after_help = "Examples:
+  cortex read src/main.rs --lines 1-20
+  cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {
-    /// A file, relative to the root of the project
+    /// A file, relative to the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
-    /// Which lines: 10-40, 10- or 10 [default: all]
+    /// Print these lines: 10-40, 10- or 10 [default: all]
     #[arg(long, value_name = "LINES")]
     lines: Option<String>,
-    /// A chunk instead, as a search names it (--json)
+    /// Print this chunk instead, by the chunk_id of a search result (see search --json)
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

@@ -1,4 +1,4 @@
-//! `cortex related`: what is near in meaning to a place in the code.
+//! `cortex related`: finds code and documents that are similar to a place in the code.
 
 use anyhow::Result;
 use console::style;
@@ -9,31 +9,33 @@ use super::render::{self, fitted, line, place, printable};
 use crate::chunk::ChunkType;
 use crate::engine::{Call, Kinds, Look, RelatedRequest};
 
-/// Find code and documents that are near in meaning to a file, a line of it, or a chunk
+/// Find code and documents that are similar in meaning to a file, a line or a chunk
 #[derive(clap::Args)]
-#[command(after_help = "Examples: cortex related src/main.rs --line 12\n          cortex related docs/guide.md --types definitions")]
+#[command(after_help = "Examples:
+  cortex related src/store/lock.rs --line 40
+  cortex related README.md --types definitions")]
 pub(super) struct Args {
-    /// A file, relative to the root of the project
+    /// A file, relative to the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
-    /// A line of it [default: the whole file]
+    /// A line of that file [default: the whole file]
     #[arg(long, value_name = "N")]
     line: Option<u32>,
-    /// A chunk instead, as a search names it (--json)
+    /// Start from this chunk instead, by the chunk_id of a search result (see search --json)
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
-    /// How many files
+    /// Show at most this many files
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10)]
     limit: usize,
-    /// Only chunks of these types
+    /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Only these languages (rust, python, markdown …)
+    /// Show only results in these languages, by name or file extension (repeat, or separate with commas)
     #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
 }

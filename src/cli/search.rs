@@ -13,59 +13,59 @@ use crate::engine::{Call, ChunkRow, Filters, Kinds, Look, ResultRow, SearchAnswe
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
 
-/// Search the project of the current directory. Indexes it first if that is needed.
+/// Search the project by words and meaning. Updates the index first if files have changed.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex search \"which chunks changed between two sets\"
   cortex search ChunkManager::reload --context 20
   cortex search --exact '\"write lock\" OR name:acquire' --paths src/store
   cortex search retry --languages rust --types definitions --json
-  cortex search 'lang:rust path:src/serve \"shut down\"'
+  cortex search 'lang:rust path:src/serve \"Waits until\"'
 
-Exit codes: 0 found, 1 nothing found, 2 error.")]
+Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
-    /// A question, some words, or an identifier
+    /// A question, words, or an identifier
     #[arg(required = true, num_args = 1..)]
     query: Vec<String>,
     #[command(flatten)]
     project: OfProject,
-    /// How many files [default: 10]; the best of them may show two places
+    /// Show at most this many files; the best ones may show two places [default: 10]
     #[arg(short = 'n', long, value_name = "N")]
     limit: Option<usize>,
-    /// Only chunks of these types
+    /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Only these languages (rust, python, markdown …)
+    /// Show only results in these languages, by name or file extension (repeat, or separate with commas)
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
-    /// Only paths that match one of these globs
+    /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
     #[arg(long, alias = "in", value_name = "GLOB")]
     paths: Vec<String>,
-    /// Only chunks with all of these tags
+    /// Show only chunks that have all of these tags (repeat)
     #[arg(long, alias = "tag", value_name = "TAG")]
     tags: Vec<String>,
-    /// Words and meaning, meaning alone, or query syntax
+    /// Rank by words and meaning, by meaning alone, or match the query syntax exactly
     #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = args::one_of::<SearchMode>(&["hybrid", "semantic", "exact"]))]
     mode: SearchMode,
-    /// Short for --mode exact: words (all must occur), "phrases", OR, +word, -word, field:word
+    /// Same as --mode exact. Query syntax: words (all must occur), "a phrase", OR, +word, -word, field:word
     #[arg(long, conflicts_with = "mode")]
     exact: bool,
-    /// Go on where an earlier answer ended: its `next_cursor` (--json)
+    /// Continue an earlier search from its `next_cursor` (see --json)
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
-    /// Also this many of the memories that answer best
+    /// Also show this many memories that match the question [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     memories: usize,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// Show what each score is made of
+    /// Show the features that make up each score
     #[arg(long)]
     explain: bool,
-    /// Search the index as it is, even if files changed since
+    /// Do not update the index first
     #[arg(long)]
     no_index: bool,
-    /// Lines shown of each result, 0 for none [default: 6]
+    /// Show this many lines of each result; 0 shows none [default: 6]
     #[arg(long, short = 'C', value_name = "N")]
     context: Option<usize>,
 }
@@ -159,7 +159,7 @@ fn also(chunk: &ChunkRow) -> String {
     format!("{} {symbol}", place(chunk.start_line.zip(chunk.end_line), "").trim_start_matches(':')).trim_end().to_string()
 }
 
-/// The JSON answer; documented in specs/cli-json.md.
+/// The JSON answer, documented in specs/cli-json.md.
 #[derive(Serialize)]
 struct Reply<'a> {
     query: &'a str,

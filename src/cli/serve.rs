@@ -1,4 +1,4 @@
-//! `cortex serve`: the tools for everybody on this machine.
+//! `cortex serve`: serves the programs of this machine over HTTP.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,24 +15,24 @@ use crate::serve::{self, Access, App, Calls, Changes, Signals};
 use crate::store::ServerFile;
 use crate::tools::{self, Group, Tool};
 
-/// Serve agents and programs over HTTP: MCP, a JSON API, events, metrics.
+/// Serve agents and programs over HTTP: MCP, a JSON API, events and metrics.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex serve
   curl -s 'http://127.0.0.1:7717/api/search?query=where+are+retries+counted'
   CORTEX_SERVE_TOKEN=… cortex serve --address 0.0.0.0
 
-It indexes in the background and follows changes. The address is printed, and is in .cortex/server.json while it runs.")]
+The server indexes in the background and follows changes. It prints its address and keeps it in .cortex/server.json while it runs.")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// Listen on this address; any but this machine's own needs a token [default: 127.0.0.1]
+    /// Listen on this address; an address that other machines reach needs a token [default: 127.0.0.1]
     #[arg(long, value_name = "IP", value_parser = config::address)]
     address: Option<IpAddr>,
-    /// The port to try first, 0 for any; the next ones follow if it is taken [default: 7717]
+    /// Listen on this port, or on the next free one; 0 picks any free port [default: 7717]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// What clients must send as `Authorization: Bearer …`; other users can see it here, so prefer the variable
+    /// Require this token as `Authorization: Bearer …`. Other users can see command lines, so prefer the variable
     #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
     token: Option<String>,
     #[command(flatten)]
@@ -41,13 +41,13 @@ pub(super) struct Args {
     offered: Offered,
 }
 
-/// Whether a server indexes.
+/// Selects whether a server indexes.
 #[derive(clap::Args)]
 pub(super) struct Following {
-    /// Index, and follow changes [default: in a git repository, and where there is an index]
+    /// Index and follow changes [default: on in a git repository and where an index exists]
     #[arg(long, overrides_with = "no_watch")]
     watch: bool,
-    /// Only serve the index that is there, and what others make of it
+    /// Serve the existing index only; other processes may still update it
     #[arg(long, overrides_with = "watch")]
     no_watch: bool,
 }
@@ -63,13 +63,13 @@ impl Following {
     }
 }
 
-/// Which tools a server offers.
+/// Selects the tools that a server offers.
 #[derive(clap::Args)]
 pub(super) struct Offered {
-    /// Which groups of tools to offer: search, graph, memory, edit [default: search, graph, memory]
+    /// Offer these groups of tools: search, graph, memory, edit (separate with commas) [default: search,graph,memory]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Let the tools of the group edit change files that programs execute or trust without asking: hidden files, CLAUDE.md, pipelines
+    /// Let the edit tools change files that programs run or trust: hidden files, CLAUDE.md, CI pipelines
     #[arg(long)]
     pub(super) edit_trusted_files: bool,
 }

@@ -1,4 +1,4 @@
-//! `cortex status`: what is indexed.
+//! `cortex status`: shows the state of the index.
 
 use anyhow::Result;
 
@@ -8,21 +8,21 @@ use super::render::{self, count, json, printable};
 use crate::engine::{Call, Look, StatusAnswer, StatusRequest};
 use crate::search::HNSW_FROM;
 
-/// Show what is indexed, how old it is and what was skipped.
+/// Show what is indexed, how old the index is, and what was skipped.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex status --json")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// Print JSON (specs/cli-json.md)
+    /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// List every skipped file with the reason, and every secret that was hidden
+    /// List every skipped file with its reason, and the place of every redacted secret
     #[arg(long, short)]
     verbose: bool,
 }
 
-/// Secrets that are named without `--verbose`.
+/// How many secrets are listed without `--verbose`.
 const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {

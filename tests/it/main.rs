@@ -18,6 +18,7 @@ mod foreign;
 mod fuzz;
 mod git_commands;
 mod graph;
+mod help;
 mod history;
 mod hostile;
 mod incremental;

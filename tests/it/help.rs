@@ -1,0 +1,99 @@
+//! `--help` and README as a newcomer reads them: the texts are those of `help.txt`, and the examples give an answer in this repository.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::project::Project;
+
+const ROOT: &str = env!("CARGO_MANIFEST_DIR");
+
+/// Commands that only look, or change nothing but the copy that they run in.
+const RUN: &[&str] = &["search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index", "memory"];
+/// Examples that need something that is not here: another directory, an id, a file.
+const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
+
+/// The names of all commands, those of subcommands after them.
+fn commands() -> Vec<Vec<String>> {
+    let mut out = vec![Vec::new()];
+    let root = cortex::cli::command();
+    for command in root.get_subcommands() {
+        out.push(vec![command.get_name().to_string()]);
+        out.extend(command.get_subcommands().map(|sub| vec![command.get_name().to_string(), sub.get_name().to_string()]));
+    }
+    out
+}
+
+fn help_of(command: &[String], columns: u32) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_cortex")).args(command).arg("--help").env("COLUMNS", columns.to_string()).output().unwrap();
+    String::from_utf8(out.stdout).unwrap()
+}
+
+#[test]
+fn help_is_what_the_golden_file_says() {
+    let mut now = String::new();
+    for command in commands() {
+        let _ = writeln!(now, "$ cortex {} --help\n{}", command.join(" "), help_of(&command, 80));
+    }
+    let path = Path::new(ROOT).join("tests/it/help.txt");
+    if std::env::var_os("UPDATE_SNAPSHOTS").is_some() {
+        fs::write(&path, &now).unwrap();
+    }
+    let then = fs::read_to_string(&path).unwrap_or_default();
+    let differs = now.lines().zip(then.lines()).find(|(a, b)| a != b);
+    assert!(now == then, "the help changed: {differs:?}. If that is meant, run UPDATE_SNAPSHOTS=1 cargo test --test it help and look at tests/it/help.txt");
+    let long: Vec<&str> = now.lines().filter(|line| line.chars().count() > 80 && !line.contains("{\"")).collect();
+    assert!(long.is_empty(), "a terminal of 80 columns breaks these lines: {long:#?}");
+}
+
+/// The lines of a text that are commands of this program, without what is said of them.
+fn examples(text: &str) -> Vec<String> {
+    let lines = text.lines().map(|line| line.trim().trim_start_matches("Example:").trim());
+    lines.filter(|line| line.starts_with("cortex ")).map(|line| line.split("  #").next().unwrap_or(line).trim().to_string()).collect()
+}
+
+/// A copy of what this repository holds, so that its own index stays as it is.
+fn copy_of_this_repository() -> Project {
+    let p = Project::new();
+    for name in ["README.md", "Cargo.toml", "src", "specs", "tests"] {
+        let status = Command::new("cp").arg("-r").arg(Path::new(ROOT).join(name)).arg(p.root()).status().unwrap();
+        assert!(status.success(), "{name} is not copied");
+    }
+    p
+}
+
+#[test]
+fn examples_give_an_answer_in_this_repository() {
+    let p = copy_of_this_repository();
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let mut all = examples(&readme);
+    all.extend(commands().iter().flat_map(|command| examples(&help_of(command, 300))));
+    let is_run = |line: &String| {
+        let command = line.split_whitespace().nth(1).unwrap_or_default();
+        RUN.contains(&command) && !NEEDS_MORE.iter().any(|part| line.contains(part))
+    };
+    let wanted: Vec<&String> = all.iter().filter(|line| is_run(line)).collect();
+    assert!(wanted.len() > 25, "only {} examples are found", wanted.len());
+    // What is asked for first must be there.
+    p.run(&["memory", "add", "We keep the cache in one file: rename is atomic"]).expect(0);
+    let directory = Path::new(env!("CARGO_BIN_EXE_cortex")).parent().unwrap();
+    let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap());
+    for line in wanted {
+        let mut shell = p.command("sh");
+        let out = shell.args(["-c", line]).env("PATH", &path).output().unwrap();
+        let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(out.status.success() && !stdout.trim().is_empty(), "`{line}` gives no answer: {stdout}{stderr}");
+        let warned: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning:")).collect();
+        assert!(warned.is_empty(), "`{line}` warns: {warned:?}");
+    }
+}
+
+/// A question of the README leads to the code that it is about.
+#[test]
+fn questions_of_the_readme_find_code() {
+    let p = copy_of_this_repository();
+    for (question, file) in [("which chunks changed between two sets", "src/chunk/delta.rs"), ("ChunkManager::reload", "src/live/manager.rs")] {
+        assert_eq!(p.found(&[question]).first().map(String::as_str), Some(file), "{question}");
+    }
+}
