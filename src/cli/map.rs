@@ -9,11 +9,9 @@ use crate::engine::{Call, Look, MapRequest};
 
 /// Show the most important files and symbols: those that others refer to most.
 #[derive(clap::Args)]
-#[command(
-    after_help = "Examples:
+#[command(after_help = "Examples:
   cortex map --tokens 2000 --focus src/store/cache.rs
-  cortex map --focus \"how are files locked\""
-)]
+  cortex map --focus \"how are files locked\"")]
 pub(super) struct Args {
     /// Limit the outline to about this many tokens
     #[arg(long, value_name = "N", default_value_t = 1000)]
