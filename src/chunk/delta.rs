@@ -1,4 +1,4 @@
-//! What changed between two sets.
+//! The changes between two sets.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use rustc_hash::FxHashSet;
 
 use super::{ChunkId, ChunkSet, Entry};
 
-/// The difference between two sets: every chunk of the new one is the same entry, or in exactly one of the lists.
+/// The difference between two sets. Every chunk of the new set is the same entry as in the old one, or is in exactly one of the lists.
 #[derive(Debug, Default)]
 pub struct ChunkDelta {
     pub added: Vec<Arc<Entry>>,
     pub updated: Vec<Change>,
     pub deleted: Vec<ChunkId>,
-    /// Unchanged, but found anew: these entries take the place of those that say the same.
+    /// Unchanged chunks with new entries. They replace the old entries, which have the same content.
     pub found_anew: Vec<Arc<Entry>>,
 }
 
@@ -21,7 +21,7 @@ pub struct ChunkDelta {
 #[derive(Debug)]
 pub struct Change {
     pub new: Arc<Entry>,
-    /// The indexes hold the same for it as before: it only moved, or only its timestamps changed.
+    /// Whether the indexes hold the same for it as before: it only moved, or only its time stamps changed.
     pub metadata_only: bool,
 }
 
@@ -32,15 +32,14 @@ enum Difference {
 }
 
 impl ChunkDelta {
-    /// Compares two sets. A chunk is *updated* when its `updated_at` differs from the loaded one's, in either
-    /// direction, or when its content does. No clock is asked: a chunk stamped before a reload and written after it
-    /// is seen all the same.
+    /// Compares two sets. A chunk is *updated* if its content differs from the loaded one, or if its `updated_at` is earlier or later. The
+    /// comparison uses no clock, so it finds a chunk that was stamped before a reload and written after it.
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
         if std::ptr::eq(old, new) {
             return Self::default();
         }
-        // Most chunks of a reload are the very same ones, which is seen without touching them.
+        // Most entries of a reload are the same objects. Comparing pointers finds them without touching them.
         let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {
             None => Difference::Added(entry.clone()),
@@ -60,26 +59,26 @@ impl ChunkDelta {
                 Difference::Anew(entry) => delta.found_anew.push(entry),
             }
         }
-        // Without additions and with equal sizes nothing can be gone.
+        // If nothing was added and the sizes are equal, nothing can be deleted.
         if old.len() + delta.added.len() != new.len() {
             delta.deleted.extend(old.all().iter().filter(|c| new.by_id(&c.id).is_none()).map(|c| c.id.clone()));
         }
         delta
     }
 
-    /// Everything in `set` as additions.
+    /// Returns a delta in which all chunks of `set` are added.
     #[must_use]
     pub fn everything(set: &ChunkSet) -> Self {
         Self { added: set.all().to_vec(), ..Self::default() }
     }
 
-    /// Nothing changed.
+    /// Whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.added.is_empty() && self.updated.is_empty() && self.deleted.is_empty()
     }
 
-    /// Added, updated and deleted chunks together.
+    /// Number of added, updated and deleted chunks together.
     #[must_use]
     pub fn len(&self) -> usize {
         self.added.len() + self.updated.len() + self.deleted.len()

@@ -1,4 +1,4 @@
-//! A chunk of a set, which need not be in memory.
+//! An entry: a chunk of a set whose text need not be in memory.
 
 use std::fmt::Debug;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::{Chunk, ChunkId, ChunkType, Fingerprint};
 
-/// One chunk of a set: what is asked of every chunk, and the way to the rest.
+/// One chunk of a set: the fields that every search needs, and a way to read the rest.
 ///
-/// Most chunks are never looked at between two changes of theirs. What a file of ours holds is parsed when somebody wants
-/// to read it, and not kept.
+/// Most chunks are never read between two changes of theirs. The line of a chunk in a chunk file is parsed when a caller needs the chunk, and the
+/// result is not kept.
 #[derive(Debug)]
 pub struct Entry {
     pub id: ChunkId,
@@ -20,7 +20,7 @@ pub struct Entry {
     pub chunk_type: ChunkType,
     /// Lower-case name.
     pub language: Option<Arc<str>>,
-    /// Of the id: sets look it up far more often than they look at the id.
+    /// Hash of the id. Sets use it far more often than the id itself.
     id_hash: u64,
     content: ChunkSource,
 }
@@ -36,28 +36,28 @@ enum ChunkSource {
     },
 }
 
-/// Keeps lines of JSON somewhere.
+/// A place that keeps lines of JSON.
 pub trait LineStore: Debug + Send + Sync {
-    /// These bytes of it; `None` when they cannot be had.
+    /// Returns these bytes; `None` if they cannot be read.
     fn read(&self, at: Range<u32>) -> Option<Vec<u8>>;
 
-    /// Whether what was read is still the line of this fingerprint.
+    /// Whether `line`, as it was read, still has the fingerprint `hash`.
     fn is_unchanged(&self, line: &[u8], hash: Fingerprint) -> bool {
         xxh3_128(line) == hash
     }
 
-    /// The inline vector of the chunk whose line is there, any norm.
+    /// Returns the inline vector of the chunk whose line is at `_at`. It may have any norm.
     fn vector(&self, _at: &Range<u32>) -> Option<Box<[f32]>> {
         None
     }
 }
 
 impl Entry {
-    /// The chunk that stands in `line`, which is at `at` in `lines`; `None` when it is not written as [`Chunk::to_json`] does.
-    /// `before`: the entry of the line before, whose path and language are often the same.
+    /// The entry of the chunk in `line`, which is at `at` in `lines`. Returns `None` if the line is not written as [`Chunk::to_json`] does.
+    /// `before` is the entry of the previous line, whose path and language are often the same.
     #[must_use]
     pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn LineStore>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
-        // Within a JSON string no quotation mark stands without a backslash: these keys are keys, whatever the text says.
+        // Within a JSON string every quotation mark is escaped, so these keys cannot occur in a text.
         const METADATA: &str = ",\"metadata\":{";
         const TYPE: &str = ",\"chunk_type\":\"";
         let id = text(line.strip_prefix("{\"id\":\"")?)?;
@@ -72,7 +72,8 @@ impl Entry {
         let language = rest.strip_prefix("\"language\":\"").map(|rest| text(rest).ok_or(())).transpose().ok()?;
         let as_before =
             |text: Option<&str>, before: Option<&Arc<str>>| before.filter(|b| text == Some(&***b)).cloned().or_else(|| shared(text));
-        // The type stands before the metadata, and tags between the two. A vector counts under some headers only.
+        // The type comes before the metadata, with the tags between them. A line with a vector is left to the parser, since vectors count under
+        // some headers only.
         let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
         let from_type = &before_metadata[memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
         let tags = from_type.strip_prefix(file_type.as_str())?.strip_prefix('"')?;
@@ -86,20 +87,20 @@ impl Entry {
         })
     }
 
-    /// The entry of a line that was parsed, into a chunk of its file's type without a vector.
+    /// The entry of a line that was parsed. Its chunk has the type of its file and no vector.
     #[must_use]
     pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn LineStore>, at: Range<u32>) -> Self {
         Self::of_chunk(chunk, (xxh3_128(line.as_bytes()), lines.clone(), at))
     }
 
-    /// The entry of a chunk whose line has this fingerprint, and is kept there.
+    /// The entry of a chunk whose line has this fingerprint and is kept at this place.
     #[must_use]
     pub fn of_chunk(chunk: &Chunk, line: (Fingerprint, Arc<dyn LineStore>, Range<u32>)) -> Self {
         let (path, language) = (shared(chunk.metadata.file_path.as_deref()), shared(chunk.metadata.language.as_deref()));
         Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, line)
     }
 
-    /// The entry of a line of which this is known.
+    /// The entry of a line, made from its known fields.
     #[must_use]
     pub fn of_known_line(
         id: ChunkId,
@@ -113,7 +114,7 @@ impl Entry {
         Self { id, id_hash, file_path, chunk_type, language, content: ChunkSource::Stored { hash, lines, at } }
     }
 
-    /// The fingerprint of its line and where that is; `None` for a chunk that is in memory.
+    /// Returns the fingerprint of its line and the place of the line; `None` for a chunk that is in memory.
     #[must_use]
     pub fn line(&self) -> Option<(Fingerprint, Range<u32>)> {
         match &self.content {
@@ -122,7 +123,7 @@ impl Entry {
         }
     }
 
-    /// Its line as it is kept; `None` for a chunk that is in memory.
+    /// Returns its line from where it is kept; `None` for a chunk that is in memory, or if the line cannot be read.
     #[must_use]
     pub fn kept_line(&self) -> Option<Vec<u8>> {
         match &self.content {
@@ -131,7 +132,7 @@ impl Entry {
         }
     }
 
-    /// Its inline vector as it is kept; `None` for a chunk that is in memory.
+    /// Returns its inline vector from where it is kept; `None` for a chunk that is in memory or has no vector.
     #[must_use]
     pub fn kept_vector(&self) -> Option<Box<[f32]>> {
         match &self.content {
@@ -145,7 +146,7 @@ impl Entry {
         self.id_hash
     }
 
-    /// The chunk; `None` when what it stands in was overwritten since: the next load will say so.
+    /// Returns the chunk. Returns `None` if its file was overwritten since it was loaded; the next load will report that.
     #[must_use]
     pub fn chunk(&self) -> Option<Arc<Chunk>> {
         match &self.content {
@@ -158,7 +159,7 @@ impl Entry {
         }
     }
 
-    /// Whether the chunk is the same to the last time stamp.
+    /// Whether the chunk is the same in every field, time stamps included.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         match (&self.content, &other.content) {
@@ -192,12 +193,12 @@ fn shared(text: Option<&str>) -> Option<Arc<str>> {
     text.map(Arc::from)
 }
 
-/// Where an id stands in a table.
+/// The hash of an id in hash tables.
 pub(super) fn hash_of_id(id: &str) -> u64 {
     xxh3_64(id.as_bytes())
 }
 
-/// The string that begins here, if nothing in it is escaped.
+/// Returns the string that begins at `rest`, unless anything in it is escaped.
 fn text(rest: &str) -> Option<&str> {
     let end = memchr::memchr2(b'"', b'\\', rest.as_bytes())?;
     (rest.as_bytes()[end] == b'"').then(|| &rest[..end])
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_a_line_says_is_found_without_parsing_it() {
-        // The text speaks of metadata, too.
+        // The text contains metadata, too.
         let chunk = chunk(",\"metadata\":{\"file_path\":\"src/b.rs\"}}\n{\"id\":\"x\"");
         let entry = entry(&chunk).unwrap();
         assert_eq!((&*entry.id, entry.file_path.as_deref(), entry.language.as_deref()), ("src/a.rs#a", Some("src/a.rs"), Some("rust")));

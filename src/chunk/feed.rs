@@ -1,4 +1,4 @@
-//! The seam between whoever keeps chunks and whoever serves them.
+//! The interface between the modules that store chunks and the module that serves them.
 
 use std::error::Error;
 use std::io;
@@ -9,64 +9,63 @@ use rustc_hash::FxHashSet;
 
 use super::{ChunkSet, CorpusCache, Fingerprint, Quantized, SaveWriter, SavedFiles};
 
-/// Set from another thread to end a load early.
+/// A flag that another thread sets to end a load early.
 pub type Cancel = AtomicBool;
 
-/// Where the chunks of one corpus come from: the chunk files are one feed, a database of memories can be another.
+/// A source of the chunks of one corpus: the chunk files are one feed, a database of memories can be another.
 ///
-/// A feed says what is there now; what that changes is found by whoever serves it. It may keep what it read, so as
-/// not to read it again.
+/// A feed reports its current chunks; `live` finds out what changed. It may keep what it read, so as not to read it again.
 pub trait Feed: Send {
-    /// Names the corpus.
+    /// Returns the name of the corpus.
     fn name(&self) -> &'static str;
 
-    /// Everything that is there now. Chunks that did not change since the last call are the same `Arc`s where that is cheap.
+    /// Loads the current chunks. Chunks that did not change since the last call are the same `Arc`s where that is cheap.
     ///
     /// # Errors
-    /// When something there cannot be used, or on cancellation. The message is for people.
+    /// When the source cannot be used, or the load is cancelled. The message is for people.
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError>;
 
-    /// Where what is made of its chunks is kept between processes; `None`: nowhere.
+    /// Returns the cache that keeps what is derived from its chunks between processes; `None` if there is none.
     fn cache(&self) -> Option<&dyn CorpusCache>;
 
-    /// Saves what it knows of the chunks that it gave last.
+    /// Saves what the feed knows about the chunks of its last load.
     ///
     /// # Errors
-    /// When that cannot be written, or cannot be restored later.
+    /// When it cannot be written, or could not be restored later.
     fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()>;
 
-    /// Takes what was saved for what it gave last, and gives it; `None` when it is of no use.
+    /// Restores the state that was saved and returns its chunks; `None` if the saved state is unusable.
     fn restore(&mut self, saved: &dyn SavedFiles) -> Option<Arc<ChunkSet>>;
 
-    /// The stored vectors of these passages, as far as there are any.
+    /// Returns those stored vectors of these passages that exist.
     fn vectors(&self, wanted: &FxHashSet<Fingerprint>) -> Box<dyn StoredVectors>;
 }
 
 /// A consistent set of chunks.
 #[derive(Debug, Default)]
 pub struct Loaded {
-    /// The same `Arc` as last time when nothing changed.
+    /// The same `Arc` as last time if nothing changed.
     pub set: Arc<ChunkSet>,
-    /// Counted by the writer; `None` when nobody counts.
+    /// The generation that the writer counted; `None` if it counts none.
     pub generation: Option<u64>,
-    /// When that generation was written, RFC 3339.
+    /// When that generation was written, in RFC 3339.
     pub indexed_at: Option<String>,
-    /// For people: what is odd about the source.
+    /// Messages for people about oddities of the source.
     pub warnings: Vec<String>,
-    /// How many files were parsed rather than reused.
+    /// Number of files that were parsed rather than reused.
     pub n_parsed: usize,
 }
 
-/// Why a feed gave nothing.
+/// Why a load failed.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct FeedError(pub Box<dyn Error + Send + Sync>);
 
-/// Vectors by the fingerprint of the passage that was embedded.
+/// Vectors by the fingerprint of their passage.
 pub trait StoredVectors: Send + Sync {
-    /// Whether the vector is here.
+    /// Whether the passage has a vector here.
     fn contains(&self, passage: Fingerprint) -> bool;
 
-    /// The vector; `None` when it is not here.
+    /// Returns the vector of the passage; `None` if it has none here.
     fn get(&self, passage: Fingerprint) -> Option<Quantized>;
 }

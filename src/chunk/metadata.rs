@@ -1,4 +1,4 @@
-//! The metadata of a chunk: known keys typed, all others kept as they are.
+//! The metadata of a chunk: known keys have types, and all others are kept as they are.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::record::hash_str;
 
-/// Everything that ranking and display need beside title and text. All keys are optional; a known key whose value has
-/// another shape than documented is kept in `extra`, never an error: other programs may write these files.
+/// Everything that ranking and display need besides title and text. All keys are optional. A known key whose value has an undocumented shape is not
+/// an error but kept in `extra`, since other programs may write these files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
     /// Relative to the project root, `/` as separator.
@@ -33,7 +33,7 @@ pub struct Metadata {
     pub signature: Option<String>,
     /// Line ranges of leading comments and documentation strings, inclusive, in file lines.
     pub comment_lines: Vec<(u32, u32)>,
-    /// What the file imports (symbols chunks).
+    /// Imports of the file (in chunks of type symbols).
     pub imports: Vec<String>,
     /// Keys not listed above.
     pub extra: Map<String, Value>,
@@ -50,10 +50,10 @@ pub struct Name {
     /// 0 at the top level of the file.
     #[serde(default)]
     pub depth: u16,
-    /// Visible outside its module.
+    /// Whether it is visible outside its module.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exported: bool,
-    /// Declared without a body.
+    /// Whether it is declared without a body.
     #[serde(default, skip_serializing_if = "is_false")]
     pub prototype: bool,
     /// Lines of the definition with its leading comment; 0 when unknown.
@@ -73,22 +73,22 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// The key of chunks whose file is gone.
+/// The key that marks chunks whose file was deleted.
 const DELETED: &str = "deleted";
 
 impl Metadata {
-    /// Whether the file is gone, and the chunk was kept.
+    /// Whether the file was deleted and the chunk was kept.
     #[must_use]
     pub fn is_deleted(&self) -> bool {
         self.extra.get(DELETED) == Some(&Value::Bool(true))
     }
 
-    /// Says that the file is gone.
+    /// Marks the chunk as one whose file was deleted.
     pub fn mark_deleted(&mut self) {
         self.extra.insert(DELETED.into(), Value::Bool(true));
     }
 
-    /// The part of the metadata that says where the chunk stands; a chunk that only moved changes nothing else.
+    /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else changes.
     pub(super) fn hash_position(&self, h: &mut Xxh3) {
         let name_lines = self.names.iter().flat_map(|n| [n.start_line, n.end_line]);
         let comments = self.comment_lines.iter().flat_map(|(a, b)| [*a, *b]);
@@ -97,7 +97,7 @@ impl Metadata {
         }
     }
 
-    /// The part that the indexes are made from.
+    /// Hashes the part of the metadata that the indexes are built from.
     pub(super) fn hash_meaning(&self, h: &mut Xxh3) {
         for s in [&self.file_path, &self.language, &self.symbol, &self.parent, &self.signature] {
             hash_str(h, s.as_deref().unwrap_or("\0"));
@@ -117,7 +117,7 @@ impl Metadata {
             hash_str(h, import);
         }
         if !self.extra.is_empty() {
-            // serde_json's map is sorted, so equal content prints equally.
+            // The map of serde_json is sorted, so equal content prints the same text.
             hash_str(h, &Value::Object(self.extra.clone()).to_string());
         }
     }

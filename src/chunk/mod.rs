@@ -1,8 +1,7 @@
-//! The data: [`Chunk`], the immutable [`ChunkSet`], the [`ChunkDelta`] between two of them, and the [`Feed`] that gives
-//! them.
+//! The data types: [`Chunk`], the immutable [`ChunkSet`], the [`ChunkDelta`] between two sets, and the [`Feed`] that provides them.
 //!
-//! Pure: no file, no clock, no environment. The JSON shape of a chunk is the project's public contract
-//! (`specs/chunk-format.md`); how chunks lie in files is `store`'s business.
+//! This module is pure: it uses no file, no clock and no environment. The JSON of a chunk is a public format (`specs/chunk-format.md`). How chunks
+//! are arranged in files is up to `store`.
 
 mod delta;
 mod entry;

@@ -10,10 +10,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 use super::Metadata;
 
-/// Unique name of a chunk within its set; cheap to clone.
+/// A name of a chunk that is unique within its set; cheap to clone.
 pub type ChunkId = Arc<str>;
 
-/// 128-bit XXH3 of some content; equal content has an equal fingerprint in every process and version.
+/// 128-bit XXH3 of some content. Equal content has an equal fingerprint in every process and version.
 pub type Fingerprint = u128;
 
 /// The four kinds of chunks, one file each.
@@ -34,7 +34,7 @@ impl ChunkType {
     /// All types, in the order of their files.
     pub const ALL: [Self; 4] = [Self::Symbols, Self::Definitions, Self::Data, Self::Documentation];
 
-    /// As in the JSON.
+    /// Returns the name of the type in the JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +45,7 @@ impl ChunkType {
         }
     }
 
-    /// The type of that name.
+    /// Returns the type with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|t| t.as_str() == name)
@@ -59,7 +59,7 @@ pub struct Chunk {
     pub title: String,
     pub text: String,
     pub chunk_type: ChunkType,
-    /// Inline vector, any norm; only files of other writers have one.
+    /// Inline vector of any norm. Only files of other programs have one.
     pub embedding: Option<Box<[f32]>>,
     pub tags: Vec<String>,
     pub metadata: Metadata,
@@ -67,7 +67,7 @@ pub struct Chunk {
     pub updated_at: DateTime<Utc>,
 }
 
-/// Why a chunk of a file cannot be used.
+/// Why a chunk in a file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
     #[error("it has no `id` (a non-empty string is needed)")]
@@ -76,7 +76,7 @@ pub enum ChunkError {
     NoText,
 }
 
-/// A chunk as it stands in a file: everything may be absent.
+/// A chunk as it is in a file: every field may be missing.
 #[derive(Deserialize)]
 struct Raw {
     #[serde(default)]
@@ -115,13 +115,12 @@ struct Written<'a> {
 }
 
 impl Chunk {
-    /// Reads one chunk object. `file_type` is the type of the file it stands in, taken when the chunk names none
-    /// (or one that is unknown here).
+    /// Reads one chunk object. `file_type` is the type of its file. It is used if the chunk states no type or an unknown one.
     ///
     /// # Errors
-    /// The JSON error, or what the chunk lacks; the first part is the chunk's id where it has one.
+    /// The JSON error, or what the chunk lacks. The first part is the chunk's id if it has one.
     pub fn from_json(json: &str, file_type: ChunkType) -> Result<Self, (Option<String>, ParseError)> {
-        // An array would be taken for the values of the fields.
+        // serde would read the items of an array as the values of the fields.
         if json.trim_ascii_start().starts_with('[') {
             return Err((None, ParseError::Json(serde::de::Error::custom("a chunk is an object"))));
         }
@@ -141,7 +140,7 @@ impl Chunk {
         })
     }
 
-    /// The chunk as one line of JSON, without a newline.
+    /// Returns the chunk as one line of JSON, without a newline.
     #[must_use]
     pub fn to_json(&self) -> String {
         let written = Written {
@@ -159,7 +158,7 @@ impl Chunk {
         serde_json::to_string(&written).expect("a chunk is always representable as JSON")
     }
 
-    /// Fingerprint of every field but the timestamps.
+    /// Returns the fingerprint of every field except the time stamps.
     #[must_use]
     pub fn content(&self) -> Fingerprint {
         let mut h = Xxh3::new();
@@ -171,8 +170,8 @@ impl Chunk {
         h.digest128()
     }
 
-    /// Fingerprint of what the text and vector indexes are made from: all but timestamps, the inline vector and
-    /// where in the file the chunk stands.
+    /// Returns the fingerprint of what the text index and the vectors are made from: everything except the time stamps, the inline vector and the
+    /// position in the file.
     #[must_use]
     pub fn indexed(&self) -> Fingerprint {
         let mut h = Xxh3::new();
@@ -191,13 +190,13 @@ impl Chunk {
     }
 }
 
-/// Length first, so that neighbouring strings cannot trade characters.
+/// Hashes a string after its length, so that moving characters between neighbouring strings changes the hash.
 pub(super) fn hash_str(h: &mut Xxh3, s: &str) {
     h.update(&(s.len() as u64).to_le_bytes());
     h.update(s.as_bytes());
 }
 
-/// What [`Chunk::from_json`] stumbled over.
+/// Why [`Chunk::from_json`] failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ParseError {
     #[error(transparent)]

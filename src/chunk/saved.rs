@@ -1,22 +1,22 @@
-//! The seam between whoever has something to keep across processes and whoever has a place for it.
+//! The interface between a component that saves data for later processes and the place that keeps it.
 
 use std::fmt::Debug;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Files that were saved together; none of them ever changes.
+/// Files that were saved together. None of them ever changes.
 pub trait SavedFiles: Debug + Send + Sync {
-    /// One of them.
+    /// Opens one of the files.
     ///
     /// # Errors
-    /// When there is none of that name.
+    /// When no file has this name.
     fn open(&self, name: &str) -> io::Result<Arc<dyn SavedFile>>;
 
-    /// All of one of them.
+    /// Reads one of the files whole.
     ///
     /// # Errors
-    /// As [`SavedFiles::open`], or when it cannot be read.
+    /// Same as [`SavedFiles::open`], or when the file cannot be read.
     fn read(&self, name: &str) -> io::Result<Vec<u8>> {
         let file = self.open(name)?;
         file.read(0..file.n_bytes())
@@ -27,14 +27,14 @@ pub trait SavedFiles: Debug + Send + Sync {
 pub trait SavedFile: Debug + Send + Sync {
     fn n_bytes(&self) -> u64;
 
-    /// These bytes of it.
+    /// Reads a range of its bytes.
     ///
     /// # Errors
-    /// When it cannot be read, or ends before them.
+    /// When the file cannot be read, or ends before the range does.
     fn read(&self, range: Range<u64>) -> io::Result<Vec<u8>>;
 }
 
-/// A place for files that are saved together.
+/// Receives files that are saved together.
 pub trait SaveWriter {
     /// Saves one file.
     ///
@@ -42,21 +42,21 @@ pub trait SaveWriter {
     /// When it cannot be written.
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()>;
 
-    /// Saves the file of that name in `from` as it is, without a copy where that can be done. (Files of one name are one file.)
+    /// Saves the file `name` of `from` unchanged, if possible without copying it. (Files with the same name are the same file.)
     ///
     /// # Errors
-    /// When it is not there, or cannot be written.
+    /// When the file is missing or cannot be written.
     fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> io::Result<()>;
 }
 
-/// Where the last state of a feed's corpus is kept between processes.
+/// A store that keeps the last state of a feed's corpus between processes.
 pub trait CorpusCache: Debug + Send + Sync {
-    /// What was saved last; `None` when there is nothing, or it is damaged, or of another version.
+    /// Opens what was saved last. Returns `None` if there is nothing, or it is damaged or of another version.
     fn open(&self) -> Option<Arc<dyn SavedFiles>>;
 
-    /// Saves what `write` puts there, in place of what was there.
+    /// Saves what `write` puts into the writer, and replaces what was saved before.
     ///
     /// # Errors
-    /// When it cannot be written: what was there stays.
+    /// When it cannot be written; then what was saved before is kept.
     fn save(&self, write: &mut dyn FnMut(&mut dyn SaveWriter) -> io::Result<()>) -> io::Result<()>;
 }

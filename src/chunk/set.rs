@@ -9,17 +9,17 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::entry::hash_of_id;
 use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 
-/// All chunks of one generation, by id and by file. Immutable; shared by every reader.
+/// All chunks of one generation, by id and by file. The set is immutable and shared by all readers.
 ///
-/// A reload makes one from thousands of chunks of which most were in the last one. What that costs is the memory that is
-/// touched: names are hashed on all cores, and the tables hold positions, not names.
+/// A reload makes a set from thousands of chunks, most of which were in the previous one. Its cost is the memory that it touches. So the names are
+/// hashed on all cores, and the tables hold positions instead of names.
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     entries: Vec<Arc<Entry>>,
     tables: OnceLock<Tables>,
 }
 
-/// Where entries stand, found when it is first asked for.
+/// The positions of entries, computed on first use.
 #[derive(Debug, Default)]
 struct Tables {
     by_id: HashTable<u32>,
@@ -29,29 +29,29 @@ struct Tables {
     by_file: HashTable<u32>,
 }
 
-/// An id that stood twice in a set; the later chunk won.
+/// An id that occurred more than once. The last chunk with it was kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Duplicate {
     pub id: ChunkId,
 }
 
-/// Two paths with one fingerprint are one path.
+/// Returns the fingerprint of a path. Two paths with the same fingerprint are treated as equal.
 fn fingerprint(path: &str) -> Fingerprint {
     xxh3_128(path.as_bytes())
 }
 
-/// Where a fingerprint stands in a table.
+/// The hash of a fingerprint in hash tables.
 #[expect(clippy::cast_possible_truncation, reason = "any half of a hash is a hash")]
 fn short(fingerprint: Fingerprint) -> u64 {
     fingerprint as u64
 }
 
-/// Of each entry: the hash of its id, the fingerprint of its path.
+/// Returns for each entry the hash of its id and the fingerprint of its path.
 fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerprint>)> {
     let mut last: Option<(&Arc<str>, Fingerprint)> = None;
     entries.iter().map(move |e| {
         let of_path = |path| {
-            // Neighbours mostly share their path: then it is not looked at.
+            // Neighbours mostly share their path; then its text is not read.
             let (_, fingerprint) = *last.insert(last.filter(|(p, _)| Arc::ptr_eq(p, path)).unwrap_or_else(|| (path, fingerprint(path))));
             fingerprint
         };
@@ -60,7 +60,7 @@ fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerpri
 }
 
 impl Tables {
-    /// Of entries with one id only the last stays, at the first one's place.
+    /// Builds the tables. If several entries have the same id, only the last one is kept, at the position of the first.
     fn new(all: &mut Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
         let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_chunks(1024).flat_map_iter(hashes).collect();
         let (mut by_id, mut duplicates, mut kept) = (HashTable::with_capacity(all.len()), Vec::new(), 0);
@@ -96,14 +96,14 @@ impl Tables {
 }
 
 impl ChunkSet {
-    /// Collects entries in order. Of entries with one id the last wins, everywhere, at the first one's place.
+    /// Collects entries in order. If several entries have the same id, only the last one is kept, at the position of the first.
     #[must_use]
     pub fn new(mut all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
         let (tables, duplicates) = Tables::new(&mut all);
         (Self { entries: all, tables: OnceLock::from(tables) }, duplicates)
     }
 
-    /// Entries that are known to have different ids.
+    /// Collects entries whose ids are known to be distinct.
     #[must_use]
     pub fn of_unique(entries: Vec<Arc<Entry>>) -> Self {
         Self { entries, tables: OnceLock::new() }
@@ -113,20 +113,20 @@ impl ChunkSet {
         self.tables.get_or_init(|| Tables::new(&mut self.entries.clone()).0)
     }
 
-    /// Every chunk: by type, then in the order of the files.
+    /// Returns all entries: by type, then in the order of the files.
     #[must_use]
     pub fn all(&self) -> &[Arc<Entry>] {
         &self.entries
     }
 
-    /// The chunk with this id, in O(1).
+    /// Finds the entry with this id, in O(1).
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&Arc<Entry>> {
         let at = self.tables().by_id.find(hash_of_id(id), |at| &*self.entries[*at as usize].id == id)?;
         Some(&self.entries[*at as usize])
     }
 
-    /// The chunks of a file, in O(1): those whose `metadata.file_path` is this path.
+    /// Iterates over the entries of a file, found in O(1): those whose `metadata.file_path` is this path.
     pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Entry>> {
         let Tables { files, by_file, .. } = self.tables();
         let is_it = |f: &u32| self.path(&files[*f as usize]) == path;
@@ -134,7 +134,8 @@ impl ChunkSet {
         file.into_iter().flatten().map(|i| &self.entries[*i as usize])
     }
 
-    /// Which chunk of its file it is, from 0 and in the order of this set, and how many the file has; `None` for one without a file.
+    /// Returns the 0-based position of a chunk among the chunks of its file, in the order of this set, and how many chunks the file has. Returns
+    /// `None` for an unknown id or a chunk without a file.
     #[must_use]
     pub fn place_in_file(&self, id: &str) -> Option<(usize, usize)> {
         let path = self.by_id(id)?.file_path.as_deref()?;
@@ -142,18 +143,18 @@ impl ChunkSet {
         Some((at, self.by_file(path).count()))
     }
 
-    /// What can be read of the chunks of a file.
+    /// Reads the chunks of a file, and leaves out those that cannot be read.
     #[must_use]
     pub fn read_file(&self, path: &str) -> Vec<Arc<Chunk>> {
         self.by_file(path).filter_map(|entry| entry.chunk()).collect()
     }
 
-    /// Every file that has chunks, in the order of their first chunks.
+    /// Iterates over the files that have chunks, in the order of their first chunks.
     pub fn files(&self) -> impl Iterator<Item = &str> {
         self.tables().files.iter().map(|file| self.path(file))
     }
 
-    /// The same, each with the language that it is written in.
+    /// Iterates over the same files, each with its language (empty if it has none).
     pub fn written_in(&self) -> impl Iterator<Item = (&str, &str)> {
         let language = |file: &[u32]| file.first().and_then(|i| self.entries[*i as usize].language.as_deref()).unwrap_or_default();
         self.tables().files.iter().map(move |file| (self.path(file), language(file)))
@@ -182,7 +183,7 @@ impl ChunkSet {
     }
 }
 
-/// Positions are 32-bit: four billion chunks do not fit in memory anyway.
+/// Converts a position to 32 bits. Four billion chunks do not fit in memory anyway.
 fn as_index(i: usize) -> u32 {
     u32::try_from(i).expect("fewer than 2^32 chunks")
 }

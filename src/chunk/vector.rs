@@ -1,9 +1,9 @@
-//! Vectors as they are kept: eight bits a component and one scale a vector.
+//! Vectors in their stored form: eight bits for each component and one scale for the vector.
 //!
-//! A quarter of the memory and disk of f32, for a mean error of a cosine below 0.001; and sums of integers are exact, so
-//! that a score does not depend on the order in which a processor adds.
+//! This takes a quarter of the memory and disk space of f32, and the mean error of a cosine stays below 0.001. Sums of integers are exact, so a
+//! score does not depend on the order in which a processor adds.
 
-/// An L2-normalised vector: component i is `scale · components[i]`. All zero when there is nothing to compare.
+/// An L2-normalised vector: component i is `scale · components[i]`. All components are zero if the vector is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Quantized {
     pub scale: f32,
@@ -11,7 +11,7 @@ pub struct Quantized {
 }
 
 impl Quantized {
-    /// Normalises and rounds. A vector of zeros stays one.
+    /// Normalises and rounds a vector. A zero vector stays zero.
     #[must_use]
     pub fn new(vector: &[f32]) -> Self {
         let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();

@@ -107,6 +107,9 @@ fn print(answer: &GraphAnswer) -> Result<()> {
         eprintln!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
     answer.results.iter().try_for_each(print_row)?;
+    if answer.results.is_empty() && answer.candidates.is_empty() {
+        eprintln!("none found");
+    }
     if answer.truncated {
         eprintln!("{} of {} are shown: -n shows more", answer.results.len(), count(answer.total, "result"));
     }

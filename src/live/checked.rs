@@ -1,4 +1,4 @@
-//! Saved files with a checksum for each block. A part that is not what was saved is an error for its reader, whenever it was damaged.
+//! Saved files with a checksum for each block. A reader gets an error for any part that differs from what was saved, whenever it was damaged.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};
@@ -10,9 +10,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::chunk::{SaveWriter, SavedFile, SavedFiles};
 
-/// Holds the checksums of all other files, and at its end its own.
+/// Name of the file with the checksums of all other files. It ends with its own checksum.
 const SUMS: &str = "sums.bin";
-/// Bytes that have one checksum: few, because a reader of one byte checks all of them.
+/// Bytes for each checksum. The number is small, because reading one byte checks a whole block.
 const BLOCK: usize = 4096;
 
 /// Checksums of the blocks of a file.
@@ -28,7 +28,7 @@ impl Sums {
     }
 }
 
-/// Writes files, and at last their checksums.
+/// Writes files, and their checksums at the end.
 pub(super) struct Summing<'a> {
     saving: &'a mut dyn SaveWriter,
     all: BTreeMap<String, Sums>,
@@ -66,7 +66,7 @@ pub(super) struct Checked {
 }
 
 impl Checked {
-    /// `None` when the checksums are missing or damaged.
+    /// Opens the files. Returns `None` if the checksums are missing or damaged.
     pub(super) fn open(saved: Arc<dyn SavedFiles>) -> Option<Arc<dyn SavedFiles>> {
         let bytes = saved.read(SUMS).ok()?;
         let (body, own) = bytes.split_last_chunk()?;

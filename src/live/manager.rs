@@ -1,4 +1,4 @@
-//! Load, compare, update, publish: one reload.
+//! Runs a reload: loads the feeds, compares, updates the indexes and publishes.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -21,54 +21,54 @@ use crate::worker::WorkerHandle;
 
 /// The file in the cache that holds the HNSW graph of the vectors.
 const HNSW_FILE: &str = "hnsw.bin";
-/// A saved HNSW graph takes some 211 bytes a vector. One with more bytes than this for each chunk that is served is of a corpus that is gone.
+/// Most bytes of a saved HNSW graph for each chunk that is served. A graph takes some 211 bytes a vector, so a larger one belongs to an old corpus.
 const MOST_GRAPH_BYTES: u64 = 1000;
-/// The share of chunks that must have been indexed in memory for the index to be opened anew where it is saved.
+/// The share of chunks that must have been indexed in memory before the index is saved and opened again from its files.
 const WORTH_DROPPING: f64 = 0.1;
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
 pub struct ChunkManager {
     embedder: Arc<dyn Embedder>,
     current: ArcSwap<Snapshot>,
-    /// What a reload changes; held for one reload.
+    /// The state that reloads change. A reload holds the lock until it ends.
     state: Mutex<Vec<Source>>,
     metrics: Mutex<Metrics>,
-    /// Asked for a reload when a search finds a saved index damaged; empty in a process without a reloader.
+    /// Receives a request for a reload when a search finds a saved index damaged. It is empty in a process without a reloader.
     reloader: Arc<OnceLock<WorkerHandle>>,
 }
 
-/// A feed and what it has filled.
+/// A feed and the corpus that is built from it.
 struct Source {
     feed: Box<dyn Feed>,
-    /// The cache was looked at.
+    /// Whether the saved corpus was looked for.
     is_restored: bool,
-    /// The builder reads files that were saved.
+    /// Whether the builder reads saved files.
     reads_saved: bool,
-    /// `None` after a failed update: the next reload builds everything anew.
+    /// `None` after a failed update: the next reload builds everything again.
     builder: Option<CorpusBuilder>,
     n_local: u64,
-    /// Chunks by which the corpus differs from the one in the cache.
+    /// Number of chunks that changed since the corpus was saved.
     n_unsaved: usize,
-    /// Chunks that were indexed in memory.
+    /// Number of chunks that were indexed in memory.
     n_in_memory: usize,
     given_up: GivenUp,
-    /// The HNSW graph of the corpus is the one in the cache.
+    /// Whether the cache holds the HNSW graph of the corpus.
     is_hnsw_saved: bool,
-    /// Chunks that are served without their vectors.
+    /// Chunks that are served without their vectors, with the fingerprints of their passages.
     lacking: Vec<(Fingerprint, Arc<Entry>)>,
 }
 
-/// What a reload did, over all feeds.
+/// The result of a reload, over all feeds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reload {
     pub n_added: usize,
     pub n_updated: usize,
     pub n_deleted: usize,
-    /// A new snapshot was published.
+    /// Whether a new snapshot was published.
     pub published: bool,
 }
 
-/// Why nothing was published; what was served still is.
+/// Why nothing was published. The previous snapshot is still served.
 #[derive(Debug, thiserror::Error)]
 pub enum ReloadError {
     #[error("nothing can be served: no feed was given (this is a bug of cortex)")]
@@ -84,10 +84,10 @@ pub enum ReloadError {
 }
 
 impl ChunkManager {
-    /// Serves an empty corpus for each feed until its first [`ChunkManager::reload`].
+    /// Creates a manager that serves an empty corpus for each feed until the first [`ChunkManager::reload`].
     ///
     /// # Errors
-    /// Without a feed, or when a text index cannot be made.
+    /// When there is no feed, or a text index cannot be created.
     pub fn new(feeds: Vec<Box<dyn Feed>>, embedder: Arc<dyn Embedder>) -> Result<Self, ReloadError> {
         if feeds.is_empty() {
             return Err(ReloadError::NoFeed);
@@ -130,16 +130,17 @@ impl ChunkManager {
         })
     }
 
-    /// What is served now.
+    /// Returns the snapshot that is served now.
     #[must_use]
     pub fn current(&self) -> Arc<Snapshot> {
         self.current.load_full()
     }
 
-    /// Asks what is served, in a process that has no reloader: what the question finds damaged is rebuilt, and asked again.
+    /// Answers a question from the current snapshot, in a process without a reloader. If the question finds a saved index damaged, that is rebuilt
+    /// and the question is asked again.
     ///
     /// # Errors
-    /// Those of the question, and as [`ChunkManager::reload`].
+    /// The errors of the question, and those of [`ChunkManager::reload`].
     pub fn ask<T, E: From<ReloadError>>(&self, question: impl Fn(&Snapshot) -> Result<T, E>) -> Result<T, E> {
         let snapshot = self.current();
         let answer = question(&snapshot);
@@ -152,30 +153,30 @@ impl ChunkManager {
         question(&self.current())
     }
 
-    /// The embedder of the vectors.
+    /// Returns the embedder of the vectors.
     #[must_use]
     pub fn embedder(&self) -> &dyn Embedder {
         &*self.embedder
     }
 
-    /// How reloading went so far.
+    /// Returns the statistics of all reloads so far.
     #[must_use]
     pub fn metrics(&self) -> Metrics {
         self.metrics.lock().clone()
     }
 
-    /// Asks this worker for a reload when a search finds a saved index damaged.
+    /// Sets the worker that gets a request for a reload when a search finds a saved index damaged.
     pub(super) fn reload_with(&self, reloader: WorkerHandle) {
         let _ = self.reloader.set(reloader);
     }
 
-    /// Saves what is served for processes to come, if it differs from what was saved by this share of its chunks (0–1) or more.
-    /// Chunks that wait for vectors are waited for. Failing costs only the next process's time.
+    /// Saves what is served for later processes, if at least this share of its chunks (0–1) changed since it was saved last. A corpus is not saved
+    /// while some of its chunks wait for their vectors. A failure costs only the time of the next process.
     pub fn save(&self, at_least: f64) {
         self.save_feeds(|_| Some(at_least));
     }
 
-    /// The same for one feed alone.
+    /// Does the same for one feed.
     pub fn save_feed(&self, name: &str, at_least: f64) {
         self.save_feeds(|feed| (feed == name).then_some(at_least));
     }
@@ -196,10 +197,11 @@ impl ChunkManager {
         }
     }
 
-    /// Gives up the next thing that takes memory, and serves on without it. False when there is nothing left, or it cannot be had now.
+    /// Gives up the next thing that takes memory, and continues to serve without it. Returns false if nothing is left to give up, or nothing can be
+    /// given up now.
     ///
     /// # Errors
-    /// As [`ChunkManager::reload`].
+    /// Same as [`ChunkManager::reload`].
     pub fn give_up(&self, cancel: &Cancel) -> Result<bool, ReloadError> {
         let mut sources = self.state.lock();
         let served = self.current().corpora.clone();
@@ -220,19 +222,19 @@ impl ChunkManager {
         Ok(true)
     }
 
-    /// Asks the feeds and publishes what changed: loaded once, compared once, all indexes updated, one swap.
-    /// Reloads of several threads follow one another. A feed that fails keeps what it served, and does not hold up the others.
+    /// Loads the feeds and publishes what changed: it loads and compares once, updates all indexes, and swaps the snapshot once. Reloads of several
+    /// threads run one after the other. A feed that fails keeps its corpus, and does not delay the others.
     ///
     /// # Errors
-    /// The first one: a feed cannot be used, the embedder fails, or an index refuses.
+    /// The first error: a feed cannot be used, the embedder fails, or an index cannot be updated.
     pub fn reload(&self, cancel: &Cancel) -> Result<Reload, ReloadError> {
         self.reload_feeds(|_| true, cancel)
     }
 
-    /// The same for one feed alone: a command loads what its question needs.
+    /// Does the same for one feed, for a command that needs only this feed.
     ///
     /// # Errors
-    /// As [`ChunkManager::reload`].
+    /// Same as [`ChunkManager::reload`].
     pub fn reload_feed(&self, name: &str, cancel: &Cancel) -> Result<Reload, ReloadError> {
         self.reload_feeds(|feed| feed == name, cancel)
     }
@@ -289,9 +291,9 @@ impl ChunkManager {
         result
     }
 
-    /// Has a HNSW graph answer for a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it: the HNSW graph that
-    /// another process saved, or else a new one, which takes minutes and is saved. Reloads go on meanwhile. False when no corpus wants
-    /// one, or it was cancelled.
+    /// Adds an HNSW graph to a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it. It uses the HNSW graph
+    /// that another process saved, or builds and saves a new one, which takes minutes. Reloads continue meanwhile. Returns false if no corpus needs
+    /// a graph, or the build was cancelled.
     pub fn build_hnsw(&self, from: usize, cancel: &Cancel) -> bool {
         let wanting = |(at, served): (usize, &Arc<Served>)| {
             let vectors = served.corpus.vectors();
@@ -324,7 +326,7 @@ impl ChunkManager {
         true
     }
 
-    /// The HNSW graph in the cache of a corpus, if few of its vectors changed since it was built.
+    /// Returns the HNSW graph in the cache of a corpus, if few of its vectors changed since it was built.
     fn saved_hnsw(&self, at: usize, vectors: &VectorTable, from: usize) -> Option<Arc<Hnsw>> {
         let saved = self.state.lock()[at].saved()?;
         let hnsw = Arc::new(vectors.read_hnsw(&saved.read(HNSW_FILE).ok()?)?);
@@ -335,7 +337,8 @@ impl ChunkManager {
 }
 
 impl Source {
-    /// As [`Source::reload`], but a panic is an error, and a saved index that is damaged is given up: everything is built anew.
+    /// Does the same as [`Source::reload`], but returns a panic as an error. If a saved index is damaged, it is abandoned and built again from the
+    /// chunks.
     fn reload_or_rebuild(
         &mut self,
         before: &Served,
@@ -361,7 +364,7 @@ impl Source {
         }
     }
 
-    /// The corpus of what is there now, and what changed; `None` when that is what is served already.
+    /// Returns the corpus of the current chunks, and what changed. Returns `None` if exactly that is served already.
     fn reload(
         &mut self,
         before: &Served,
@@ -385,7 +388,7 @@ impl Source {
         let mut vectors = Vectors::new(&*self.feed, embedder);
         let mut no_vectors = NoVectors;
         let source: &mut dyn VectorSource = if self.given_up == GivenUp::Vectors { &mut no_vectors } else { &mut vectors };
-        // A builder whose update fails is dropped here, and the next reload starts with a new one.
+        // If the update fails, this builder is dropped, and the next reload starts with a new one.
         let (mut builder, restored) = match (restored, self.builder.take()) {
             (Some((builder, corpus)), _) => (builder, Some(corpus)),
             (None, Some(builder)) => (builder, None),
@@ -409,9 +412,9 @@ impl Source {
         Ok(Some((served, delta)))
     }
 
-    /// The corpus that was saved last; what it is of, the feed has given last.
+    /// Restores the corpus that was saved last, and the feed to the chunks of that corpus.
     fn restore(&mut self, dimensions: usize) -> Option<(CorpusBuilder, Corpus)> {
-        // Also when it ends in a panic: it is not tried again.
+        // Set first, so that a restore that panics is not tried again.
         self.is_restored = true;
         let keep = self.given_up == GivenUp::Nothing;
         let restore = || {
@@ -424,17 +427,18 @@ impl Source {
         restored
     }
 
-    /// What is in the cache.
+    /// Opens the saved files in the cache of the feed.
     fn saved(&self) -> Option<Arc<dyn SavedFiles>> {
         Checked::open(self.feed.cache()?.open()?)
     }
 
-    /// Nothing is lacking that the next process would have to make.
+    /// Whether the corpus has everything that is worth saving: no chunk waits for its vector, and the vectors were not given up.
     fn is_complete(&self) -> bool {
         self.lacking.is_empty() && self.given_up < GivenUp::Vectors
     }
 
-    /// Has the next reload serve from what is saved, and from as little memory as that takes. False when it would save nothing.
+    /// Saves the corpus and makes the next reload serve from the saved files, with as little memory as possible. Returns false if that would free
+    /// nothing, or the corpus cannot be saved.
     fn drop_caches(&mut self, served: &Served) -> bool {
         let share = self.n_in_memory as f64 / served.corpus.chunks().len().max(1) as f64;
         let is_grown = self.given_up == GivenUp::Nothing || share >= WORTH_DROPPING;
@@ -446,7 +450,7 @@ impl Source {
         true
     }
 
-    /// What is served, without vectors.
+    /// Returns what is served, without its vectors.
     fn without_vectors(&mut self, served: &Served) -> Served {
         self.given_up = GivenUp::Vectors;
         let mut served = Served::clone(served);
@@ -456,12 +460,12 @@ impl Source {
         served
     }
 
-    /// Saves the corpus that is served for the next process.
+    /// Saves the served corpus for the next process.
     fn save(&mut self, served: &Served) -> io::Result<()> {
-        // Whether it worked or not: it is tried again when there is more to save.
+        // Reset even if saving fails: it is tried again when more has changed.
         self.n_unsaved = 0;
         let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
-        // A HNSW graph that took an hour to build is kept, also by a process that never asked it.
+        // Building an HNSW graph may take an hour. So a process that never used the saved graph keeps it, too.
         let most_bytes = MOST_GRAPH_BYTES * served.corpus.chunks().len() as u64;
         let before = self.saved().filter(|saved| saved.open(HNSW_FILE).is_ok_and(|file| file.n_bytes() <= most_bytes));
         let new = served.corpus.vectors().hnsw().filter(|_| !self.is_hnsw_saved);
@@ -482,7 +486,7 @@ impl Source {
         Ok(())
     }
 
-    /// Chunks that are served without their vectors, and whose vectors are there now.
+    /// Returns the chunks that are served without their vectors although the feed has these vectors now.
     fn arrived(&self, set: &ChunkSet, delta: &ChunkDelta) -> Vec<Change> {
         if self.lacking.is_empty() {
             return Vec::new();
@@ -496,7 +500,7 @@ impl Source {
     }
 }
 
-/// What a panic said.
+/// Returns the message of a panic.
 fn message(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".into())

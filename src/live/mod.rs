@@ -1,7 +1,7 @@
-//! The only changing state: what is being served.
+//! Holds the only changing state: the snapshot that is served.
 //!
-//! [`ChunkManager`] asks its feeds, finds out what changed, updates the indexes and publishes everything at once as a
-//! [`Snapshot`]; the [`Reloader`] decides when. It is told *that* something changed, never what.
+//! [`ChunkManager`] loads its feeds, finds out what changed, updates the indexes and publishes everything at once as a [`Snapshot`]. The
+//! [`Reloader`] decides when. A request tells it only *that* something changed, never what.
 
 mod checked;
 mod manager;

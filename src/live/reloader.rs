@@ -1,4 +1,4 @@
-//! When to reload: when somebody says that something changed, after a failure, and now and then.
+//! Decides when to reload: on request, after a failure, and at intervals.
 
 use std::io;
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use crate::chunk::Cancel;
 use crate::search::HNSW_FROM;
 use crate::worker::{Backoff, Worker, WorkerHandle};
 
-/// After a failure; doubled with each further one.
+/// Pause after a failure. It doubles with each further failure.
 const RETRY: Duration = Duration::from_millis(100);
-/// The share of chunks that must have changed for a server to save its indexes: whoever starts later makes up for the rest.
+/// The share of chunks that must have changed before a server saves its indexes. A process that starts later indexes the remaining changes itself.
 const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long more memory must be held than may be before something is given up: what was freed is given back to the system with a delay.
+/// How long the resident bytes must exceed the budget before something is given up: freed memory returns to the system with a delay.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Nobody has to look for a HNSW graph unasked: only a reload makes one due.
+/// Interval of unrequested looks for a missing HNSW graph. It is long, since only a reload can make a graph necessary.
 const NO_GRAPH: Duration = Duration::from_hours(24);
 
-/// Reloads a [`ChunkManager`] on a thread of its own: one reload runs, at most one is pending. Beside it a thread that
-/// builds what a reload is not to wait for: HNSW graphs of vectors.
+/// Reloads a [`ChunkManager`] on its own thread. One reload runs, and at most one is pending. A second thread builds the HNSW graphs of vectors,
+/// for which a reload must not wait.
 pub struct Reloader {
     worker: Worker,
     _hnsw_builder: Worker,
@@ -31,11 +31,11 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// How often to look unasked where events wake it: rescues lost ones, and costs five `stat`s.
+    /// Interval of unrequested reloads where file events wake the reloader. They make up for lost events, and each costs five `stat` calls.
     pub const RESCAN: Duration = Duration::from_secs(30);
 
-    /// Starts the thread and the first reload. `after` is called after each, with the means to ask for another, and says when to
-    /// look next unasked. `budget`: bytes of memory that this process may hold.
+    /// Starts the thread and the first reload. `after` is called after each reload with a handle that can request another one. It returns the time
+    /// until the next unrequested reload. `budget` is the memory budget of this process in bytes.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -47,7 +47,7 @@ impl Reloader {
         Self::with_hnsw_from(HNSW_FROM, manager, budget, after)
     }
 
-    /// The same; HNSW graphs are built from so many vectors on.
+    /// Does the same, but builds HNSW graphs from `n_vectors` vectors on.
     pub(super) fn with_hnsw_from(
         n_vectors: usize,
         manager: Arc<ChunkManager>,
@@ -74,26 +74,26 @@ impl Reloader {
         Ok(Self { worker, _hnsw_builder: hnsw_builder, cancel, budget })
     }
 
-    /// Bytes of memory that this process may hold.
+    /// Returns the memory budget of this process in bytes.
     #[must_use]
     pub fn budget(&self) -> Option<u64> {
         self.budget
     }
 
-    /// To say that something changed, and to wait until it is served.
+    /// Returns the handle that requests a reload and waits until its result is served.
     #[must_use]
     pub fn handle(&self) -> &WorkerHandle {
         self.worker.handle()
     }
 }
 
-/// What the thread of a [`Reloader`] knows from one reload to the next.
+/// The state that the thread of a [`Reloader`] keeps from one reload to the next.
 pub(super) struct Reloading {
     manager: Arc<ChunkManager>,
     cancel: Arc<Cancel>,
     budget: Option<u64>,
     backoff: Backoff,
-    /// The failure that was logged last, until a reload succeeds.
+    /// The error that was logged last, unless a reload has succeeded since.
     told: Option<String>,
     over_since: Option<Instant>,
 }
@@ -103,8 +103,8 @@ impl Reloading {
         Self { manager, cancel, budget, backoff: Backoff::new(RETRY, LONGEST_RETRY), told: None, over_since: None }
     }
 
-    /// Reloads, and returns after what time to do so again unasked: `rescan`, or sooner after a failure. Calls `published` when
-    /// there is something new.
+    /// Reloads, and returns the time until the next unrequested reload: `rescan`, or less after a failure. Calls `published` if the reload
+    /// published a snapshot.
     pub(super) fn run(&mut self, published: impl FnOnce(), rescan: impl FnOnce() -> Duration) -> Duration {
         let result = self.manager.reload(&self.cancel);
         self.manager.save(WORTH_SAVING);
@@ -126,7 +126,7 @@ impl Reloading {
         rescan
     }
 
-    /// Gives something up when more memory than allowed was held for long. Says at the latest when to look again.
+    /// Gives something up if the resident bytes exceeded the budget for long. Returns the longest time until the next check.
     fn keep_budget(&mut self) -> Duration {
         let over = self.budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget);
         let Some((budget, resident)) = over else {

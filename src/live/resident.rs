@@ -1,18 +1,18 @@
-//! What a server does without when it holds more memory than it may.
+//! Reports the resident bytes of the process, and names what a server gives up when they exceed the memory budget.
 
-/// What was given up to stay within the budget. Each step includes those before it; only a new start takes them back.
+/// The features that were given up to stay within the memory budget. Each step includes the previous ones. Only a restart undoes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GivenUp {
     #[default]
     Nothing,
-    /// The index is read where it was saved, again for each query, and meaning has no graph.
+    /// The index is read from its saved files, again for each query, and vector search has no HNSW graph.
     Caches,
-    /// Also the vectors: words alone are searched.
+    /// The vectors, too: only words are searched.
     Vectors,
 }
 
 impl GivenUp {
-    /// The names of all that was given up.
+    /// Returns the names of everything that was given up.
     #[must_use]
     pub fn names(self) -> &'static [&'static str] {
         match self {
@@ -23,7 +23,7 @@ impl GivenUp {
     }
 }
 
-/// The memory of this process, in bytes; `None` where the system does not tell.
+/// Returns the resident bytes of this process; `None` if the system does not report them.
 #[must_use]
 pub fn resident_bytes() -> Option<u64> {
     memory_stats::memory_stats().map(|m| m.physical_mem as u64)

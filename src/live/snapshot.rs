@@ -1,4 +1,4 @@
-//! What a query sees: one generation, whole.
+//! The state that a query works on: one whole generation.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,22 +8,22 @@ use chrono::{DateTime, Utc};
 use super::resident::GivenUp;
 use crate::search::Corpus;
 
-/// Everything that is served at one moment. A query takes one and uses nothing else.
+/// Everything that is served at one moment. A query takes one snapshot and uses nothing else.
 pub struct Snapshot {
-    /// One for each feed, in the order in which the feeds were given; a corpus that did not change is shared with the
-    /// snapshot before. Never empty: a [`ChunkManager`](super::ChunkManager) has at least one feed.
+    /// One corpus for each feed, in the order of the feeds. A corpus that did not change is shared with the previous snapshot. The list is never
+    /// empty: a [`ChunkManager`](super::ChunkManager) has at least one feed.
     pub corpora: Vec<Arc<Served>>,
     pub loaded_at: DateTime<Utc>,
 }
 
 impl Snapshot {
-    /// What the feed of that name gave; `None` when there is no such feed.
+    /// Returns the corpus of the feed with this name; `None` if there is no such feed.
     #[must_use]
     pub fn feed(&self, name: &str) -> Option<&Arc<Served>> {
         self.corpora.iter().find(|served| served.name == name)
     }
 
-    /// Why a saved index that is served can no longer be read; it is being rebuilt from the chunks.
+    /// Says why a saved index that is served can no longer be read. It is being rebuilt from the chunks.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
         let damage = |served: &Arc<Served>| {
@@ -34,39 +34,39 @@ impl Snapshot {
     }
 }
 
-/// One corpus of one generation. Each has its own statistics: what is in one never changes how another ranks.
+/// One corpus of one generation. Each corpus has its own statistics, so the chunks of one never change the ranking in another.
 #[derive(Clone)]
 pub struct Served {
-    /// The feed's.
+    /// Name of the feed.
     pub name: &'static str,
-    /// The feed's; counted by this process when nobody else counts (`local`).
+    /// Generation that the feed reports. If it reports none, this process counts (`local`).
     pub generation: u64,
-    /// The generation is this process's own count.
+    /// Whether the generation is a count of this process.
     pub local: bool,
-    /// When the generation was written, RFC 3339; `None` when nobody said.
+    /// When the generation was written, in RFC 3339; `None` if the feed does not say.
     pub indexed_at: Option<String>,
     pub corpus: Corpus,
-    /// Chunks that are found by their words alone until their vectors are made.
+    /// Number of chunks that are found only by their words until their vectors are made.
     pub n_without_vectors: usize,
-    /// For people: what was odd about the source.
+    /// Messages for people about oddities of the source.
     pub warnings: Vec<String>,
 }
 
-/// How reloading went so far.
+/// Statistics of all reloads so far.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Reloads that were tried, and how they ended.
+    /// Number of attempted reloads; the next two fields count how they ended.
     pub n_reloads: u64,
     pub n_successful: u64,
     pub n_failed: u64,
-    /// Of the successful: those that found something new.
+    /// Number of successful reloads that found a change.
     pub n_published: u64,
-    /// Files parsed in all: one for each that changed, however many indexes are fed from it.
+    /// Number of files parsed. A changed file counts once, however many indexes use it.
     pub n_files_parsed: u64,
     pub last_duration: Duration,
-    /// What is done without, for want of memory.
+    /// The features that the process gave up to save memory.
     pub given_up: GivenUp,
-    /// Of the last reload, if it failed.
+    /// The error of the last reload, if it failed.
     pub last_error: Option<String>,
     pub last_reload_at: Option<DateTime<Utc>>,
 }

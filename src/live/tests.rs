@@ -50,7 +50,7 @@ fn time(s: &str) -> DateTime<Utc> {
 /// Writes chunks as another program would: any JSON, no manifest.
 fn write(path: &Path, chunks: &[Chunk]) {
     let body: Vec<String> = chunks.iter().map(Chunk::to_json).collect();
-    // Aside and renamed, so that a reader never meets half a file.
+    // Written under another name and renamed, so that a reader never sees half a file.
     std::fs::write(path.with_extension("tmp"), format!("{{ \"chunks\" : [\n {} ] }}", body.join(",\n "))).unwrap();
     std::fs::rename(path.with_extension("tmp"), path).unwrap();
 }
@@ -119,7 +119,7 @@ fn detects_added_updated_deleted_and_unchanged() {
     f.reload().unwrap();
     f.write(&[chunk("same", "stays", T1), chunk("newer", "new text", T2), chunk("older", "x", T0), chunk("silent", "added", T0)]);
     let r = f.reload().unwrap();
-    // `older` has an earlier stamp than the loaded one: different is different.
+    // `older` has an earlier stamp than the loaded chunk, and any difference counts.
     assert_eq!((r.n_added, r.n_updated, r.n_deleted), (1, 2, 1));
     assert!(f.found("leaves").is_empty());
     f.write(&[
@@ -171,7 +171,7 @@ fn a_cancelled_load_publishes_nothing() {
     assert!(f.manager.current().feed("code").unwrap().corpus.chunks().is_empty());
 }
 
-/// Readers on all sides while reloads publish: each sees one generation, whole.
+/// Several threads read while reloads publish. Each reader sees one whole generation.
 #[test]
 fn readers_beside_reloads_see_one_generation() {
     const N: usize = 40;
@@ -241,8 +241,8 @@ fn concurrent_loads_are_independent() {
     assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));
 }
 
-/// What eight bits lose: on the chunks of this module's own source, cosines are off by less than 0.002 on average, and the
-/// ten nearest are the same but for one in fifty.
+/// Measures what eight bits lose. On the chunks of this module's own source, cosines are off by less than 0.002 on average, and the ten nearest
+/// chunks are the same except for one in fifty.
 #[test]
 fn quantised_vectors_find_the_same_neighbours() {
     let model = StaticModel::bundled();
@@ -277,7 +277,7 @@ fn quantised_vectors_find_the_same_neighbours() {
     assert!(mean_error < 0.002 && recall >= 0.98, "mean error {mean_error}, recall {recall}");
 }
 
-/// Many chunks on few topics, and one more for each `marker`.
+/// Returns many chunks on few topics, and one more for each `marker`.
 fn many(n: usize, marker: &str) -> Vec<Chunk> {
     let topics = ["parse a table", "lock a file", "retry a request", "draw a window"];
     let text = |i: usize| format!("{} number{i} {}", topics[i % 4], ["alpha", "beta", "gamma"][i % 3]);
@@ -313,7 +313,7 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
 #[test]
 fn a_graph_that_one_process_built_answers_in_the_next() {
     let f = fixture();
-    // A build that is cancelled gives no HNSW graph: what answers then was read.
+    // A cancelled build makes no HNSW graph. So if it returns true, the graph was read from the cache.
     let (go, cancelled) = (Cancel::new(false), Cancel::new(true));
     f.write(&many(60, "first"));
     f.reload().unwrap();
@@ -326,7 +326,7 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     let second = next();
     assert!(second.build_hnsw(50, &cancelled), "it was saved");
     assert!(!second.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50));
-    // A process that saves the index and never asked the HNSW graph keeps it.
+    // A process that saves the index without having used the HNSW graph keeps it.
     f.write(&many(60, "second"));
     let third = next();
     third.save(0.0);
@@ -336,7 +336,7 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
     let found = fourth.current().feed("code").unwrap().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
     assert_eq!(&*found.hits[0].chunk.id, "second");
-    // Of a HNSW graph whose vectors changed nothing is used.
+    // A saved HNSW graph is not used after its vectors changed.
     let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
     f.write(&changed);
     assert!(!next().build_hnsw(50, &cancelled), "it is stale");
@@ -364,7 +364,7 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     assert!(manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50), "it was cancelled");
 }
 
-/// Files of ours, as an indexer writes them.
+/// Publishes chunk files of ours, as an indexer does.
 fn publish(layout: &Layout, chunks: &[Chunk]) {
     let lock = WriteLock::acquire(layout, std::time::Duration::from_secs(10)).unwrap();
     let mut writer = ChunkWriter::create(layout, &lock, &Header::ours("none", 0), Packing::Plain).unwrap();
@@ -399,7 +399,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     f.reload().unwrap();
     assert_eq!(f.found("gherkin")[0], "late");
 
-    // Much came since: there is something to drop again.
+    // Many chunks were added, so there is something to drop again.
     chunks.extend((0..20).map(|i| chunk(&format!("more{i}"), &format!("marmalade number {i}"), T2)));
     publish(&f.layout, &chunks);
     f.reload().unwrap();
@@ -419,7 +419,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     f.manager.save(0.0);
     assert!(!f.manager.give_up(&no).unwrap(), "nothing is left to give up");
 
-    // Whoever starts next has everything.
+    // The next process has the vectors again.
     let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
     next.reload(&no).unwrap();
     let vectors = next.current();
@@ -427,7 +427,7 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     assert_eq!(search(&next, "radish")[0], "later");
 }
 
-/// What cannot be saved cannot be read again from where it is saved.
+/// An index that cannot be saved cannot be read from its saved files either.
 #[test]
 fn files_with_an_id_twice_keep_their_caches_and_lose_their_vectors() {
     let f = fixture();
@@ -443,7 +443,7 @@ fn without_a_feed_there_is_an_error_and_no_panic_later() {
     assert!(matches!(ChunkManager::new(Vec::new(), StaticModel::bundled()), Err(ReloadError::NoFeed)));
 }
 
-/// The files of the saved index, but for the list of them.
+/// Returns the files of the saved index, except the list of them.
 fn saved_files(layout: &Layout) -> Vec<std::path::PathBuf> {
     let directories = std::fs::read_dir(layout.cache_dir()).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir());
     let mut files: Vec<_> = directories.flat_map(|d| std::fs::read_dir(d).unwrap().map(|e| e.unwrap().path())).collect();
@@ -452,7 +452,7 @@ fn saved_files(layout: &Layout) -> Vec<std::path::PathBuf> {
     files
 }
 
-/// What a question finds, with the scores.
+/// Returns what some questions find, with the scores.
 fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::SearchError> {
     let mut all = Vec::new();
     for asked in ["how many cups fill the kettle", "kettel", "\"cups of water\"", "path:src kettle", "number 7"] {
@@ -468,8 +468,8 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
     Ok(all)
 }
 
-/// Every saved file, damaged in random places before and after it is opened, also with its time kept: what is answered is right, or
-/// an error after which the next reload answers rightly.
+/// Damages every saved file in random places, before and after it is opened, and keeps its modification time. An answer is correct, or it is an
+/// error after which the next reload answers correctly.
 #[test]
 fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
     let f = fixture();
@@ -513,7 +513,7 @@ fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
                     manager.reload(&Cancel::new(false)).unwrap();
                 }
             }
-            // An update reads what no question has read.
+            // An update reads parts that no question has read.
             let mut more = chunks.clone();
             more.push(chunk("new", "A whistle of steam.", T2));
             publish(&f.layout, &more);
@@ -525,7 +525,7 @@ fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
                 answers(&manager)
             });
             assert_eq!(found.unwrap(), want, "{name} after updates");
-            // The next process takes it, or does without it.
+            // The next process uses the saved index or does without it.
             let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
             next.reload(&Cancel::new(false)).unwrap();
             let next_found = next.ask(|_| answers(&next).map_err(ReloadError::from));

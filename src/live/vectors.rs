@@ -1,4 +1,4 @@
-//! The vectors of chunks on their way into a corpus: inline, stored by the feed, or made now.
+//! Provides the vectors of chunks for a corpus: inline ones, ones that the feed has stored, or new ones.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use crate::chunk::{Chunk, Entry, Feed, Fingerprint, Quantized, StoredVectors};
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::search::{Read, VectorSource};
 
-/// Gives the vectors of the chunks of one update.
+/// Provides the vectors of the chunks of one update.
 pub(super) struct Vectors<'a> {
     feed: &'a dyn Feed,
     embedder: &'a dyn Embedder,
-    /// What the feed gave when it was last asked.
+    /// The vectors that the feed returned last.
     stored: Option<Box<dyn StoredVectors>>,
-    /// The feed was asked for vectors and did not have all of them: it has no more to give.
+    /// Whether the feed was asked for vectors and did not have all of them. Then it has no others.
     is_exhausted: bool,
-    /// Chunks whose vectors somebody else is to make, and the passages.
+    /// Chunks whose vectors are made outside this update, with the fingerprints of their passages.
     pub(super) lacking: Vec<(Fingerprint, Arc<Entry>)>,
     failure: Option<EmbedError>,
 }
@@ -27,12 +27,12 @@ impl<'a> Vectors<'a> {
         Self { feed, embedder, stored: None, is_exhausted: false, lacking: Vec::new(), failure: None }
     }
 
-    /// The chunks that lack their vectors, when the embedder did not fail.
+    /// Returns the chunks that lack their vectors, or the error of the embedder.
     pub(super) fn finish(self) -> Result<Vec<(Fingerprint, Arc<Entry>)>, EmbedError> {
         self.failure.map_or(Ok(self.lacking), Err)
     }
 
-    /// What the feed has of these passages, and perhaps more.
+    /// Returns those stored vectors of these passages that exist, and possibly others.
     fn stored(&mut self, wanted: &FxHashSet<Fingerprint>) -> &dyn StoredVectors {
         let has_all = |stored: &dyn StoredVectors| wanted.iter().all(|key| stored.contains(*key));
         if !self.stored.as_deref().is_some_and(|s| self.is_exhausted || has_all(s)) {
@@ -40,11 +40,11 @@ impl<'a> Vectors<'a> {
             self.is_exhausted = !has_all(&*stored);
             self.stored = Some(stored);
         }
-        // Cannot fail: it was set above.
+        // Cannot fail: the field was set above.
         self.stored.as_deref().expect("what is stored")
     }
 
-    /// Has the embedder make the vectors of those passages that are not stored.
+    /// Makes the vectors of passages that have no stored one.
     fn make(&mut self, chunks: &[(Fingerprint, &Read)]) -> Vec<Quantized> {
         let passages: Vec<_> = chunks.iter().map(|(_, (_, chunk))| passage(chunk)).collect();
         let made = self.embedder.embed_passages(&passages);
@@ -79,7 +79,7 @@ impl VectorSource for Vectors<'_> {
     }
 }
 
-/// Gives no vectors.
+/// Provides no vectors.
 pub(super) struct NoVectors;
 
 impl VectorSource for NoVectors {

@@ -1,5 +1,5 @@
-//! What the process that indexes is at, for all the others: two small files, each of whoever holds a lock, and worth nothing
-//! without it.
+//! The progress of the indexing process, for all other processes: two small files. Each belongs to the holder of a lock and is ignored unless that
+//! lock is held.
 
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,22 @@ use super::layout::{QUEUE, RUN};
 use super::lock::LeaderLock;
 use super::{Layout, WriteLock};
 
-/// What such a file holds at most, in bytes.
+/// Largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 12;
-/// How often a file is written while numbers change.
+/// Least time between two writes of a file while the numbers change.
 const INTERVAL: Duration = Duration::from_millis(100);
 
-/// Files that the index does not hold yet as they are.
+/// Numbers of files whose current state is not in the index yet.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Activity {
-    /// Of the run that is under way: files that are parsed and embedded, of those that must be.
+    /// Files that the current run has parsed and embedded, out of `total`.
     pub done: usize,
     pub total: usize,
     /// Paths that changed and wait for the next run.
     pub queued: usize,
 }
 
-/// How far the run of the holder of the write lock is.
+/// The progress of the run that holds the write lock.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Run {
     done: usize,
@@ -33,16 +33,16 @@ struct Run {
 }
 
 impl Activity {
-    /// Files known to have changed since the last generation was written.
+    /// Returns the number of files known to have changed since the last generation was written.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.total + self.queued
     }
 
-    /// What living processes say; nothing to do when none says anything.
+    /// Reads what running processes announce. The numbers are 0 if no process announces anything.
     #[must_use]
     pub fn read(layout: &Layout) -> Self {
-        // Half a file, or somebody else's, says nothing.
+        // Ignore half a file, or one whose writer died.
         let run = layout.read(RUN, MAX_BYTES).ok().filter(|_| WriteLock::is_held(layout));
         let Run { done, total } = run.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let queue = layout.read(QUEUE, MAX_BYTES).ok().filter(|_| LeaderLock::is_held(layout));
@@ -51,23 +51,23 @@ impl Activity {
     }
 }
 
-/// Tells what this process is at, as long as it holds the lock that it was made with.
+/// Announces the progress of this process, as long as it holds the lock that was given to the constructor. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Announcement {
     layout: Layout,
     name: &'static str,
-    /// What was said last, and when it was written.
+    /// The last announcement, and when it was written.
     said: Mutex<(Vec<u8>, Option<Instant>)>,
 }
 
 impl Announcement {
-    /// Of an index run.
+    /// Announces an index run.
     #[must_use]
     pub fn of_run(layout: &Layout, _: &WriteLock) -> Self {
         Self::new(layout, RUN)
     }
 
-    /// Of what waits to be indexed.
+    /// Announces what waits to be indexed.
     #[must_use]
     pub fn of_queue(layout: &Layout, _: &LeaderLock) -> Self {
         Self::new(layout, QUEUE)
@@ -77,17 +77,18 @@ impl Announcement {
         Self { layout: layout.clone(), name, said: Mutex::default() }
     }
 
-    /// So many files of a run are done.
+    /// Announces that `done` of the `total` files of a run are finished.
     pub fn progress(&self, done: usize, total: usize) {
         self.say(&Run { done, total });
     }
 
-    /// So many paths wait.
+    /// Announces that `n` paths wait.
     pub fn queued(&self, n: usize) {
         self.say(&n);
     }
 
-    /// Failing to say it harms nobody.
+    /// Writes the file unless it was written less than [`INTERVAL`] ago, or removes it if there is nothing to announce. Errors are ignored, since
+    /// they harm nothing.
     fn say<T: Serialize + Default + PartialEq>(&self, what: &T) {
         let json = if *what == T::default() { Vec::new() } else { serde_json::to_vec(what).unwrap_or_default() };
         let mut said = self.said.lock();

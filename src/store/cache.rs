@@ -1,8 +1,8 @@
-//! What a process made of the chunk files, kept for the next one: `cache/index-*`, directories that never change.
+//! The data that a process computed from the chunk files, saved for the next process: directories `cache/index-*`, which never change.
 //!
-//! Written beside its place and renamed; who has opened one keeps its files, even when they are removed. `saved.json` says
-//! what each file contains. A file that is not the one that was written (by its stamp, else by its hash) makes all of it
-//! void, as does another version of the program.
+//! A directory is written under a temporary name and then renamed. A process that has opened one can read its files even after they were removed.
+//! `saved.json` states the content of each file. If a file is not the one that was written (by its stamp, else by its hash), the whole directory is
+//! void. It is also void for another version of the program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -20,24 +20,24 @@ use super::{FileEntry, Layout};
 use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
 
-/// Changes when what is saved, or what is made of the same chunks, could change: a hash of the code that does it.
+/// A hash of the code that decides what is saved and what is computed from the same chunks. It changes with that code.
 const FORMAT: &str = env!("CORTEX_SAVED");
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";
-/// What `saved.json` holds at most, in bytes.
+/// Largest `saved.json` that is read, in bytes.
 const MAX_CONTENTS: u64 = 1 << 20;
-/// What is saved was said to the user alone, perhaps.
+/// Only the user may read the directory, since the saved data may be private.
 const PRIVATE_DIR: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 /// An unfinished directory that is older than this was left by a writer that crashed.
 const ABANDONED: Duration = Duration::from_hours(1);
 
-/// The cache of what the chunk files of a project are served from, for one embedder.
+/// The cache of what is served from the chunk files of a project, for one embedder.
 #[derive(Debug)]
 pub struct IndexCache {
     place: OwnedDir,
-    /// Everything beside the chunk files that decides what is in it.
+    /// Everything besides the chunk files that decides what the cache holds.
     version: String,
 }
 
@@ -62,7 +62,7 @@ impl IndexCache {
         Self { place: layout.cache_place(false), version }
     }
 
-    /// The same of what is remembered.
+    /// The cache of what is served from the memories.
     #[must_use]
     pub fn of_memories(layout: &Layout, embedder: &str) -> Self {
         let version = format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
@@ -84,7 +84,7 @@ impl IndexCache {
     }
 }
 
-/// The names in a directory that begin so, oldest first.
+/// Returns the names in `dir` that begin with `prefix`, oldest first.
 fn all(dir: &Dir, prefix: &str) -> Vec<String> {
     let names = dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
     let dated = names.filter(|name| name.starts_with(prefix)).filter_map(|name| Some((dir.stat(&name).ok()??.modified, name)));
@@ -99,7 +99,7 @@ impl Written {
         Ok(Self { entry, inode: stat.id.1, modified_ns: modified_ns(&stat)? })
     }
 
-    /// Whether what is there now is what was written.
+    /// Whether `file` still is what was written.
     fn is(&self, file: &mut File) -> bool {
         let Ok(stat) = Stat::of(file) else { return false };
         let same_stamp = (stat.bytes, stat.id.1) == (self.entry.bytes, self.inode)
@@ -136,7 +136,7 @@ impl CorpusCache for IndexCache {
         saving.write(CONTENTS, &contents)?;
         let place = format!("{PREFIX}{:032x}", xxh3_128(&contents));
         dir.rename(&saving.name, &place)?;
-        // The others are of no use any more; whoever is about to open one makes do without.
+        // The older ones are useless now. A process that is about to open one does without a cache.
         let is_abandoned = |name: &String| matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(ABANDONED));
         let unfinished = all(&dir, UNFINISHED).into_iter().filter(is_abandoned);
         for old in all(&dir, PREFIX).into_iter().filter(|name| *name != place).chain(unfinished) {
@@ -146,9 +146,9 @@ impl CorpusCache for IndexCache {
     }
 }
 
-/// A directory that is being written; removed when it is not finished.
+/// A directory that is being written. Dropping it removes the directory, unless it was renamed to its final name.
 struct Unfinished<'a> {
-    /// The directory that it is in.
+    /// The parent directory.
     dir: &'a Dir,
     own: Dir,
     name: String,
@@ -156,9 +156,9 @@ struct Unfinished<'a> {
 }
 
 impl Unfinished<'_> {
-    /// Everything is on the disk; returns what there is.
+    /// Syncs all files to the disk and returns them.
     fn finish(&self) -> io::Result<BTreeMap<String, Written>> {
-        // Beside one another: the disk takes as long for ten files as for one.
+        // In parallel: the disk takes as long for ten files as for one.
         let finish = |(name, entry): (&String, &FileEntry)| {
             let file = self.own.open_file(name)?;
             file.sync_all()?;
@@ -174,7 +174,7 @@ impl Unfinished<'_> {
 
 impl Drop for Unfinished<'_> {
     fn drop(&mut self) {
-        // Gone when it was renamed.
+        // This fails if the directory was renamed: then it is complete.
         let _ = self.dir.remove_dir(&self.name);
     }
 }
@@ -197,7 +197,7 @@ impl SaveWriter for Unfinished<'_> {
     }
 }
 
-/// A cache that was opened. Its files are held open: another process may remove them.
+/// An opened cache. Its files are held open, since another process may remove them.
 #[derive(Debug)]
 struct SavedIndex(HashMap<String, Arc<OpenFile>>);
 

@@ -1,7 +1,7 @@
-//! The JSON of a chunk file, in and out.
+//! Parses and writes the JSON of chunk files.
 //!
-//! Any program may write these files, in any JSON layout. Our own have the header on the first line, one chunk on each
-//! further line and `]}` on the last: they diff well, and they are parsed on all cores without being scanned first.
+//! Any program may write these files, in any JSON layout. Ours have the header on the first line, one chunk on each further line, and `]}` on the
+//! last line. They diff well, and are parsed on all cores without being scanned first.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,9 @@ use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
 const FORMAT_VERSION: u32 = 1;
-/// How the name of this program as a generator begins.
+/// Prefix of this program's name as a generator.
 pub(super) const GENERATOR: &str = "cortex ";
-/// How each file of ours begins.
+/// First bytes of each file of ours.
 pub(super) const OPENING: &str = "{\"_metadata\":{\"format_version\":1,\"generator\":\"cortex ";
 const CHUNKS_OPEN: &str = "\"chunks\":[";
 pub(super) const CLOSE: &str = "]}\n";
@@ -35,16 +35,16 @@ pub struct Header {
     pub format_version: u32,
     #[serde(default)]
     pub generator: String,
-    /// Embedder of the inline vectors, or the one that the writer used.
+    /// The embedder of the inline vectors, or the one that the writer used.
     #[serde(default)]
     pub embedder: String,
-    /// Length of those vectors.
+    /// Numbers in each of those vectors.
     #[serde(default)]
     pub dimensions: usize,
 }
 
 impl Header {
-    /// What can be understood of another writer's header.
+    /// Reads what can be understood of another writer's header.
     fn lenient(json: &serde_json::Value) -> Self {
         let text = |key: &str| json[key].as_str().unwrap_or_default().to_string();
         let number = |key: &str| json[key].as_u64().unwrap_or_default();
@@ -56,7 +56,7 @@ impl Header {
         }
     }
 
-    /// The header of a file that this program writes.
+    /// Returns the header of a file that this program writes.
     #[must_use]
     pub fn ours(embedder: &str, dimensions: usize) -> Self {
         let generator = [GENERATOR, env!("CARGO_PKG_VERSION")].concat();
@@ -64,7 +64,7 @@ impl Header {
     }
 }
 
-/// Why a chunk file cannot be used. Each names the file and the place.
+/// Why a chunk file cannot be used. The message names the file and, if it has one, the place of the error.
 #[derive(Debug, thiserror::Error)]
 pub enum ChunkFileError {
     #[error("a chunk file cannot be read: {source}")]
@@ -76,7 +76,7 @@ pub enum ChunkFileError {
 }
 
 impl ChunkFileError {
-    /// What is wrong with a file that no index run writes anew.
+    /// The error without the advice to index again, for a file that no index run writes.
     pub(super) fn of_others(&self) -> String {
         match self {
             Self::Malformed { path, line, column, message } => format!("{}:{line}:{column}: not a chunk file: {message}", path.display()),
@@ -90,18 +90,18 @@ impl ChunkFileError {
 pub struct ParsedFile {
     pub header: Option<Header>,
     pub entries: Vec<Arc<Entry>>,
-    /// Of each entry.
+    /// The source of each entry, in the same order.
     pub(super) sources: Vec<Source>,
-    /// Numbers in each inline vector; `None`: there are no vectors.
+    /// Numbers in each inline vector; `None` if there are no vectors.
     pub dimensions: Option<usize>,
-    /// The inline vectors count.
+    /// Whether the inline vectors count.
     pub(super) keeps_vectors: bool,
 }
 
-/// What a chunk was read from.
+/// The JSON that an entry was parsed from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Source {
-    /// Fingerprint of its JSON, as it stood in the file.
+    /// Fingerprint of that JSON as it was in the file.
     pub hash: Fingerprint,
     pub has_vector: bool,
 }
@@ -114,15 +114,15 @@ impl ParsedFile {
     }
 }
 
-/// First line of a file of ours.
+/// Returns the first line of a file of ours.
 pub(super) fn opening(header: &Header) -> String {
     // Cannot fail: the header is a struct of strings and numbers.
     let header = serde_json::to_string(header).expect("a header is always representable as JSON");
     format!("{{\"_metadata\":{header},{CHUNKS_OPEN}\n")
 }
 
-/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose JSON stands in `known` are taken from there.
-/// `keeps_vectors` says of a header, and of how many numbers the vectors have, whether they count.
+/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose JSON is in `known` are taken from there. `keeps_vectors` decides
+/// whether the vectors count, from the header and the number of their dimensions.
 ///
 /// # Errors
 /// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
@@ -149,7 +149,7 @@ pub fn parse_chunk_file(
     })
 }
 
-/// The entries of a block of a file of ours, whose lines can be had from `lines`; `None` when it holds something else.
+/// Returns the entries of a block of a file of ours, whose lines `lines` reads. Returns `None` if the block holds anything else.
 pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn LineStore>) -> Option<Vec<Arc<Entry>>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut entries: Vec<Arc<Entry>> = Vec::new();
@@ -188,7 +188,7 @@ struct AnyFile<'a> {
 impl<'a> AnyFile<'a> {
     fn take_apart(text: &'a str) -> Result<(Option<Header>, Vec<ChunkJson<'a>>), Trouble> {
         let trouble = |e: &serde_json::Error| Trouble::Json(e.line(), e.column(), short(e));
-        // An array would be taken for the values of the fields.
+        // serde would read the items of an array as the values of the fields.
         if text.trim_start().starts_with('[') {
             return Err(Trouble::Json(1, 1, "an object is needed (`{\"chunks\":[]}` is the least)".into()));
         }
@@ -199,7 +199,7 @@ impl<'a> AnyFile<'a> {
         });
         let (metadata, chunks) = match taken {
             Some(parts) => parts,
-            // Written in an unusual way, or not JSON: the parser knows where.
+            // It is written in an unusual way, or is not JSON: the parser finds out, and knows where the error is.
             None => {
                 let file: AnyFile = serde_json::from_str(text).map_err(|e| trouble(&e))?;
                 let whole = |raw: &'a RawValue| ChunkJson { json: raw.get(), vector: None };
@@ -214,7 +214,7 @@ impl<'a> AnyFile<'a> {
     }
 }
 
-/// Chunks whose lines are kept together.
+/// Number of chunks whose lines are kept together.
 const BATCH: usize = 256;
 
 fn parse(
@@ -242,7 +242,7 @@ fn parse(
             }
             let clean = without_secrets(&chunk);
             let line = clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
-            // A chunk file is not that large.
+            // Unreachable in practice: a chunk file is not that large.
             let Some(place) = kept.add(&line) else {
                 return Err(Trouble::Chunk(chunk.id.to_string(), "the file is too large".into()));
             };
@@ -252,7 +252,7 @@ fn parse(
         let entry = |source: &Source| match known.get(&source.hash) {
             Some(entry) => Some(Arc::clone(entry)),
             None => new.next().map(|(chunk, place)| {
-                // The same JSON under another header is another chunk.
+                // The same JSON under another header is a different chunk.
                 let hash = source.hash ^ u128::from(keeps_vectors && source.has_vector);
                 Arc::new(Entry::of_chunk(&chunk, (hash, lines.clone(), place)))
             }),
@@ -268,7 +268,8 @@ fn parse(
     Ok(parsed)
 }
 
-/// The JSON of a chunk, if its text holds a secret: without that, and without its vector. Our own indexer leaves none, other programs may.
+/// Returns the JSON of a chunk without its secrets and its vector; `None` if its text holds no secret. Our indexer redacts secrets, but other
+/// programs may not.
 fn without_secrets(chunk: &Chunk) -> Option<String> {
     match redact_file(&chunk.text).text {
         Cow::Owned(text) => Some(Chunk { text, embedding: None, ..chunk.clone() }.to_json()),
@@ -278,13 +279,13 @@ fn without_secrets(chunk: &Chunk) -> Option<String> {
 
 fn parse_part(part: &ChunkJson, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {
     Chunk::from_json(&part.around().concat(), file_type).or_else(|e| match e {
-        // The place of the error is in the JSON as it stands there.
+        // Parse the JSON as it is in the file, so that the error has the right place.
         (_, ParseError::Json(_)) if part.vector.is_some() => Chunk::from_json(part.json, file_type).and(Err(e)),
         e => Err(e),
     })
 }
 
-/// What is wrong with a chunk, and where in the file. `number`: of the chunk, 1-based.
+/// Says what is wrong with a chunk, and where in the file. `number` is the 1-based number of the chunk.
 fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number: usize) -> Trouble {
     let (line, column) = position(text.as_bytes(), json.as_ptr() as usize - text.as_ptr() as usize);
     match e {
@@ -296,7 +297,7 @@ fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number
     }
 }
 
-/// All vectors of a file have one length, which the header may state.
+/// Checks that all vectors of a file have the same length, which the header may state. Returns the length of the first vector.
 fn check_lengths(header: Option<&Header>, parts: &[ChunkJson], lengths: &[usize]) -> Result<Option<usize>, Trouble> {
     let stated = header.map(|h| h.dimensions).filter(|d| *d > 0);
     let first = lengths.iter().copied().find(|n| *n > 0);
@@ -307,13 +308,13 @@ fn check_lengths(header: Option<&Header>, parts: &[ChunkJson], lengths: &[usize]
     Err(Trouble::Chunk(id, format!("its embedding has {length} numbers, but {whose} {}", expected.unwrap_or_default())))
 }
 
-/// The error without serde's own "at line … column …", which counts from the chunk's start.
+/// Returns the message without serde's own "at line … column …", which counts from the start of the chunk.
 fn short(e: &serde_json::Error) -> String {
     let message = e.to_string();
     message.split(" at line ").next().unwrap_or(&message).to_string()
 }
 
-/// 1-based line and column (in bytes) of an offset.
+/// Returns the 1-based line and column (in bytes) of an offset.
 fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);

@@ -1,7 +1,7 @@
-//! What is kept of a chunk file in another layout than ours: its chunks as lines, and their inline vectors as numbers.
+//! Keeps the content of a chunk file in another layout than ours: its chunks as lines, and their inline vectors as numbers.
 //!
-//! The file itself may be rewritten in place by its program at any time, so what was read of it is kept here: in memory, or in what
-//! was saved for the next process.
+//! The other program may rewrite its file in place at any time. So its content is kept here: in memory, or in the files that were saved for the
+//! next process.
 
 use std::fmt;
 use std::ops::Range;
@@ -16,25 +16,25 @@ use crate::chunk::{LineStore, SavedFile};
 /// Lines of chunks, and the vectors of some of them.
 #[derive(Debug, Default)]
 pub(super) struct ForeignLines {
-    /// JSON of one chunk after another, without their vectors.
+    /// The JSON of one chunk after another, without the numbers of their vectors.
     pub text: Bytes,
-    /// `[f32; dimensions]` little-endian, one after another.
+    /// Vectors as `[f32; dimensions]` in little-endian order, one after another.
     pub vectors: Bytes,
-    /// Which vector a line has.
+    /// The vectors of the lines that have one.
     pub rows: Vec<VectorRow>,
 }
 
 /// The vector of a line.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
 pub(super) struct VectorRow {
-    /// Where the line starts in the text; rows are in this order.
+    /// Offset of the line in the text, in bytes. Rows are sorted by it.
     pub line: u32,
-    /// Where its vector is, in bytes.
+    /// Offset of its vector, in bytes.
     pub start: u64,
     pub dimensions: u32,
 }
 
-/// Bytes that were read, or can be.
+/// Bytes in memory, or in a saved file.
 pub(super) enum Bytes {
     Here(Vec<u8>),
     Saved(Arc<dyn SavedFile>),
@@ -65,7 +65,7 @@ impl Bytes {
 }
 
 impl ForeignLines {
-    /// Adds a line; returns where it is. `None`: there is no more room.
+    /// Adds a line and returns its place. Returns `None` if there is no room left.
     pub(super) fn add(&mut self, parts: &[&str]) -> Option<Range<u32>> {
         let Bytes::Here(text) = &mut self.text else { return None };
         let line = u32::try_from(text.len()).ok()?;
@@ -75,7 +75,10 @@ impl ForeignLines {
         Some(line..u32::try_from(text.len()).ok()?)
     }
 
-    /// Adds the vector of the line that is added next, read from the text of its numbers; or says what is wrong with them.
+    /// Adds the vector of the line that is added next, read from the text of its numbers.
+    ///
+    /// # Errors
+    /// A message that says what is wrong with the numbers.
     pub(super) fn add_numbers(&mut self, numbers: &str) -> Result<(), String> {
         let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return Ok(()) };
         let (line, start) = (u32::try_from(text.len()).unwrap_or(u32::MAX), vectors.len());
@@ -85,7 +88,7 @@ impl ForeignLines {
         Ok(())
     }
 
-    /// The same of a vector.
+    /// Adds the vector of the line that is added next.
     pub(super) fn add_vector(&mut self, vector: &[f32]) -> Option<()> {
         let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return None };
         let row =
@@ -101,7 +104,7 @@ impl LineStore for ForeignLines {
         self.text.read(at.start.into()..at.end.into())
     }
 
-    /// Nobody else writes what is kept.
+    /// Always true: no other program writes the kept lines.
     fn is_unchanged(&self, _: &[u8], _: u128) -> bool {
         true
     }
@@ -113,16 +116,16 @@ impl LineStore for ForeignLines {
     }
 }
 
-/// The parts of a chunk file, found without reading what is in them: each part has yet to be parsed.
+/// The parts of a chunk file, found without reading what is inside them. Each part is yet to be parsed.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ChunkFileScanner<'a> {
     pub metadata: Option<&'a str>,
     pub chunks: Vec<ChunkJson<'a>>,
-    /// Values of keys that mean nothing here.
+    /// Values of unknown keys.
     pub others: Vec<&'a str>,
 }
 
-/// The JSON of a chunk: what stands before the numbers of its vector, those numbers, and the rest.
+/// The JSON of a chunk, and the range in it that holds the numbers of its vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ChunkJson<'a> {
     pub json: &'a str,
@@ -130,7 +133,7 @@ pub(super) struct ChunkJson<'a> {
 }
 
 impl<'a> ChunkJson<'a> {
-    /// All of it but the numbers.
+    /// Returns the JSON before and after the numbers.
     pub(super) fn around(&self) -> [&'a str; 2] {
         match self.vector {
             Some((start, end)) => [&self.json[..start], &self.json[end..]],
@@ -138,18 +141,18 @@ impl<'a> ChunkJson<'a> {
         }
     }
 
-    /// What stands between the brackets of the vector, if anything.
+    /// Returns the text between the brackets of the vector, unless it is blank.
     pub(super) fn numbers(&self) -> Option<&'a str> {
         self.vector.map(|(start, end)| &self.json[start..end]).filter(|numbers| !numbers.trim().is_empty())
     }
 
-    /// How many numbers the vector has; 0 without one.
+    /// Returns how many numbers the vector has; 0 without a vector.
     pub(super) fn n_numbers(&self) -> usize {
         self.numbers().map_or(0, |numbers| memchr_iter(b',', numbers.as_bytes()).count() + 1)
     }
 }
 
-/// Reads numbers between commas; or says what is wrong with one of them.
+/// Reads comma-separated numbers, or returns what is wrong with one of them.
 fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
     let bytes = text.as_bytes();
     let after_space = |at: usize| at + bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
@@ -175,9 +178,10 @@ fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
     }
 }
 
-/// Takes a chunk file apart; `None` when it is not JSON of that shape, or written in an unusual way: then the parser has to say.
+/// Splits a chunk file into its parts. Returns `None` if it is not JSON of that shape, or is written in an unusual way: then the parser has to
+/// decide.
 ///
-/// Whatever is valid JSON is taken apart where it should be; whether it is valid is known when all parts are parsed.
+/// Valid JSON is always split at the right places. Whether it is valid is only known when all parts are parsed.
 pub(super) fn take_apart(text: &str) -> Option<ChunkFileScanner<'_>> {
     let mut scan = Scan { text, at: 0 };
     let mut parts = ChunkFileScanner::default();
@@ -210,14 +214,14 @@ pub(super) fn take_apart(text: &str) -> Option<ChunkFileScanner<'_>> {
     (scan.at == text.len()).then_some(parts)
 }
 
-/// A place in a JSON text.
+/// A position in a JSON text.
 struct Scan<'a> {
     text: &'a str,
     at: usize,
 }
 
 impl<'a> Scan<'a> {
-    /// The next byte that is no space.
+    /// Skips white space and returns the next byte without consuming it.
     fn next(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
         self.at += rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len());
@@ -228,7 +232,7 @@ impl<'a> Scan<'a> {
         (self.next()? == byte).then(|| self.at += 1)
     }
 
-    /// What stands between commas, up to `close`.
+    /// Reads the items of a list, separated by commas, up to `close`.
     fn list(&mut self, open: u8, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.take(open)?;
         if self.next()? == close {
@@ -256,7 +260,7 @@ impl<'a> Scan<'a> {
         self.list(b'[', b']', |scan| value(scan))
     }
 
-    /// A string, as it is written.
+    /// Reads a string, escapes included, without its quotation marks.
     fn string(&mut self) -> Option<&'a str> {
         self.take(b'"')?;
         let start = self.at;
@@ -266,13 +270,13 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 return Some(&self.text[start..self.at - 1]);
             }
-            // What follows a backslash may be a quotation mark, or the first byte of a character.
+            // A backslash may be followed by a quotation mark, or by the first byte of a longer character.
             self.at += 2;
             self.text.as_bytes().get(self.at)?;
         }
     }
 
-    /// Any value, as it is written.
+    /// Reads any value and returns its text.
     fn value(&mut self) -> Option<&'a str> {
         let first = self.next()?;
         let start = self.at;
@@ -288,7 +292,7 @@ impl<'a> Scan<'a> {
         self.text.get(start..self.at)
     }
 
-    /// A value in brackets. In valid JSON it ends where brackets of its own kind are closed.
+    /// Reads a value in brackets. In valid JSON it ends where brackets of its own kind are balanced.
     fn nested(&mut self, open: u8, close: u8) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -329,7 +333,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts that JSON has to write in odd ways.
+    /// Texts that JSON has to escape.
     fn any_text() -> impl Strategy<Value = String> {
         proptest::string::string_regex("[a-c\"\\\\\\[\\]{},:\u{e9}\u{1f600}\n ]{0,12}").unwrap()
     }
@@ -352,7 +356,7 @@ mod tests {
     }
 
     proptest! {
-        /// Taken apart and parsed, a file gives what it gives when it is parsed.
+        /// A file that is split and parsed in parts has the same content as when it is parsed whole.
         #[test]
         fn the_parts_of_a_file_are_what_stands_in_it(chunks in prop::collection::vec(any_value(), 0..5), other in any_value(), pretty: bool) {
             let chunks: Vec<Value> = chunks.into_iter().filter(Value::is_object).collect();
@@ -376,8 +380,8 @@ mod tests {
             }
         }
 
-        /// Cut anywhere, or with another byte anywhere, it is either taken apart into parts of which one is not valid, or not at all,
-        /// or it is valid.
+        /// The file is cut anywhere, or has another byte anywhere. Either it is not split, or one of its parts is invalid, or the file is still
+        /// valid.
         #[test]
         fn what_is_no_json_is_not_read_as_some(chunks in prop::collection::vec(any_value(), 0..4), at: prop::sample::Index, byte in "[\"\\\\\\[\\]{},: a1]") {
             let file = serde_json::json!({ "b": 1, "chunks": chunks }).to_string();

@@ -1,4 +1,4 @@
-//! Every path of a project's `.cortex`.
+//! Every path below the `.cortex` of a project.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -15,19 +15,19 @@ use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, SharedDir, Stat, own_user};
 use crate::source;
 
-/// Name of the folder that holds everything that Cortex writes.
+/// Name of the directory that holds everything that Cortex writes.
 const DOT_CORTEX: &str = ".cortex";
 
-/// How the names of vector files begin.
+/// Prefix of the names of vector files.
 const VECTORS: &str = "vectors-";
 
-/// Written to `.cortex/.gitignore`: what Cortex derives stays out of the user's history, and what it remembers, too.
+/// Content of `.cortex/.gitignore`: keeps derived files and memories out of the user's history.
 const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
-/// Rules for `.git/info/exclude`: what belongs to this user, or to this checkout. Chunk files and the configuration are a team's to
-/// commit.
+/// Rules for `.git/info/exclude`: they exclude what belongs to this user or to this checkout. A team may commit chunk files and the configuration,
+/// so these are not listed.
 const EXCLUDE: &[&str] =
     &["/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock", "/.cortex/server.json", "/.cortex/.unfinished-*"];
-/// Files that those rules are for, one for each.
+/// One example file for each of those rules.
 const PRIVATE: &[&str] = &[
     ".cortex/memory.db",
     ".cortex/cache/sources.json",
@@ -36,10 +36,10 @@ const PRIVATE: &[&str] = &[
     ".cortex/server.json",
     ".cortex/.unfinished-0",
 ];
-/// Added to a `.cortex/.gitignore` of the repository that has git add private files: no other rule outranks the last ones of it.
+/// Appended to a `.cortex/.gitignore` of the repository that lets git add private files. Nothing outranks the last rules of that file.
 const ADDED: &str =
     "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
-/// How those begin that are ours to bring up to date.
+/// Beginnings of the `.gitignore` files that Cortex wrote and may update.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
 /// Names below `.cortex`.
@@ -57,18 +57,18 @@ pub(super) const WRITE_LOCK: &str = "write.lock";
 pub(super) const LEADER_LOCK: &str = "leader.lock";
 pub(super) const EMBED_LOCK: &str = "embed.lock";
 
-/// Permissions of directories and files that others may read, as far as the user's umask allows.
+/// Permissions of directories and files that others may read, as far as the user's umask allows it.
 const SHARED_DIR: u32 = 0o777;
 const PRIVATE_DIR: u32 = 0o700;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
-/// The paths of one project, and the only way to what is there: below directories that are held open.
+/// The paths of one project. All access to its files goes through this type, below directories that are held open.
 #[derive(Debug, Clone)]
 pub struct Layout {
     tree: SharedDir,
-    /// Why that directory is the root, for people.
+    /// Why that directory is the root, in words for people.
     reason: &'static str,
-    /// `.cortex`, or a directory of the user's cache that stands for it.
+    /// `.cortex`, or a directory in the user's cache that replaces it.
     place: OwnedDir,
 }
 
@@ -84,12 +84,12 @@ pub enum RootError {
 }
 
 impl Layout {
-    /// The project that `start` belongs to: the nearest directory at or above it that holds `.git` or a `.cortex` of Cortex, and
-    /// belongs to the same user; else `start` itself. A parent that everybody may write to, `/` and the home directory are never
-    /// found on the way up.
+    /// Finds the project that `start` belongs to: the nearest directory at or above it that belongs to the same user and holds `.git` or a
+    /// `.cortex` of Cortex. If there is none, the project is `start` itself. The search never accepts `/`, the home directory, or a parent that
+    /// everybody may write to.
     ///
     /// # Errors
-    /// When `start` is no readable directory, or the root would be `/`, the home directory or a folder for temporary files.
+    /// When `start` is not a readable directory, or the root would be `/`, the home directory or a directory for temporary files.
     pub fn discover(start: &Path, home: Option<&Path>) -> Result<Self, RootError> {
         let unreadable = |source| RootError::Unreadable { path: start.to_path_buf(), source };
         let start = std::fs::canonicalize(start).map_err(unreadable)?;
@@ -110,7 +110,7 @@ impl Layout {
         };
         let owner = |path: &Path| Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok();
         let users = [Some(own_user()), owner(&start)];
-        // A `.git` or `.cortex` in the home directory (dotfiles) does not make everything below it one project.
+        // A `.git` or `.cortex` in the home directory (for dotfiles) does not make everything below it one project.
         let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
         let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
         let (root, reason) = found.unwrap_or((&start, "no folder at or above the current one holds .git or an index of yours"));
@@ -123,7 +123,7 @@ impl Layout {
         }
     }
 
-    /// The project at exactly this directory, wherever it is.
+    /// Opens the project at exactly this directory, without a search.
     ///
     /// # Errors
     /// When the directory cannot be opened.
@@ -132,7 +132,7 @@ impl Layout {
         Ok(Self { place: OwnedDir::new(tree.clone(), DOT_CORTEX), reason: "it was named", tree })
     }
 
-    /// The same project with its index below a directory of the user's cache.
+    /// Moves the index of the project to a directory below the user's cache.
     ///
     /// # Errors
     /// When that directory cannot be made.
@@ -144,13 +144,13 @@ impl Layout {
         Ok(Self { place, ..self })
     }
 
-    /// `.cortex` of the project, wherever the index is.
+    /// Returns `.cortex` of the project, even if the index is in the user's cache.
     #[must_use]
     pub fn own_place(&self) -> OwnedDir {
         OwnedDir::new(self.tree.clone(), DOT_CORTEX)
     }
 
-    /// Whether the index is in the user's cache, because the project may not be written to or the user wants it so.
+    /// Whether the index is in the user's cache: because the project is not writable, or because the user wants it so.
     #[must_use]
     pub fn is_in_cache(&self) -> bool {
         self.place.path() != self.tree.full(DOT_CORTEX)
@@ -170,7 +170,7 @@ impl Layout {
         }
     }
 
-    /// Why the root is the root, for people.
+    /// Why the root is the root, in words for people.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
@@ -182,7 +182,7 @@ impl Layout {
         self.tree.path()
     }
 
-    /// The same, held open.
+    /// The same directory, held open.
     #[must_use]
     pub fn tree(&self) -> &SharedDir {
         &self.tree
@@ -191,7 +191,7 @@ impl Layout {
     /// Opens `.cortex`.
     ///
     /// # Errors
-    /// When it is not there, is a link, belongs to another user, or the project was moved or removed.
+    /// When it is missing, is a link, belongs to another user, or the project was moved or removed.
     pub(super) fn data(&self) -> io::Result<Dir> {
         self.place.open()
     }
@@ -201,17 +201,17 @@ impl Layout {
         self.data()?.dir(CHUNKS)
     }
 
-    /// The cache directory, which may not be there yet; of the memories or of the chunk files.
+    /// The cache directory of the memories or of the chunk files. It may not exist yet.
     pub(super) fn cache_place(&self, of_memories: bool) -> OwnedDir {
         self.place.below(if of_memories { MEMORY_CACHE } else { CACHE })
     }
 
-    /// The full path of something that stays in the project, wherever the index is.
+    /// The full path of a file that stays in the project, even if the index is in the user's cache.
     fn own(&self, name: &str) -> PathBuf {
         self.tree.full(DOT_CORTEX).join(name)
     }
 
-    /// The full path of something in `.cortex`, for messages.
+    /// The full path of a file in `.cortex`, for messages.
     pub(super) fn full(&self, name: &str) -> PathBuf {
         self.dot_cortex().join(name)
     }
@@ -224,7 +224,7 @@ impl Layout {
         self.data()?.open_file(name)
     }
 
-    /// What has the name; `None`: nothing.
+    /// Returns what the file system says about the name; `None` if nothing has it.
     pub(super) fn stat(&self, name: &str) -> io::Result<Option<Stat>> {
         match self.data() {
             Ok(dir) => dir.stat(name),
@@ -233,7 +233,7 @@ impl Layout {
         }
     }
 
-    /// Whether something has the name, be it unusable.
+    /// Whether something has the name, even if it is unusable.
     pub(super) fn has(&self, name: &str) -> bool {
         self.stat(name).is_ok_and(|stat| stat.is_some())
     }
@@ -246,7 +246,7 @@ impl Layout {
         }
     }
 
-    /// Puts a small file in place of another that can be derived anew.
+    /// Replaces the content of a small file that can be derived again.
     pub(super) fn replace(&self, name: &str, content: &[u8]) -> io::Result<()> {
         self.data()?.replace(name, content, SHARED_FILE, false)
     }
@@ -257,41 +257,41 @@ impl Layout {
         self.place.path()
     }
 
-    /// `.cortex/config.toml`, the user's.
+    /// `.cortex/config.toml`, which belongs to the user.
     #[must_use]
     pub fn config_file(&self) -> PathBuf {
         self.own("config.toml")
     }
 
-    /// `.cortex/chunks`, the public contract.
+    /// `.cortex/chunks`, whose files are a public format.
     #[must_use]
     pub fn chunks_dir(&self) -> PathBuf {
         self.full(CHUNKS)
     }
 
-    /// The chunk file of a type.
+    /// The path of the chunk file of a type.
     #[must_use]
     pub fn chunk_file(&self, chunk_type: ChunkType) -> PathBuf {
         self.chunks_dir().join(Self::chunk_file_name(chunk_type))
     }
 
-    /// Its name below `.cortex`, written in this way.
+    /// The name of a type's chunk file below `.cortex`, with this packing.
     pub(super) fn chunk_name(chunk_type: ChunkType, packing: Packing) -> String {
         in_chunks(&Self::chunk_file_name_as(chunk_type, packing))
     }
 
-    /// The names that it may have, written in one way or the other.
+    /// The names that a type's chunk file may have below `.cortex`, one for each packing.
     pub(super) fn chunk_names(chunk_type: ChunkType) -> [String; 2] {
         [Packing::Plain, Packing::Zstd].map(|packing| Self::chunk_name(chunk_type, packing))
     }
 
-    /// The one that is there, when nobody says how it is written.
+    /// The name of the chunk file that exists, for callers that do not know its packing. The plain one comes first.
     pub(super) fn chunk_name_found(&self, chunk_type: ChunkType) -> String {
         let [plain, packed] = Self::chunk_names(chunk_type);
         if !self.has(&plain) && self.has(&packed) { packed } else { plain }
     }
 
-    /// File name of a type's chunk file.
+    /// The file name of a type's chunk file, not packed.
     #[must_use]
     pub fn chunk_file_name(chunk_type: ChunkType) -> &'static str {
         match chunk_type {
@@ -302,7 +302,7 @@ impl Layout {
         }
     }
 
-    /// The same, written in this way.
+    /// The file name of a type's chunk file, with this packing.
     pub(super) fn chunk_file_name_as(chunk_type: ChunkType, packing: Packing) -> String {
         let extension = if packing == Packing::Zstd { EXTENSION } else { "" };
         Self::chunk_file_name(chunk_type).to_string() + extension
@@ -314,44 +314,44 @@ impl Layout {
         self.full(MANIFEST)
     }
 
-    /// `.cortex/cache`, may be deleted at any time.
+    /// `.cortex/cache`, which may be deleted at any time.
     #[must_use]
     pub fn cache_dir(&self) -> PathBuf {
         self.full(CACHE)
     }
 
-    /// The stamps of the indexed source files.
+    /// The path of the table with the stamps of the indexed source files.
     #[must_use]
     pub fn sources(&self) -> PathBuf {
         self.full(SOURCES)
     }
 
-    /// Name of the vectors of one embedder.
+    /// The name of the vector file of one embedder.
     pub(super) fn vectors(embedder_id: &str) -> String {
         let safe: String = embedder_id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
         format!("{CACHE}/{VECTORS}{safe}.bin")
     }
 
-    /// The vector files of all embedders that ever were in use here.
+    /// Returns the vector files of all embedders that were ever used here.
     pub(super) fn all_vectors(&self) -> Vec<String> {
         let names = self.data().and_then(|dir| dir.dir(CACHE)).and_then(|cache| cache.list()).unwrap_or_default();
         let names = names.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
         names.filter(|name| name.starts_with(VECTORS)).map(|name| format!("{CACHE}/{name}")).collect()
     }
 
-    /// Who calls whom; derived from the source files.
+    /// The database of the code graph, derived from the source files.
     #[must_use]
     pub fn code_graph(&self) -> PathBuf {
         self.full(GRAPH).join(CODE_GRAPH)
     }
 
-    /// Where the HTTP server of this project says that it listens, while it runs.
+    /// The file in which the HTTP server of this project states its address while it runs.
     #[must_use]
     pub fn server(&self) -> PathBuf {
         self.full(SERVER)
     }
 
-    /// Makes `.cortex` and what must be in it before anything is written there.
+    /// Creates `.cortex` and what it must contain before anything else is written there.
     ///
     /// # Errors
     /// When a directory or the `.gitignore` cannot be written.
@@ -364,9 +364,9 @@ impl Layout {
         self.keep_out_of_git(&dir)
     }
 
-    /// Keeps what is private out of the repository. A `.gitignore` of ours does; one of the repository's own may say anything. It may
-    /// also come later, by a checkout, so `.git/info/exclude` has the rules as well. Rules of a `.gitignore` outrank those, so where
-    /// git would still add something private, ours are added at the end of that in `.cortex`, which outranks all others.
+    /// Keeps private files out of the repository. Our own `.gitignore` does that, but the repository may have one with any rules, which may also
+    /// arrive later by a checkout. So the rules go to `.git/info/exclude`, too. A `.gitignore` outranks that file: if git would still add a private
+    /// file, our rules are appended to `.cortex/.gitignore`, which outranks all others.
     fn keep_out_of_git(&self, dir: &Dir) -> io::Result<()> {
         if let Err(e) = source::exclude_from_git(self.root(), EXCLUDE) {
             tracing::debug!("nothing is added to .git/info/exclude: {e}");
@@ -374,7 +374,7 @@ impl Layout {
         let is_ours = |text: &[u8]| OURS.iter().any(|first| text.starts_with(first.as_bytes()));
         let text = match dir.read(".gitignore", MAX_GITIGNORE) {
             Ok(text) if text == GITIGNORE.as_bytes() => return Ok(()),
-            // What the repository says stays.
+            // The rules of the repository stay.
             Ok(text) if !is_ours(&text) => {
                 if text.ends_with(ADDED.as_bytes()) || source::not_ignored_by_git(self.root(), PRIVATE).is_empty() {
                     return Ok(());
@@ -386,7 +386,7 @@ impl Layout {
         dir.replace(".gitignore", &text, SHARED_FILE, false)
     }
 
-    /// What to say when git tracks files of `.cortex` that are private: their names and the remedy.
+    /// Returns a warning if git tracks private files of `.cortex`: their names and the remedy.
     #[must_use]
     pub fn tracked_private_files(&self) -> Option<String> {
         let glob = |path: &str| {
@@ -401,7 +401,7 @@ impl Layout {
         files.retain(|path| glob(path).is_some());
         let globs: BTreeSet<&str> = files.iter().filter_map(|path| glob(path)).collect();
         let either_case = if files.iter().all(|path| path.starts_with(DOT_CORTEX)) { "" } else { ":(icase)" };
-        // Names of a repository are no part of a command that people copy.
+        // A command that people copy must not contain names from the repository.
         let paths = globs.into_iter().map(|glob| format!(" '{either_case}{DOT_CORTEX}/{glob}'")).collect::<String>();
         let more = if files.len() > MAX_SHOWN { format!(" and {} more", files.len() - MAX_SHOWN) } else { String::new() };
         files.truncate(MAX_SHOWN);
@@ -413,16 +413,16 @@ impl Layout {
         })
     }
 
-    /// Makes the directory of the code graph when it is missing, and returns the path of the database, which need not be there.
+    /// Creates the directory of the code graph if it is missing, and returns the path of the database, which need not exist.
     ///
     /// # Errors
-    /// When the directory cannot be made, or something else is in the place of a file: SQLite opens it by its path.
+    /// When the directory cannot be created, or something that is in the place of a file cannot be removed. SQLite opens the file by its path.
     pub fn prepare_code_graph(&self) -> io::Result<PathBuf> {
         let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
         for end in ["", "-wal", "-shm", "-journal"] {
             let name = format!("{CODE_GRAPH}{end}");
             match dir.stat(&name)? {
-                // It is derived: what is in its place is not worth keeping, be it a link.
+                // The database is derived, so whatever is in its place, such as a link, is not worth keeping.
                 Some(stat) if stat.kind == FileKind::Directory => dir.remove_dir(&name)?,
                 Some(stat) if !stat.is_sole_file() => dir.remove_file(&name)?,
                 _ => {}
@@ -431,26 +431,26 @@ impl Layout {
         Ok(self.code_graph())
     }
 
-    /// Whether the chunk files are another program's: they are there, and no manifest is or was about to be.
+    /// Whether another program wrote the chunk files: they exist, and there is no manifest and no `.next` manifest.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         let there = |name: &str| self.has(name);
         !there(MANIFEST) && !there(&next_name(MANIFEST)) && ChunkType::ALL.iter().any(|t| there(&self.chunk_name_found(*t)))
     }
 
-    /// Whether there is an index.
+    /// Whether the project has an index.
     #[must_use]
     pub fn is_indexed(&self) -> bool {
         self.has(MANIFEST)
     }
 
-    /// When the index was last compared with the tree and written. `None` when there is no table of its files.
+    /// When the index was last compared with the tree and written; `None` without a table of source files.
     #[must_use]
     pub fn compared_at(&self) -> Option<SystemTime> {
         Some(self.data().ok()?.stat(SOURCES).ok()??.modified)
     }
 
-    /// Whether there is a `.cortex`.
+    /// Whether `.cortex` exists and is usable.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.data().is_ok()
@@ -462,7 +462,7 @@ impl Layout {
         [CHUNKS, CACHE, GRAPH].iter().any(|name| self.has(name))
     }
 
-    /// Removes what Cortex derived (chunks, caches, the code graph), and nothing that is the user's or another program's.
+    /// Removes what Cortex derived (chunks, caches, the code graph). Keeps files of the user and of other programs.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -472,7 +472,7 @@ impl Layout {
             dir => dir?,
         };
         if !self.is_foreign() {
-            // The manifest last: files without it would look like another program's.
+            // Remove the manifest last: chunk files without one would look like another program's.
             let chunk_files = ChunkType::ALL.into_iter().flat_map(Self::chunk_names);
             for name in chunk_files.chain([MANIFEST.into()]) {
                 self.remove(&next_name(&name))?;
@@ -480,32 +480,32 @@ impl Layout {
                     self.remove(&name)?;
                 }
             }
-            // Stays when it holds something else.
+            // The directory stays if it holds anything else.
             let _ = dir.remove_empty_dir(CHUNKS);
         }
         for name in [GRAPH, CACHE] {
             match dir.stat(name)? {
                 None => {}
                 Some(Stat { kind: FileKind::Directory, .. }) => dir.remove_dir(name)?,
-                // A link or a file in its place is removed itself.
+                // If a link or a file is in its place, remove that, not what it points to.
                 Some(_) => dir.remove_file(name)?,
             }
         }
         Ok(())
     }
 
-    /// Opens a file that locks are taken on.
+    /// Opens a file for locking; creates it if it is missing.
     pub(super) fn lock_file(&self, name: &str) -> io::Result<File> {
         self.place.make(SHARED_DIR)?.file(name, OpenMode::Update, SHARED_FILE)
     }
 }
 
-/// More than our own `.gitignore` has by far.
+/// Largest `.gitignore` that is read, in bytes; our own is far smaller.
 const MAX_GITIGNORE: u64 = 1 << 16;
-/// So many names of files are shown.
+/// Number of file names that a warning shows.
 const MAX_SHOWN: usize = 3;
 
-/// What makes a directory the root of a project: it holds `.git`, or a `.cortex` that this user made.
+/// Returns why a directory can be the root of a project: it holds `.git`, or a `.cortex` that belongs to this user.
 fn mark_of(directory: &Path) -> Option<&'static str> {
     let dir = Dir::open(directory).ok()?;
     if dir.stat(".git").is_ok_and(|stat| stat.is_some()) {
@@ -517,7 +517,7 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
     is_index.then_some("it holds a .cortex of yours")
 }
 
-/// Whether everybody may make files in it, and only their owners remove them, as in `/tmp`.
+/// Whether everybody may create files in the directory, and only their owners may remove them, as in `/tmp`.
 fn is_temporary(directory: &Path) -> bool {
     const STICKY_FOR_ALL: u32 = 0o1002;
     Dir::open(directory).and_then(|dir| dir.own_stat()).is_ok_and(|stat| stat.mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
@@ -527,8 +527,8 @@ pub(super) fn in_chunks(name: &str) -> String {
     format!("{CHUNKS}/{name}")
 }
 
-/// The name that a file has until it is complete. It is known beforehand, since readers and the next writer look for it after a
-/// crash; whatever has it is removed before the file is made.
+/// The name of a file until it is complete. The name is fixed, since readers and the next writer look for it after a crash. Anything that already
+/// has the name is removed before the file is created.
 pub(super) fn next_name(name: &str) -> String {
     format!("{name}.next")
 }

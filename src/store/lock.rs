@@ -1,4 +1,4 @@
-//! The locks: operating-system locks on files, released by death.
+//! File locks of the operating system, which releases them when the process that holds them ends.
 
 use std::fs::{File, TryLockError};
 use std::path::PathBuf;
@@ -11,25 +11,25 @@ use crate::dir::Stat;
 
 const POLL: Duration = Duration::from_millis(20);
 
-/// Held while chunk files are written; dropping it releases it.
+/// The lock that a process holds while it writes chunk files. Dropping it releases the lock.
 #[derive(Debug)]
 pub struct WriteLock {
     _file: File,
 }
 
-/// Held for life by the one process that watches the source tree.
+/// The lock that the leader, the one process that watches the source tree, holds for life.
 #[derive(Debug)]
 pub struct LeaderLock {
     file: File,
 }
 
-/// Held by the one process that has vectors made of an embedder that takes its time, so that no text is sent twice.
+/// The lock of the one process that requests vectors from a slow embedder, so that no text is sent twice.
 #[derive(Debug)]
 pub struct EmbedLock {
     _file: File,
 }
 
-/// Why the lock was not had.
+/// Why a lock could not be acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
     #[error("another cortex process is writing this index and did not finish within {waited_s} s: try again, or end that process")]
@@ -48,7 +48,7 @@ impl WriteLock {
         let start = Instant::now();
         loop {
             if has_locked(&file, layout, WRITE_LOCK)? {
-                // What one that died at its work said of it.
+                // A writer that died may have left its progress behind.
                 let _ = layout.remove(RUN);
                 return Ok(Self { _file: file });
             }
@@ -67,7 +67,7 @@ impl WriteLock {
 }
 
 impl LeaderLock {
-    /// Takes the lock; `None` when another process leads.
+    /// Tries to take the lock; returns `None` when another process is the leader.
     ///
     /// # Errors
     /// When the lock file cannot be opened.
@@ -80,14 +80,14 @@ impl LeaderLock {
         Ok(Some(Self { file }))
     }
 
-    /// Whether the lock is still the one that others would try to take: not when `.cortex` was removed meanwhile.
+    /// Whether the lock file is still the one that other processes would open. It is not if `.cortex` was removed in the meantime.
     #[must_use]
     pub fn is_current(&self, layout: &Layout) -> bool {
         let there = layout.stat(LEADER_LOCK).ok().flatten().map(|stat| stat.id);
         there.is_some() && there == Stat::of(&self.file).ok().map(|stat| stat.id)
     }
 
-    /// Whether some process leads.
+    /// Whether some process is the leader.
     #[must_use]
     pub fn is_held(layout: &Layout) -> bool {
         is_held(layout, LEADER_LOCK)
@@ -95,7 +95,7 @@ impl LeaderLock {
 }
 
 impl EmbedLock {
-    /// Takes the lock; `None` when another process makes vectors.
+    /// Tries to take the lock; returns `None` when another process makes vectors.
     ///
     /// # Errors
     /// When the lock file cannot be opened.

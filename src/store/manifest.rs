@@ -1,4 +1,4 @@
-//! `manifest.json`: which generation the chunk files are, and what each of them must contain.
+//! `manifest.json`: states the generation of the chunk files, and the content of each of them.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,37 +14,36 @@ use super::layout::{MANIFEST, next_name};
 use super::{Layout, Packing};
 use crate::chunk::ChunkType;
 
-/// Largest manifest that is read, in bytes: some four hundred million chunks.
+/// Largest manifest that is read, in bytes: enough for some four hundred million chunks.
 const MAX_BYTES: u64 = 128 << 20;
-/// Nobody has indexed so often; the next one must be a number, too.
+/// Largest valid generation. No real index reaches it, and the next generation must also be a number.
 const MAX_GENERATION: u64 = 1 << 53;
 
-/// Renamed last, so that it makes the renames of four files one.
+/// The manifest of a generation. It is renamed last, which makes the renames of four files one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// Counts the changes of the chunk set; never falls.
+    /// Number of the generation. It grows with each change of the chunk set and never falls.
     pub generation: u64,
-    /// When it was written, RFC 3339.
+    /// When this generation was written, in RFC 3339.
     #[serde(default)]
     pub indexed_at: Option<String>,
-    /// Files of the tree in which it differs from the generation before.
+    /// Number of files of the tree that changed since the previous generation.
     #[serde(default)]
     pub n_changed: usize,
-    /// By file name; a type without chunks may have no file.
+    /// The chunk files by name. A type without chunks may have no file.
     pub files: BTreeMap<String, FileEntry>,
-    /// By file name: what its lines of chunks are made of, so that who knows most of them reads the rest only.
+    /// The blocks of each chunk file, by its name. A reader that knows most of them reads only the rest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub blocks: BTreeMap<String, Vec<Block>>,
 }
 
-/// Some lines of a chunk file that follow one another. Where one ends is decided by the lines themselves, so that a change
-/// leaves the blocks before and after it as they were.
+/// A run of lines of a chunk file. The lines themselves decide where a block ends, so a change leaves the blocks before and after it as they were.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct Block {
     pub bytes: u32,
-    /// As in [`FileEntry`].
+    /// In the same form as in [`FileEntry`].
     pub hash: String,
-    /// What it takes in the file, where that is packed; else 0.
+    /// Bytes that it takes in a packed file; 0 in a plain file.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub packed: u32,
 }
@@ -54,7 +53,7 @@ fn is_zero(n: &u32) -> bool {
     *n == 0
 }
 
-/// What a file contains.
+/// The size and hash of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct FileEntry {
     pub bytes: u64,
@@ -67,17 +66,17 @@ fn written(hash: u128) -> String {
 }
 
 impl Block {
-    /// The block of these bytes.
+    /// The block with these bytes, in a plain file.
     pub(super) fn new(bytes: u32, hash: u128) -> Self {
         Self { bytes, hash: written(hash), packed: 0 }
     }
 
-    /// What it takes in the file.
+    /// Bytes that it takes in the file.
     pub(super) fn bytes_in_file(&self) -> u32 {
         if self.packed > 0 { self.packed } else { self.bytes }
     }
 
-    /// Whether these bytes are the block.
+    /// Whether the block consists of these bytes.
     pub(super) fn is(&self, bytes: &[u8]) -> bool {
         bytes.len() == self.bytes as usize && self.hash == written(xxh3_128(bytes))
     }
@@ -90,7 +89,7 @@ impl FileEntry {
         Self::new(content.len() as u64, xxh3_128(content))
     }
 
-    /// The entry of a file of whatever size.
+    /// Returns the entry of a file of any size, which is read in parts.
     pub(super) fn of_file(file: &mut File) -> io::Result<Self> {
         let (mut hash, mut bytes) = (Xxh3::new(), 0);
         let mut buffer = vec![0; 1 << 18];
@@ -110,36 +109,36 @@ impl FileEntry {
 }
 
 impl Manifest {
-    /// What the chunk file of a type must contain; `None`: there must be no such file.
+    /// Returns what the chunk file of a type must contain; `None` if there must be no such file.
     #[must_use]
     pub fn entry(&self, chunk_type: ChunkType) -> Option<&FileEntry> {
         self.files.get(&self.file_name(chunk_type))
     }
 
-    /// Name of a type's chunk file.
+    /// The name of a type's chunk file.
     fn file_name(&self, chunk_type: ChunkType) -> String {
         let packed = Layout::chunk_file_name_as(chunk_type, Packing::Zstd);
         if self.files.contains_key(&packed) { packed } else { Layout::chunk_file_name(chunk_type).to_string() }
     }
 
-    /// Where the chunk file of a type is.
+    /// The path of a type's chunk file.
     #[must_use]
     pub fn chunk_file(&self, layout: &Layout, chunk_type: ChunkType) -> PathBuf {
         layout.full(&self.chunk_name(chunk_type))
     }
 
-    /// Its name below `.cortex`.
+    /// The name of a type's chunk file below `.cortex`.
     pub(super) fn chunk_name(&self, chunk_type: ChunkType) -> String {
         let [plain, packed] = Layout::chunk_names(chunk_type);
         if self.files.contains_key(&Layout::chunk_file_name_as(chunk_type, Packing::Zstd)) { packed } else { plain }
     }
 
-    /// The blocks of a type's chunk file; none when whoever wrote it does not say.
+    /// Returns the blocks of a type's chunk file. There are none if the writer did not state them.
     pub(super) fn blocks(&self, chunk_type: ChunkType) -> &[Block] {
         self.blocks.get(&self.file_name(chunk_type)).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the file of this name is the chunk file of its type in this generation.
+    /// Whether the file `name` is the chunk file of this type in this generation.
     pub(super) fn states(&self, layout: &Layout, chunk_type: ChunkType, name: &str) -> bool {
         layout.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok().as_ref() == self.entry(chunk_type)
     }
@@ -150,7 +149,7 @@ impl Manifest {
         ChunkType::ALL.par_iter().all(|t| self.states(layout, *t, &self.chunk_name(*t)))
     }
 
-    /// Whether no chunk file is missing or cut, by size. (One that another program wrote over is served, with a warning.)
+    /// Whether no chunk file is missing or truncated, judged by size. (A file that another program overwrote is served, with a warning.)
     #[must_use]
     pub fn is_whole(&self, layout: &Layout) -> bool {
         ChunkType::ALL.iter().all(|t| {
@@ -159,16 +158,16 @@ impl Manifest {
         })
     }
 
-    /// Reads the manifest; `None` when there is none, or none that can be understood (then it is as good as absent:
-    /// the chunk files speak for themselves and the next indexer writes a new one).
+    /// Reads the manifest. Returns `None` if there is none or it cannot be understood. In the latter case it is ignored: the chunk files are used
+    /// without it, and the next indexer writes a new one.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When the manifest exists but cannot be read.
     pub fn read(layout: &Layout) -> io::Result<Option<Self>> {
         Self::read_named(layout, MANIFEST)
     }
 
-    /// The same of the generation that is about to be published.
+    /// Reads the manifest of the generation that is about to be published.
     pub(super) fn read_next(layout: &Layout) -> io::Result<Option<Self>> {
         Self::read_named(layout, &next_name(MANIFEST))
     }

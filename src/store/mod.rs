@@ -1,7 +1,7 @@
-//! `.cortex` on disk: every path, the chunk files and their manifest, the vector cache, the locks.
+//! Everything in `.cortex` on disk: the paths, the chunk files and their manifest, the vector cache, the locks.
 //!
-//! The only module that knows a path under `.cortex` or the JSON layout of a chunk file. It does not know what the
-//! chunks are for: `index` writes through it, `live` reads through it, and they never meet otherwise.
+//! This is the only module that knows a path under `.cortex` or the JSON layout of a chunk file. It does not know what chunks are for: `index`
+//! writes through it, `live` reads through it, and these two have no other connection.
 
 mod activity;
 mod cache;

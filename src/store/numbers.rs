@@ -1,18 +1,19 @@
-//! Numbers from JSON, as the standard library reads them to the last bit, in a third of the time.
+//! A parser for JSON numbers: bit for bit the results of the standard library, in a third of the time.
 
-/// Powers of ten, from 10^-`MOST_EXPONENT` on.
+/// Powers of ten from 10^-`MOST_EXPONENT` to 10^`MOST_EXPONENT`.
 const TENS: [f64; 45] = [
     1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
     1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
     1e22,
 ];
 const MOST_EXPONENT: i32 = 22;
-/// So many digits fit in 64 bits.
+/// Number of decimal digits that always fit in 64 bits.
 const MOST_DIGITS: usize = 19;
 /// Bits of an `f64` that an `f32` does not have.
 const ROUNDED_BITS: u32 = 29;
 
-/// The number that `text` begins with, and how long it is; `None` when that is no number of JSON. It may be infinite.
+/// Parses the number at the start of `text`; returns it with its length in bytes. Returns `None` if that is not a valid JSON number. The number may
+/// be infinite.
 pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
     let is_negative = text.first() == Some(&b'-');
     let whole = usize::from(is_negative);
@@ -39,7 +40,7 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
         if after == start {
             return None;
         }
-        // One that has more digits is far out of range, as it stands.
+        // An exponent of more than four digits becomes 9999, which `rounded` rejects, so the standard library parses the number.
         let power = if after - start > 4 { 9999 } else { i32::try_from(power).ok()? };
         (exponent, end) = (exponent + if is_below { -power } else { power }, after);
     }
@@ -51,8 +52,9 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
     Some((value, end))
 }
 
-/// `digits` × 10^`exponent`, where that can be told from an `f64`. Three roundings (the digits, the power, the product) put it off by three units in its last
-/// place at most: unless it is as near as that to the middle between two `f32`, it rounds to the same one as the exact value.
+/// Returns `digits` × 10^`exponent`, unless an `f64` is too inexact to decide the result. Three roundings (the digits, the power, the product) move
+/// the `f64` by at most three units in its last place. So it rounds to the same `f32` as the exact value, unless it is that close to the middle
+/// between two `f32` values.
 #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "that is the point")]
 fn rounded(digits: u64, exponent: i32) -> Option<f32> {
     const MIDDLE: u64 = 1 << (ROUNDED_BITS - 1);
@@ -63,7 +65,7 @@ fn rounded(digits: u64, exponent: i32) -> Option<f32> {
     (digits == 0 || is_normal && rest.abs_diff(MIDDLE) > MARGIN).then_some(value as f32)
 }
 
-/// Appends the digits from `at` on to a number; where they end. Of more than fit, the result says nothing.
+/// Appends the digits from `at` on to `number`; returns the new number and where the digits end. The number wraps around if it exceeds 64 bits.
 fn digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(eight) = text.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()) {
         let (value, n) = digits_of(eight);
@@ -78,22 +80,22 @@ fn digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
 
 const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// The number that the first of eight bytes are, and how many of them are digits: without a branch, since numbers have any length.
+/// Returns the number that the leading digits of `bytes` form, and how many digits these are. It has no branches, since numbers have any length.
 fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     const UPPER: u64 = 0xf0f0_f0f0_f0f0_f0f0;
     let v = u64::from_le_bytes(bytes);
-    // The upper half of a digit is 3, and still is when six is added.
+    // The upper half byte of an ASCII digit is 3, and stays 3 when six is added.
     let others = ((v ^ ZEROS) | (v.wrapping_add(0x0606_0606_0606_0606) ^ ZEROS)) & UPPER;
     let n = others.trailing_zeros() / 8;
-    // The digits go to the end, after zeros; then neighbours are added, all at once.
+    // Shift the digits to the end, behind zeros; then combine neighbouring digits, all at once.
     let v = v.checked_shl(64 - 8 * n).unwrap_or_default() & 0x0f0f_0f0f_0f0f_0f0f;
     let v = v.wrapping_mul((10 << 8) + 1) >> 8;
     let v = (v & 0x00ff_00ff_00ff_00ff).wrapping_mul((100 << 16) + 1) >> 16;
     ((v & 0x0000_ffff_0000_ffff).wrapping_mul((10_000 << 32) + 1) >> 32, n as usize)
 }
 
-/// As [`digits`], one by one.
+/// Does the same as [`digits`], one digit at a time.
 fn few_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
         number = number.wrapping_mul(10).wrapping_add(digit.into());
@@ -133,7 +135,7 @@ mod tests {
         ] {
             assert_is_the_same(text);
         }
-        // Middles between neighbours, and what is next to them.
+        // Middles between two neighbouring `f32` values, and numbers next to them.
         for text in [
             "16777217",
             "16777217.0000001",
@@ -181,7 +183,7 @@ mod tests {
             assert_is_the_same(&text);
         }
 
-        /// As programs write them.
+        /// Numbers as programs print them.
         #[test]
         fn numbers_that_are_written_out_come_back(single: f32, double: f64) {
             for text in [single.to_string(), f64::from(single).to_string(), double.to_string(), format!("{single:e}"), format!("{double:e}"), format!("{:.8}", single % 1.0)] {

@@ -1,7 +1,8 @@
-//! Chunk files of other programs beside an index of ours.
+//! Chunk files of other programs beside our own index.
 //!
-//! Another program may write anything into `.cortex/chunks`, at any time. A file that it writes under a name of ours is moved aside before
-//! that name is used; a file that has any other name is served as it is. Nothing of what it wrote is written over.
+//! Another program may write anything into `.cortex/chunks`, at any time. If it writes a file under one of our names, the indexer moves that file
+//! aside before it uses the name. A file with any other name is served as it is. Only a full index run overwrites a file, and only if there is no
+//! index of ours.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -15,23 +16,23 @@ use super::{FileEntry, Layout, WriteLock};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind};
 
-/// So many of these files are read. Anybody's clone may bring them.
+/// Largest number of these files that are read: a clone of a repository may bring any number of them.
 pub(super) const MAX_FILES: usize = 32;
 
 const JSON: &str = ".json";
-/// How a file of zstd begins.
+/// First bytes of a zstd file.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Which chunk file. Of chunks with one id the last wins, in this order: one under a name of ours before those of further files.
+/// Identifies a chunk file. If several chunks have one id, the last one in this order wins, so files under our names win over further files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub(super) enum Which {
-    /// A further one, by its name in the directory.
+    /// A further file, by its name in the directory.
     Other(OtherName),
-    /// The one of this type, which our indexer writes, or another program in its stead.
+    /// The file of this type, written by our indexer or by another program in its place.
     Of(ChunkType),
 }
 
-/// Shorter names come first, so `a.other10.json` after `a.other2.json`, and that after `a.other.json`.
+/// Orders by length first: `a.other.json`, then `a.other2.json`, then `a.other10.json`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub(super) struct OtherName(usize, String);
 
@@ -44,7 +45,7 @@ impl Which {
         matches!(self, Self::Other(_))
     }
 
-    /// The type of chunks in it that state none: that of the file whose name this one's begins with.
+    /// The type of chunks that state none: the type whose file name this name begins with, else definitions.
     pub(super) fn chunk_type(&self) -> ChunkType {
         match self {
             Self::Of(chunk_type) => *chunk_type,
@@ -57,7 +58,7 @@ impl Which {
 }
 
 impl Layout {
-    /// Names of the further chunk files in the directory, in order.
+    /// Returns the names of the further chunk files in the directory, in order.
     #[must_use]
     pub fn other_chunk_files(&self) -> Vec<String> {
         let names = self.chunks().and_then(|dir| dir.list()).unwrap_or_default().into_iter();
@@ -72,19 +73,19 @@ impl Layout {
         names
     }
 
-    /// Whether a file under a name of ours was written by another program.
+    /// Whether another program wrote a file under one of our names.
     #[must_use]
     pub fn has_strangers(&self) -> bool {
         self.data().is_ok_and(|dir| own_names().any(|name| is_stranger(&dir, &name)))
     }
 }
 
-/// The names that our chunk files may have.
+/// Returns all names that our chunk files may have.
 fn own_names() -> impl Iterator<Item = String> {
     ChunkType::ALL.into_iter().flat_map(Layout::chunk_names)
 }
 
-/// Moves files of other programs out of the way of ours.
+/// Moves files that other programs wrote under our names aside.
 ///
 /// # Errors
 /// When one of them cannot be moved.
@@ -93,7 +94,7 @@ pub fn set_others_aside(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
     own_names().try_for_each(|name| set_aside(&dir, &name))
 }
 
-/// Moves a file aside if it is another program's.
+/// Moves a file aside if another program wrote it.
 pub(super) fn set_aside(dir: &Dir, name: &str) -> io::Result<()> {
     if !is_stranger(dir, name) {
         return Ok(());
@@ -122,24 +123,24 @@ fn is_same(dir: &Dir, a: &str, b: &str) -> bool {
     entry(a).is_some_and(|a| entry(b) == Some(a))
 }
 
-/// Whether a file was written by another program: it does not begin as ours do. (A file of ours that was cut begins so, as far as it goes.)
+/// Whether another program wrote the file: it does not begin as ours do. (A truncated file of ours begins as ours do, as far as it goes.)
 pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
     let beginning = |packing| beginning(dir.open_file(name)?, packing);
     match beginning(Packing::of(name)) {
         Ok(bytes) if bytes.is_empty() && Packing::of(name) == Packing::Zstd => {
-            // It cannot be unpacked: a file of ours that was cut, or no packed file at all.
+            // It cannot be unpacked: it is a truncated file of ours, or not a zstd file at all.
             beginning(Packing::Plain).is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
         }
         Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
-        // Nothing is there, or nothing that a chunk file can be.
+        // The file is missing, or it is something that cannot be a chunk file.
         Err(_) => false,
     }
 }
 
-/// The first bytes, as many as there are of them.
+/// Returns the first bytes, at most as many as our opening has.
 fn beginning(file: File, packing: Packing) -> io::Result<Vec<u8>> {
     let (mut bytes, most) = (Vec::new(), OPENING.len() as u64);
-    // What can be unpacked of a file that was cut is enough.
+    // For a truncated zstd file, the part that can be unpacked is enough.
     let read = match packing {
         Packing::Plain => file.take(most).read_to_end(&mut bytes),
         Packing::Zstd => zstd::Decoder::new(file)?.take(most).read_to_end(&mut bytes),

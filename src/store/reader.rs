@@ -1,4 +1,4 @@
-//! Chunk files → one consistent set of chunks.
+//! Loads the chunk files as one consistent set of chunks.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -29,34 +29,35 @@ use crate::chunk::{
 use crate::dir::Stat;
 
 /// Largest chunk file of another program that is read, in bytes, and the largest sum of those beside an index. They are parsed whole, which takes a
-/// multiple of that.
+/// multiple of that in memory.
 const MAX_FOREIGN_BYTES: u64 = 512 << 20;
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
-/// Files without a manifest are taken when nobody has written them for so long; the longer that takes, the less is enough.
+/// Files without a manifest are loaded after nobody has written them for this long. The required time falls towards [`LEAST_QUIET`] the longer the
+/// reader waits.
 const QUIET: Duration = Duration::from_millis(100);
 const LEAST_QUIET: Duration = Duration::from_millis(30);
 
-/// The chunk files of a project as a feed. Keeps what it read, so that an unchanged file is not read again, and of a
-/// changed one only the changed lines are parsed.
+/// The chunk files of a project as a feed. It keeps what it read: it does not read an unchanged file again, and parses only the changed lines of a
+/// changed file.
 #[derive(Debug)]
 pub struct ChunkFiles {
     layout: Layout,
-    /// Inline vectors are kept only in files whose header names it.
+    /// The active embedder. Inline vectors count only in files whose header names it.
     embedder: String,
     dimensions: usize,
     known: HashMap<Which, Arc<LoadedFile>>,
-    /// What they gave.
+    /// The chunks of the known files.
     set: Arc<ChunkSet>,
-    /// Ids that stood in them twice.
+    /// Ids that occur more than once in the known files.
     duplicates: Vec<ChunkId>,
     cache: IndexCache,
-    /// The last load had a manifest.
+    /// Whether the last load had a manifest.
     had_manifest: bool,
 }
 
-/// So many ids are named that occur more than once.
+/// Number of duplicate ids that the warnings name.
 const MAX_NAMED: usize = 10;
 
 #[derive(Debug)]
@@ -69,9 +70,9 @@ struct LoadedFile {
 
 #[derive(Debug, Clone)]
 enum FileContent {
-    /// Of any writer: all of it is in memory.
+    /// A file of any writer, all of it in memory.
     Parsed(Arc<ParsedFile>),
-    /// Of ours, and as its manifest states.
+    /// A file of ours that matches its manifest.
     Blocks(Arc<Vec<LoadedBlock>>),
 }
 
@@ -80,7 +81,7 @@ impl FileContent {
         match (self, other) {
             (Self::Parsed(a), Self::Parsed(b)) => Arc::ptr_eq(a, b),
             (Self::Blocks(a), Self::Blocks(b)) => Arc::ptr_eq(a, b),
-            // Nothing is nothing.
+            // Two files without chunks are equal.
             (a, b) => a.entries().next().is_none() && b.entries().next().is_none(),
         }
     }
@@ -94,7 +95,7 @@ impl FileContent {
     }
 }
 
-/// A block, and the entries of its chunks.
+/// A block with the entries of its chunks.
 #[derive(Debug, Clone)]
 struct LoadedBlock {
     block: Block,
@@ -102,11 +103,11 @@ struct LoadedBlock {
     entries: Vec<Arc<Entry>>,
 }
 
-/// A chunk file that is held open. Once it was replaced, closing it gives its pages back, 30 ms for 130 MB: no reload and no query
-/// that happens to be the last to want it waits for that.
+/// A chunk file that is held open. After the file was replaced, closing it frees its pages, which takes 30 ms for 130 MB. A separate thread closes
+/// it, so that the reload or the query that uses it last does not wait for that.
 #[derive(Debug)]
 struct HeldFile {
-    /// No other file of this process has it.
+    /// Unique among the held files of this process.
     number: u64,
     file: Option<File>,
 }
@@ -125,23 +126,23 @@ impl HeldFile {
 impl Drop for HeldFile {
     fn drop(&mut self) {
         let file = self.file.take();
-        // Where there are no more threads to be had, it is closed here.
+        // If no thread can be started, the file is closed on this one.
         let _ = thread::Builder::new().name("close".into()).spawn(move || drop(file));
     }
 }
 
-/// Some lines of a chunk file. The file is held open: what is replaced can be read as long as anybody wants to.
+/// Some lines of a chunk file. The file is held open, so the lines can still be read after it was replaced.
 #[derive(Debug)]
 struct BlockLines(RwLock<BlockLocation>);
 
-/// Where a block stands.
+/// The place of a block in a file.
 #[derive(Debug, Clone)]
 struct BlockLocation {
     file: Arc<HeldFile>,
     start: u64,
-    /// Bytes of its lines.
+    /// Length of its lines in bytes, unpacked.
     bytes: u32,
-    /// Bytes that they take in the file, where that is packed; else 0.
+    /// Length of the block in a packed file, in bytes; 0 in a plain file.
     packed: u32,
 }
 
@@ -154,7 +155,7 @@ impl BlockLines {
         self.0.read().clone()
     }
 
-    /// The same lines, in a file that took the place of the one they were in.
+    /// Sets the place of the same lines in the file that replaced the previous one.
     fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
         let there = BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
         *self.0.write() = there;
@@ -178,11 +179,10 @@ impl LineStore for BlockLines {
     }
 }
 
-/// A file as it was read: nothing is parsed before all of them are known to belong together, since parsing takes long and
-/// writers do not wait for it.
+/// A file that was read and not parsed. Parsing begins after all files are known to belong together: it takes long, and writers do not wait for it.
 #[derive(Debug)]
 enum Raw {
-    /// What it was before.
+    /// An unchanged file.
     Known(Arc<LoadedFile>),
     New {
         path: PathBuf,
@@ -214,7 +214,7 @@ impl Raw {
     }
 }
 
-/// What the file system says of a file; equal stamps mean equal content unless the stamp is too fresh to trust.
+/// The identity of a file in the file system. Equal stamps mean equal content, unless the stamp is too fresh to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 struct Stamp {
     bytes: u64,
@@ -222,7 +222,7 @@ struct Stamp {
     inode: u64,
 }
 
-/// Why nothing was loaded; what is being served stays as it was.
+/// Why nothing was loaded. The snapshot that is served stays unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     #[error(transparent)]
@@ -238,10 +238,10 @@ pub enum LoadError {
 }
 
 impl ChunkFiles {
-    /// The feed's name.
+    /// The name of the feed.
     pub const NAME: &str = "code";
 
-    /// The chunk files of a project. Nothing is read yet.
+    /// Creates the feed of a project's chunk files. It reads nothing yet.
     #[must_use]
     pub fn new(layout: Layout, embedder: &str, dimensions: usize) -> Self {
         let cache = IndexCache::new(&layout, embedder);
@@ -257,12 +257,12 @@ impl ChunkFiles {
         }
     }
 
-    /// Loads the four chunk files, in parallel, re-reading only those that changed since the last load.
-    /// A missing file is an empty type.
+    /// Loads the four chunk files and the further files of other programs. Reads only files that changed since the last load, and parses them in
+    /// parallel. A missing file counts as empty.
     ///
     /// # Errors
-    /// A file that cannot be read or parsed, or cancellation (asked before each file). When there was a whole set before: a
-    /// manifest that cannot be understood, or a file that it names and that is gone.
+    /// When a file cannot be read or parsed, or the load is cancelled (checked before each file). Also when the manifest cannot be understood
+    /// although the previous load had one, or when a file is gone that it names and that was loaded before.
     pub fn load(&mut self, cancel: &Cancel) -> Result<Loaded, LoadError> {
         let start = Instant::now();
         let mut attempt = 0;
@@ -271,12 +271,12 @@ impl ChunkFiles {
             let began = SystemTime::now();
             let look = self.look(cancel);
             let others = self.read_others(cancel);
-            // What is there now may be half of what another program will have written.
+            // The files may be half of what another program is about to write.
             let quiet = QUIET.saturating_sub(start.elapsed() / 10).max(LEAST_QUIET);
             let unsettled = self.is_being_written(began, quiet) && !cancel.load(Ordering::Relaxed);
             let again = match &look {
                 _ if unsettled => true,
-                // A writer may be between two renames: look again. Without one, a second look must agree.
+                // A writer may be between two renames, so look again. If no writer is active, a second look must agree.
                 Ok(Look::Torn(..) | Look::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
                 _ => false,
             };
@@ -288,7 +288,7 @@ impl ChunkFiles {
             return match look? {
                 Look::Consistent(files, manifest) => self.assemble(files, others, manifest, None),
                 Look::Torn(files, manifest) => {
-                    // What was loaded before is better than a part of it.
+                    // The set of the previous load is better than a part of this one.
                     let is_gone = |t: &ChunkType| {
                         let is_known = self.known.contains_key(&Which::Of(*t));
                         manifest.entry(*t).is_some() && is_known && !files.iter().any(|(there, _)| *there == Which::Of(*t))
@@ -307,16 +307,16 @@ impl ChunkFiles {
                     if self.had_manifest {
                         return Err(senseless);
                     }
-                    // The chunk files speak for themselves.
+                    // Load the chunk files without a manifest.
                     self.assemble(files, others, None, Some(senseless.to_string()))
                 }
             };
         }
     }
 
-    /// Whether files without a manifest, which alone could tell that they belong together, are being replaced: something in
-    /// their directory was written less than `quiet` before `began`, or since. That may be a file that is yet to be renamed; of a rename
-    /// itself the directory tells. Beside an index of ours only the files of other programs count.
+    /// Whether files without a manifest are being replaced. Only a manifest could tell that they belong together, so this function looks for
+    /// anything in their directory that was written less than `quiet` before `began`, or since then. That may be a file that will be renamed later;
+    /// a rename itself changes the time stamp of the directory. Beside an index of ours, only the files of other programs count.
     fn is_being_written(&self, began: SystemTime, quiet: Duration) -> bool {
         let Ok(directory) = self.layout.chunks() else { return false };
         let stat = |name: &OsString| directory.stat(name).ok().flatten();
@@ -342,7 +342,7 @@ impl ChunkFiles {
             };
             Ok((which, file))
         };
-        // Of chunks with one id the last wins: ours.
+        // If several chunks have the same id, the last one wins. The files under our names come last.
         let files = others.into_par_iter().chain(files).map(parse).collect::<Result<Vec<_>, ChunkFileError>>()?;
         let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
@@ -365,7 +365,7 @@ impl ChunkFiles {
         Ok(Loaded { set, generation, indexed_at, warnings, n_parsed })
     }
 
-    /// One look at the files. The order matters: the manifest before the files, since it is written after them.
+    /// Looks at the files once. It reads the manifest before the files, since a writer writes it after them.
     fn look(&self, cancel: &Cancel) -> Result<Look, LoadError> {
         let unreadable = |source| LoadError::Manifest { source };
         let manifest = Manifest::read(&self.layout).map_err(unreadable)?;
@@ -380,7 +380,7 @@ impl ChunkFiles {
         if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
             return Ok(Look::Consistent(files, manifest));
         }
-        // A writer that died between its renames left a complete set: `.next` files finish what was renamed so far.
+        // A writer that died between its renames left a complete set: the `.next` files are those that it did not rename.
         if let Some(next) = Manifest::read_next(&self.layout).map_err(unreadable)? {
             let rolled = self.read_all(cancel, Some(&next), true)?;
             if matches(&next, &rolled) {
@@ -389,15 +389,15 @@ impl ChunkFiles {
         }
         match manifest {
             Some(manifest) => Ok(Look::Torn(files, manifest)),
-            // A first manifest that came while the files were read: they may be older than it.
+            // The first manifest appeared while the files were read, so they may be older than it.
             None if Manifest::read(&self.layout).map_err(unreadable)?.is_some() => self.look(cancel),
             None if self.layout.has(MANIFEST) => Ok(Look::Senseless(files)),
             None => Ok(Look::Consistent(files, None)),
         }
     }
 
-    /// Reads what is new in files that are as the manifest states; `None` when it states no blocks, or anything is otherwise:
-    /// then they are read whole, and it is found out what they are.
+    /// Reads the new blocks of files that match the manifest. Returns `None` if the manifest states no blocks or anything differs from it: then the
+    /// caller reads the files whole and compares them.
     fn read_blocks(&self, manifest: &Manifest, cancel: &Cancel) -> Result<Option<RawFiles>, LoadError> {
         let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
         let read = |t: ChunkType| -> Result<Option<Option<(Which, Raw)>>, LoadError> {
@@ -423,13 +423,13 @@ impl ChunkFiles {
             return Some(Raw::Known(known.clone()));
         }
         if blocks.is_empty() {
-            // Without chunks, or written before there were blocks.
+            // The file has no chunks, or an older version without blocks wrote the manifest.
             return self.read_file(name, &Which::Of(t)).ok()?.filter(|raw| raw.entry() == entry);
         }
         if metadata.bytes != entry.bytes {
             return None;
         }
-        // The manifest is written last: a file that is younger may have been changed by somebody else.
+        // The writer renames the manifest last, so another program may have changed a file that is younger.
         let is_older = metadata.modified < written?;
         if !is_older && FileEntry::of_file(&mut file).ok()? != *entry {
             return None;
@@ -454,7 +454,7 @@ impl ChunkFiles {
             starts.push((start, block));
             start += u64::from(block.bytes_in_file());
             n_unpacked += u64::from(block.bytes);
-            // A manifest that came with a clone may state anything.
+            // A manifest from a cloned repository may state anything.
             if start > entry.bytes || !may_unpack_to(entry.bytes, n_unpacked) {
                 return None;
             }
@@ -474,7 +474,7 @@ impl ChunkFiles {
         Some(Raw::Blocks { stamp, entry: entry.clone(), file: HeldFile::new(file), blocks })
     }
 
-    /// Reads whole files. Where the manifest `is_next`, those count that it states, renamed or not.
+    /// Reads whole files. If `is_next`, the manifest is the `.next` one, and a file that does not match it is read under its `.next` name.
     fn read_all(&self, cancel: &Cancel, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
         let read = |t: ChunkType| -> Result<Option<(Which, Raw)>, LoadError> {
             if cancel.load(Ordering::Relaxed) {
@@ -494,7 +494,7 @@ impl ChunkFiles {
         Ok(read?.into_iter().flatten().collect())
     }
 
-    /// Reads the further files of other programs, as many as may be. One that cannot be read does not keep the others from being served.
+    /// Reads the further files of other programs, within the limits. If one cannot be read, the others are served all the same.
     fn read_others(&self, cancel: &Cancel) -> Result<RawFiles, LoadError> {
         let mut room = MAX_FOREIGN_BYTES;
         let read = |(at, name): (usize, String)| {
@@ -523,7 +523,7 @@ impl ChunkFiles {
         self.layout.other_chunk_files().into_iter().enumerate().map(read).filter_map(Result::transpose).collect()
     }
 
-    /// A further file that cannot be used: what was read of it before stays.
+    /// Describes a further file that cannot be used. The content that was read from it before stays.
     fn unusable(&self, which: &Which, e: &ChunkFileError) -> LoadedFile {
         let (known, e) = (self.known.get(which), e.of_others());
         let (content, entry) = match known {
@@ -601,14 +601,14 @@ impl ChunkFiles {
         let mut content = parse_chunk_file(&path, &bytes, file_type, before, is_ours)?;
         let mut warning = self.warning(&path, &content);
         if which.is_other() && content.header.as_ref().is_some_and(|h| h.generator.starts_with(GENERATOR)) {
-            // A copy, and of whatever was indexed then.
+            // This is a copy of a file of ours, and its content may be outdated.
             let copy = "Cortex wrote this chunk file under another name, so it is not served; remove it";
             (content, warning) = (ParsedFile::default(), Some(format!("{}: {copy}", path.display())));
         }
         Ok(Arc::new(LoadedFile { stamp, entry, content: FileContent::Parsed(Arc::new(content)), warning }))
     }
 
-    /// Says whose inline vectors do not count, and why.
+    /// Returns a warning if the file has inline vectors that do not count. The warning names their embedder.
     fn warning(&self, path: &std::path::Path, content: &ParsedFile) -> Option<String> {
         let n = content.dimensions.filter(|_| !content.keeps_vectors)?;
         let whose = match content.header.as_ref().map_or("", |h| &h.embedder) {
@@ -621,7 +621,7 @@ impl ChunkFiles {
     }
 }
 
-/// Two blocks are the same when they are the same lines.
+/// Two blocks are equal if they share the same lines in memory.
 impl PartialEq for LoadedBlock {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.lines, &other.lines)
@@ -629,11 +629,11 @@ impl PartialEq for LoadedBlock {
 }
 
 const SAVED: &str = "chunks.bin";
-/// Lines of other programs' chunks, and their vectors.
+/// The lines of chunks from other programs, and their vectors.
 const KEPT_LINES: &str = "kept-lines.bin";
 const KEPT_VECTORS: &str = "kept-vectors.bin";
 
-/// A chunk file as it is saved.
+/// A chunk file in its saved form.
 #[derive(Encode, Decode)]
 struct SavedChunkFile {
     which: Which,
@@ -654,7 +654,7 @@ struct SavedBlock {
     lines: Vec<SavedLine>,
 }
 
-/// What was read of another program's file.
+/// The saved content of another program's file.
 #[derive(Encode, Decode)]
 struct SavedForeignFile {
     stamp: Option<Stamp>,
@@ -663,7 +663,7 @@ struct SavedForeignFile {
     dimensions: Option<usize>,
     keeps_vectors: bool,
     sources: Vec<Source>,
-    /// Of each line.
+    /// The type of each line.
     types: Vec<ChunkType>,
     lines: Vec<SavedLine>,
     rows: Vec<VectorRow>,
@@ -672,9 +672,9 @@ struct SavedForeignFile {
 #[derive(Encode, Decode)]
 struct SavedLine {
     id: ChunkId,
-    /// Position among all paths.
+    /// Index into the saved paths.
     path: Option<u32>,
-    /// Position among all languages.
+    /// Index into the saved languages.
     language: Option<u32>,
     hash: Fingerprint,
     start: u32,
@@ -689,7 +689,7 @@ struct SavedChunkFiles {
     files: Vec<SavedChunkFile>,
 }
 
-/// Texts and where each stands among them.
+/// Distinct texts with their positions.
 #[derive(Default)]
 struct Positions(FxHashMap<Arc<str>, u32>, Vec<Arc<str>>);
 
@@ -702,7 +702,7 @@ impl Positions {
     }
 }
 
-/// What is saved of lines: the texts that many of them share.
+/// The texts that many saved lines share.
 #[derive(Default)]
 struct Shared {
     paths: Positions,
@@ -710,7 +710,7 @@ struct Shared {
 }
 
 impl Shared {
-    /// `None` for a chunk that is in memory.
+    /// Returns the line of a chunk in its saved form; `None` for a chunk whose text is only in memory.
     fn save(&mut self, entry: &Entry, at: Option<Range<u32>>) -> Option<SavedLine> {
         let (hash, place) = entry.line()?;
         let at = at.unwrap_or(place);
@@ -719,7 +719,7 @@ impl Shared {
     }
 }
 
-/// The same, read again.
+/// The shared texts, read again.
 struct SharedTexts {
     paths: Vec<Arc<str>>,
     languages: Vec<Arc<str>>,
@@ -735,8 +735,8 @@ impl SharedTexts {
 }
 
 impl ChunkFiles {
-    /// What is known of the files; lines and vectors of other programs go to `kept`. `None` when they are odd: then there is more to them than
-    /// their lines.
+    /// Returns the known files in their saved form, and adds lines and vectors of other programs to `kept`. Returns `None` if ids are duplicated,
+    /// or a file holds more than its lines can restore.
     fn to_save(&self, kept: &mut ForeignLines) -> Option<SavedChunkFiles> {
         if !self.duplicates.is_empty() {
             return None;
@@ -749,7 +749,7 @@ impl ChunkFiles {
                 FileContent::Blocks(blocks) => {
                     SavedFileContent::Blocks(blocks.iter().map(|b| b.to_save(&mut shared)).collect::<Option<_>>()?)
                 }
-                // Ours, and not as its manifest states.
+                // This is a file of ours that does not match its manifest.
                 FileContent::Parsed(parsed) if self.had_manifest && !which.is_other() && !parsed.entries.is_empty() => return None,
                 FileContent::Parsed(parsed) => {
                     let first = kept.rows.len();
@@ -796,7 +796,7 @@ impl ChunkFiles {
                     Some(LoadedBlock { block, lines, entries })
                 };
                 let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>()?;
-                // Without a stamp: it may be another file by now.
+                // The stamp is left out: another file may have the name by now.
                 Some(LoadedFile { stamp: None, entry, content: FileContent::Blocks(Arc::new(blocks)), warning: None })
             }
             SavedFileContent::Kept(file) => {
@@ -867,7 +867,7 @@ impl Feed for ChunkFiles {
     }
 }
 
-/// A block in the file that it stands in now.
+/// Turns a raw block into a loaded one, located in the file that holds it now.
 fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: u64) -> Option<LoadedBlock> {
     match raw {
         RawBlock::Known(block, known) => {
@@ -885,7 +885,7 @@ fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: 
 
 type RawFiles = Vec<(Which, Raw)>;
 
-/// The files in the order of their chunks in the set.
+/// Returns the files in the order in which their chunks are in the set.
 fn in_order(files: &HashMap<Which, Arc<LoadedFile>>) -> impl Iterator<Item = &Which> {
     let mut all: Vec<&Which> = files.keys().collect();
     all.sort();
@@ -895,7 +895,7 @@ fn in_order(files: &HashMap<Which, Arc<LoadedFile>>) -> impl Iterator<Item = &Wh
 enum Look {
     Consistent(RawFiles, Option<Manifest>),
     Torn(RawFiles, Manifest),
-    /// There is a manifest that nobody understands.
+    /// The manifest cannot be understood.
     Senseless(RawFiles),
 }
 
@@ -906,7 +906,7 @@ fn matches(manifest: &Manifest, files: &[(Which, Raw)]) -> bool {
     })
 }
 
-/// `None` when the file was written so recently that it could change without a new time stamp.
+/// Returns the stamp of a file; `None` if it was written so recently that it could change again under the same time stamp.
 fn stamp(stat: &Stat) -> Option<Stamp> {
     let settled = SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);
     let modified_ns = stat.modified.duration_since(UNIX_EPOCH).ok().and_then(|since| u64::try_from(since.as_nanos()).ok())?;

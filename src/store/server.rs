@@ -1,4 +1,4 @@
-//! Where the HTTP server of a project listens, for programs that look for it.
+//! The file that tells other programs where the HTTP server of a project listens.
 
 use std::io;
 use std::process;
@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 use super::Layout;
 use super::layout::SERVER;
 
-/// What such a file holds at most, in bytes.
+/// Largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 12;
 
-/// `.cortex/server.json`. Dropping it removes the file, unless another server has written its own meanwhile.
+/// `.cortex/server.json`. Dropping it removes the file, unless another server has overwritten it in the meantime.
 #[derive(Debug)]
 pub struct ServerFile {
     layout: Layout,
 }
 
-/// What the file says.
+/// The content of the file.
 #[derive(Serialize, Deserialize)]
 struct Listening {
     url: String,
@@ -27,7 +27,7 @@ struct Listening {
 }
 
 impl ServerFile {
-    /// Says that this process listens at `url`.
+    /// Writes that this process listens at `url`.
     ///
     /// # Errors
     /// When the file cannot be written.

@@ -1,6 +1,6 @@
-//! The stamps of the indexed source files: what makes an incremental index possible.
+//! The stamps of the indexed source files, which make incremental indexing possible.
 //!
-//! Derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
+//! The table is derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,21 +17,21 @@ pub const TIMESTAMP_TICK: Duration = Duration::from_secs(2);
 /// Largest table that is read, in bytes: some two million files.
 const MAX_BYTES: u64 = 512 << 20;
 
-/// What the indexer knew of every file of the tree when it wrote a generation.
+/// The state of every file of the tree when the indexer wrote a generation.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceTable {
     /// The manifest that this table belongs to.
     pub manifest: Option<Manifest>,
-    /// Changes with everything that decides what chunks a file gives (program version, settings).
+    /// Changes with everything that decides which chunks a file yields: program version and settings.
     pub rules: String,
-    /// When the walk began that this table describes, in nanoseconds since 1970.
+    /// Start of the walk that this table describes, in nanoseconds since 1970.
     pub walked_at_ns: u64,
     /// When the index was last brought up to date, RFC 3339.
     pub indexed_at: String,
-    /// Files that were left out unread: path, reason.
+    /// Files that were skipped without being read: path and reason.
     #[serde(default)]
     pub skipped: BTreeMap<String, String>,
-    /// By path relative to the root.
+    /// The files of the tree by path relative to the root.
     pub files: BTreeMap<String, SourceEntry>,
 }
 
@@ -41,39 +41,39 @@ pub struct SourceEntry {
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
-    /// Of the file's description: also when a file with the old stamp took its place. Nanoseconds since 1970.
+    /// When the inode last changed (ctime), in nanoseconds since 1970. It also changes when a file with the old `modified_ns` replaces this one.
     #[serde(default)]
     pub changed_ns: u64,
     /// SHA-256 of the content, hexadecimal; empty when it was not read.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sha256: String,
-    /// How many chunks of each type it gave, in the order of `ChunkType::ALL`.
+    /// Number of its chunks of each type, in the order of `ChunkType::ALL`.
     #[serde(default)]
     pub n_chunks: [u32; 4],
-    /// The secrets that were taken out of its text: line and rule, in order of the lines. Never what they were.
+    /// The secrets that were redacted from its text: line and rule, in order of the lines. The secrets themselves are never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<(u32, String)>,
-    /// It is gone, and its chunks stay as they were then.
+    /// The file was deleted, but its chunks are kept as they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// Why it gave none.
+    /// Why the file has no chunks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skipped: Option<String>,
 }
 
 impl SourceTable {
-    /// Every file that gave no chunks for a reason: path, reason.
+    /// Iterates over all skipped files, read or not: path, reason.
     pub fn all_skipped(&self) -> impl Iterator<Item = (&str, &str)> {
         let read = self.files.iter().filter_map(|(p, e)| Some((p.as_str(), e.skipped.as_deref()?)));
         self.skipped.iter().map(|(p, r)| (p.as_str(), r.as_str())).chain(read)
     }
 
-    /// Every secret that was taken out of a file: path, line, rule.
+    /// Iterates over all secrets that were redacted from files: path, line, rule.
     pub fn all_secrets(&self) -> impl Iterator<Item = (&str, u32, &str)> {
         self.files.iter().flat_map(|(path, entry)| entry.secrets.iter().map(|(line, rule)| (path.as_str(), *line, rule.as_str())))
     }
 
-    /// How many files were skipped for each reason, details left out.
+    /// Counts the skipped files for each reason. The part of a reason after a colon is ignored.
     #[must_use]
     pub fn n_skipped(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();

@@ -1,7 +1,7 @@
-//! The vector cache: embeddings of one embedder by the hash of what was embedded, in an append-only file.
+//! The vector cache: the vectors of one embedder in an append-only file, keyed by the hash of the embedded text.
 //!
-//! Written by whoever holds the write lock; read by everybody. A record carries a checksum: what a crash left half
-//! written is ignored and embedded again. Compaction writes a new file and renames it.
+//! Only the holder of the write lock writes it; any process reads it. Each record has a checksum: a record that a crash left half written is
+//! ignored, and its text is embedded again. Compaction writes a new file and renames it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -21,17 +21,17 @@ use crate::dir::OpenMode;
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
 
-/// "CXVEC", format version, two reserved bytes; then dimensions (u32) and four reserved bytes.
+/// "CXVEC", the format version and two reserved bytes. The rest of the header is the number of dimensions (u32) and four reserved bytes.
 const MAGIC: [u8; 8] = *b"CXVEC\x02\0\0";
 const HEADER: usize = 16;
-/// Of a record: key (u128), checksum of the rest (u32), scale (f32); then one i8 for each dimension.
+/// A record is the key (u128), a checksum of key and rest (u32), the scale (f32), and one i8 for each dimension.
 const KEY: usize = 16;
 const PREFIX: usize = KEY + 4;
 
 /// Largest cache that is read, in bytes: some four million vectors.
 const MAX_BYTES: u64 = 1 << 30;
 
-/// Bytes of a record.
+/// Size of a record in bytes.
 const fn record_bytes(dimensions: usize) -> usize {
     PREFIX + 4 + dimensions
 }
@@ -40,13 +40,13 @@ const fn record_bytes(dimensions: usize) -> usize {
 #[derive(Debug, Default)]
 pub struct VectorCache {
     bytes: Vec<u8>,
-    /// Key → offset of scale and components.
+    /// Offset of scale and components, by key.
     offsets: FxHashMap<VectorKey, usize>,
     dimensions: usize,
 }
 
 impl VectorCache {
-    /// Reads the cache of `embedder_id`. One that is missing, foreign or damaged is empty, or lacks the damaged part.
+    /// Reads the cache of `embedder_id`. A missing or foreign file gives an empty cache; damaged records are left out.
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
         Self::parse(layout.read(&Layout::vectors(embedder_id), MAX_BYTES).unwrap_or_default(), dimensions)
@@ -70,7 +70,7 @@ impl VectorCache {
         cache
     }
 
-    /// The same, as far as it is needed to find `wanted`. Looks from the end: what changed last was appended last.
+    /// Reads the cache only as far as needed to find `wanted`. It looks at the end first, since the latest changes were appended there.
     #[must_use]
     pub fn read_wanted(layout: &Layout, embedder_id: &str, dimensions: usize, wanted: &FxHashSet<VectorKey>) -> Self {
         let record = record_bytes(dimensions);
@@ -85,7 +85,7 @@ impl VectorCache {
         Self::read(layout, embedder_id, dimensions)
     }
 
-    /// The vector of `key`, `[i8; dimensions]`.
+    /// Returns the vector of `key`, with `dimensions` components.
     #[must_use]
     pub fn get(&self, key: VectorKey) -> Option<Quantized> {
         let offset = *self.offsets.get(&key)?;
@@ -94,13 +94,13 @@ impl VectorCache {
         Some(Quantized { scale: f32::from_le_bytes(*scale), components })
     }
 
-    /// Whether the vector of `key` is here.
+    /// Whether the cache holds the vector of `key`.
     #[must_use]
     pub fn contains(&self, key: VectorKey) -> bool {
         self.offsets.contains_key(&key)
     }
 
-    /// How many records the file of an embedder holds, the unusable ones included; it is not read.
+    /// Returns how many records the file of an embedder holds, unusable ones included. It only looks at the size of the file.
     #[must_use]
     pub fn count_records(layout: &Layout, embedder_id: &str, dimensions: usize) -> usize {
         let bytes = layout.stat(&Layout::vectors(embedder_id)).ok().flatten().map_or(0, |stat| stat.bytes);
@@ -118,7 +118,7 @@ impl StoredVectors for VectorCache {
     }
 }
 
-/// The header and the last whole records, `n_bytes` of them at most.
+/// Reads the header and the last whole records, at most `n_bytes` of records.
 fn read_tail(mut file: File, dimensions: usize, n_bytes: usize) -> io::Result<Vec<u8>> {
     let mut bytes = vec![0; HEADER];
     file.read_exact(&mut bytes)?;
@@ -142,16 +142,15 @@ fn checksum(key: &[u8], body: &[u8]) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// How long vectors stay that their embedder no longer adds to: whoever tries another one can go back without making them
-/// anew.
+/// How long the vectors of an embedder are kept after its last write: a user who tries another embedder can go back without computing them again.
 const KEEP_UNUSED: Duration = Duration::from_hours(30 * 24);
 
-/// Removes the vectors of other embedders than this one, when they have not been written for a month.
+/// Removes the vectors of other embedders that have not been written for 30 days.
 pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {
     let own = Layout::vectors(embedder_id);
     let is_unused = |name: &&String| **name != own && matches!(layout.stat(name), Ok(Some(stat)) if stat.is_older(KEEP_UNUSED));
     for name in layout.all_vectors().iter().filter(is_unused) {
-        // It is in nobody's way: the next run tries again.
+        // A failure harms nothing: the next run tries again.
         let _ = layout.remove(name);
     }
 }
@@ -163,13 +162,13 @@ pub struct VectorWriter {
     layout: Layout,
     name: String,
     path: PathBuf,
-    /// Renamed over `name` at the end, when this is a new file.
+    /// The temporary name of a new file, which is renamed to `name` at the end.
     aside: Option<String>,
     n_written: usize,
 }
 
 impl VectorWriter {
-    /// Opens the cache for appending; makes a new file when there is none or it is foreign.
+    /// Opens the cache for appending. Starts a new file if there is none or it is foreign.
     ///
     /// # Errors
     /// When it cannot be opened or repaired.
@@ -185,7 +184,7 @@ impl VectorWriter {
                 file.seek(SeekFrom::Start(0))?;
                 file.write_all(&header(dimensions))?;
             }
-            // A torn last record is cut off, so that the next ones stand where they are looked for.
+            // Cut off a torn last record, so that the next ones are at the offsets where readers look for them.
             let record = record_bytes(dimensions) as u64;
             let body = file.metadata()?.len() - HEADER as u64;
             file.set_len(HEADER as u64 + body / record * record)?;
@@ -221,7 +220,7 @@ impl VectorWriter {
         [&key[..], &check, &body].into_iter().try_for_each(|part| self.out.write_all(part)).map_err(|e| at(&self.path, &e))
     }
 
-    /// Syncs the file; a reader that comes later finds every vector.
+    /// Syncs the file and returns how many vectors were written. A reader that comes later finds all of them.
     ///
     /// # Errors
     /// When it cannot be synced or renamed.

@@ -1,8 +1,8 @@
-//! Writing a new generation of chunk files, so that a reader (or a crash) sees the old one or the new one, whole.
+//! Writes a new generation of chunk files, so that a reader sees either the old one or the new one, whole, even after a crash.
 //!
-//! All files are written and synced under `.next` names, the new manifest last: from then on the new generation is
-//! complete on disk. Only then are they renamed, the manifest last again. A reader that comes between two renames, or
-//! after a death between them, finds the rest under the `.next` names; the next writer finishes the renames.
+//! All files are written and synced under `.next` names, the new manifest last. From then on the new generation is complete on disk. Only then are
+//! they renamed, the manifest last again. A reader that comes between two renames, or after a crash between them, finds the rest under the `.next`
+//! names. The next writer finishes the renames.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -24,15 +24,15 @@ pub struct ChunkWriter<'a> {
     layout: &'a Layout,
     packing: Packing,
     files: Vec<Output>,
-    /// Files of other programs under our names are moved aside, not replaced.
+    /// Whether files of other programs under our names are moved aside instead of replaced.
     keeps_others: bool,
 }
 
-/// What was begun and not published is taken away: on a full disk it would be in the way.
+/// Removes the files that were not published: on a full disk they would take up space.
 impl Drop for ChunkWriter<'_> {
     fn drop(&mut self) {
         for file in &self.files {
-            // Nothing can be done about a file that stays; the next writer overwrites it.
+            // A failure is ignored: the next writer overwrites the file.
             let _ = self.layout.remove(&next_name(&file.name));
         }
     }
@@ -40,28 +40,28 @@ impl Drop for ChunkWriter<'_> {
 
 struct Output {
     chunk_type: ChunkType,
-    /// What it will be called.
+    /// Its final name.
     name: String,
-    /// Where it is written, for messages.
+    /// Its path while it is written, for messages.
     path: PathBuf,
     out: BufWriter<File>,
-    /// What the next frame will hold, in a packed file.
+    /// Content of the next frame, in a packed file.
     frame: Option<Vec<u8>>,
     hash: Xxh3,
     bytes: u64,
     n_chunks: usize,
     blocks: Vec<Block>,
-    /// Of the block that is being written.
+    /// Hash of the block that is being written.
     block_hash: Xxh3,
     block_bytes: u32,
-    /// The last line ends its block.
+    /// Whether the last line ends its block.
     block_ends: bool,
 }
 
-/// A block has so many lines on average, and is as large as this at most, if no single line is larger.
+/// Average number of lines in a block. A block ends at the latest when it has [`MAX_BLOCK_BYTES`] or more.
 const BLOCK_LINES: u64 = 256;
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// Bytes at the end of a line that decide whether it ends its block: it ends with its time stamps.
+/// Number of bytes at the end of a line whose hash decides whether it ends its block. A line ends with its time stamps.
 const DECIDING: usize = 256;
 
 impl Output {
@@ -81,7 +81,7 @@ impl Output {
         self.out.write_all(bytes)
     }
 
-    /// Ends a frame; returns how long it is, 0 in a plain file.
+    /// Ends a frame and returns its length in bytes, which is 0 in a plain file.
     fn end_frame(&mut self) -> io::Result<u32> {
         let Some(frame) = &mut self.frame else { return Ok(0) };
         let packed = pack(frame)?;
@@ -93,7 +93,7 @@ impl Output {
     /// Adds text that belongs to a block.
     fn put_in_block(&mut self, text: &[u8]) -> io::Result<()> {
         self.block_hash.update(text);
-        // A line of 4 GB is no line: the file could not be read.
+        // A line of 4 GB would make the file unreadable.
         self.block_bytes += u32::try_from(text.len()).map_err(|_| io::Error::other("a chunk is larger than 4 GB"))?;
         self.put(text)
     }
@@ -141,7 +141,7 @@ impl Output {
 }
 
 impl<'a> ChunkWriter<'a> {
-    /// Starts four files beside the current ones. The lock is asked for as proof that nobody else writes.
+    /// Starts four files beside the current ones. The parameter `_lock` proves that no other process writes.
     ///
     /// # Errors
     /// When a file cannot be created.
@@ -172,23 +172,23 @@ impl<'a> ChunkWriter<'a> {
         Ok(Self { layout, packing, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?, keeps_others: true })
     }
 
-    /// Replaces files of other programs that have the names of ours.
+    /// Makes [`ChunkWriter::publish`] replace files that other programs wrote under our names, instead of moving them aside.
     pub fn replace_others(&mut self) {
         self.keeps_others = false;
     }
 
-    /// Adds one chunk, given as one line of JSON.
+    /// Adds one chunk as a line of JSON.
     ///
     /// # Errors
-    /// When the file cannot be written (a full disk): the current generation is untouched.
+    /// When the file cannot be written, for example on a full disk. The current generation is untouched.
     pub fn put(&mut self, chunk_type: ChunkType, json_line: &str) -> io::Result<()> {
         self.put_lines(chunk_type, json_line.as_bytes())
     }
 
-    /// Adds chunks as [`ChunkLines::next_lines`] gives them.
+    /// Adds chunks in the form that [`ChunkLines::next_lines`] returns.
     ///
     /// # Errors
-    /// As [`ChunkWriter::put`].
+    /// Same as [`ChunkWriter::put`].
     pub fn put_lines(&mut self, chunk_type: ChunkType, lines: &[u8]) -> io::Result<()> {
         // Cannot fail: `create` opened one file for each type.
         let file = self.files.iter_mut().find(|f| f.chunk_type == chunk_type).expect("a file for each type");
@@ -204,8 +204,8 @@ impl<'a> ChunkWriter<'a> {
         Ok(())
     }
 
-    /// Completes the files and publishes them as the generation after `current`, in which `n_changed` files of the tree changed;
-    /// when the files say the same as before, nothing is published and the current manifest is returned.
+    /// Completes the files and publishes them as the generation after `current`, in which `n_changed` files of the tree changed. If the files are
+    /// the same as before, it publishes nothing and returns the current manifest.
     ///
     /// # Errors
     /// When a file cannot be written or renamed.
@@ -217,7 +217,7 @@ impl<'a> ChunkWriter<'a> {
             files: std::collections::BTreeMap::new(),
             blocks: std::collections::BTreeMap::new(),
         };
-        // Beside one another: the disk takes as long for four files as for one.
+        // In parallel: the disk takes as long for four files as for one.
         let complete = |f: &mut Output| f.complete().map_err(|e| at(&f.path, &e));
         self.files.par_iter_mut().try_for_each(complete)?;
         for file in &self.files {
@@ -232,15 +232,15 @@ impl<'a> ChunkWriter<'a> {
         let dir = self.layout.data()?;
         dir.replace(next_name(MANIFEST), &serde_json::to_vec(&manifest)?, SHARED_FILE, true)?;
         sync_chunks(&dir)?;
-        // The new generation is complete: from here on its files are not taken away.
+        // The new generation is complete, so from here on `drop` must not remove its files.
         self.files.clear();
         rename_all(&dir, &manifest, self.keeps_others)?;
         Ok(manifest)
     }
 }
 
-/// Finishes the renames of a writer that died after its generation was complete; drops what was not.
-/// Called under the lock, before anything is read for writing.
+/// Finishes the renames of a writer that died after its generation was complete. Drops the manifest of an incomplete generation. A writer calls
+/// this under the lock, before it reads anything.
 ///
 /// # Errors
 /// When a rename fails.
@@ -266,14 +266,14 @@ fn rename_all(dir: &Dir, manifest: &Manifest, keeps_others: bool) -> io::Result<
     for name in ours.iter().map(String::as_str).chain([MANIFEST]) {
         unless_gone(dir.rename(next_name(name), name))?;
     }
-    // Those that were written otherwise are of no use any more.
+    // Files with the other packing are obsolete.
     for name in all().filter(|name| !ours.contains(name)) {
         unless_gone(dir.remove_file(&name))?;
     }
     sync_chunks(dir)
 }
 
-/// The chunk lines of a file of ours, one after the other, without reading it whole.
+/// Reads the chunk lines of a file of ours one after the other, without loading the whole file.
 #[derive(Default)]
 pub struct ChunkLines {
     lines: Option<Box<dyn BufRead + Send>>,
@@ -281,10 +281,10 @@ pub struct ChunkLines {
 }
 
 impl ChunkLines {
-    /// Opens a chunk file of ours; a missing one has no lines.
+    /// Opens a chunk file of ours. A missing file has no lines.
     ///
     /// # Errors
-    /// When it is there and cannot be read.
+    /// When the file exists but cannot be read.
     pub fn open(layout: &Layout, manifest: &Manifest, chunk_type: ChunkType) -> io::Result<Self> {
         let mut this = Self::default();
         let name = manifest.chunk_name(chunk_type);
@@ -302,17 +302,17 @@ impl ChunkLines {
         Ok(this)
     }
 
-    /// The next chunk as JSON; `None` after the last.
+    /// Returns the next chunk as JSON; `None` after the last one.
     ///
     /// # Errors
     /// When the file cannot be read.
     pub fn next_line(&mut self) -> io::Result<Option<&str>> {
         let (line, n) = self.next_lines(1)?;
-        // Whoever reads lines has compared the file with its manifest: it is what was written, and that was UTF-8.
+        // The caller has compared the file with its manifest, so it holds what was written, and that was UTF-8.
         Ok(if n == 0 { None } else { std::str::from_utf8(line).ok() })
     }
 
-    /// The next `n` chunks (fewer at the end) as they stand in the file, with what separates them, and how many they are.
+    /// Returns the next `n` chunks (fewer at the end) as they are in the file, with their separators, and how many they are.
     ///
     /// # Errors
     /// When the file cannot be read.
@@ -336,12 +336,12 @@ impl ChunkLines {
     }
 }
 
-/// The names of chunk files outlast a loss of power.
+/// Syncs the directory, so that the names of chunk files survive a loss of power.
 fn sync_chunks(dir: &Dir) -> io::Result<()> {
     dir.dir("chunks")?.sync()
 }
 
-/// The error with the path that it is about.
+/// Adds the path to the message of an error.
 pub(super) fn at(path: &Path, e: &io::Error) -> io::Error {
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Hits as rows of a reply: as many as fit, each with as much of its text as fits.
+//! Shows hits as rows of a reply: as many as fit, each with as much of its text as fits.
 
 use std::ops::Range;
 
@@ -9,31 +9,31 @@ use super::printable;
 use crate::engine::{ChunkRow, ResultRow, ScorePart};
 use crate::search::{Highlighter, Marked};
 
-/// Most lines of a snippet.
+/// Maximum number of lines of a snippet.
 const MAX_LINES: usize = 10;
-/// Most bytes of a snippet's line.
+/// Maximum number of bytes of a snippet's line.
 const MAX_LINE: usize = 160;
-/// What is shown before the first mark of a line that is cut.
+/// Bytes shown before the first match of a line that is cut.
 const LEAD: usize = 40;
 
-/// One result as it is shown: with as much of its text as fits.
+/// One result with as much of its text as fits.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(super) struct Row {
     #[serde(flatten)]
     pub(super) row: ResultRow,
-    /// Other matching lines of the file and what they define, for the text. The JSON has them with `explain`.
+    /// Lines and symbols of other matching chunks of the file. Only the text has them; the JSON has `others` with `explain`.
     #[serde(skip)]
     also: Vec<String>,
 }
 
-/// `src/a.rs:3-9 Type::name`; the id where there is no file.
+/// Formats a place as `src/a.rs:3-9 Type::name`. A chunk without a file shows its id instead of a path.
 pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
     let lines = lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     printable(format!("{}{lines} {what}", path.unwrap_or(&chunk.chunk_id)).trim_end())
 }
 
-/// `3-9`, `3`
+/// Formats lines as `3-9` or `3`.
 pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
     let first = first?;
     Some(last.filter(|l| *l != first).map_or_else(|| first.to_string(), |last| format!("{first}-{last}")))
@@ -50,7 +50,7 @@ impl Row {
         Self { row: ResultRow { score: rounded(row.score), others: Vec::new(), explain, ..row.clone() }, also: Vec::new() }
     }
 
-    /// As a reader sees it.
+    /// Returns the text form.
     pub(super) fn lines(&self) -> Vec<String> {
         let ResultRow { path, chunk, score, snippet, explain, .. } = &self.row;
         let kind = chunk.language.iter().map(|l| format!("{l} ")).collect::<String>()
@@ -73,22 +73,22 @@ fn rounded(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }
 
-/// Hits with everything that could be told of them, and the order in which it is told: first all rows, then what else matches
-/// in their files, then lines of their text, more and earlier of those that stand first.
+/// Results with everything that could be shown of them, and the order in which details are added: first all rows, then the other matches in their files,
+/// then lines of their text. Better results get lines earlier, and more of them.
 pub(super) struct Hits<'r> {
     all: &'r [ResultRow],
     bare: Vec<Row>,
     others: Vec<Vec<String>>,
     texts: Vec<(Marked<'r>, Option<u32>)>,
-    /// Whose `others` are added one after the other.
+    /// The results that have other matches, in the order in which these are added.
     with_others: Vec<usize>,
-    /// Whose snippet gets one more line, one after the other.
+    /// The results whose snippets get one more line, in this order.
     line_of: Vec<usize>,
     mark: bool,
 }
 
 impl<'r> Hits<'r> {
-    /// `mark`: mark the words in the snippets, `«word»`.
+    /// `mark`: whether the snippets mark matching words as `«word»`.
     pub(super) fn new(rows: &'r [ResultRow], words: &mut Highlighter, mark: bool) -> Self {
         let other = |c: &ChunkRow| {
             let lines = lines(c.start_line, c.end_line);
@@ -112,12 +112,12 @@ impl<'r> Hits<'r> {
         }
     }
 
-    /// The highest level of detail.
+    /// Returns the highest level of detail.
     pub(super) fn top(&self) -> usize {
         self.bare.len().saturating_sub(1) + self.with_others.len() + self.line_of.len()
     }
 
-    /// The rows at a level of detail; at level 0 the first one alone, without its text.
+    /// Returns the rows at a level of detail. Level 0 is the first row without its text.
     pub(super) fn rows(&self, level: usize) -> Vec<Row> {
         let mut rows: Vec<Row> = self.bare.iter().take(level + 1).cloned().collect();
         let level = (level + 1).saturating_sub(self.bare.len());
@@ -146,7 +146,7 @@ fn snippet(text: &Marked, first_line: Option<u32>, n_lines: usize, mark: bool) -
     lines.iter().enumerate().map(one).collect::<Vec<_>>().join("\n")
 }
 
-/// A line, cut when it is very long, around its first mark.
+/// Returns a line. A very long line is cut around its first match.
 fn shown(line: &str, marks: &[Range<usize>], mark: bool) -> String {
     let first = marks.first().map_or(0, |m| m.start);
     let start = if line.len() > MAX_LINE && first > MAX_LINE / 2 { boundary(line, first - LEAD) } else { 0 };
@@ -164,7 +164,7 @@ fn shown(line: &str, marks: &[Range<usize>], mark: bool) -> String {
     out
 }
 
-/// The last place up to `at` where a text may be cut.
+/// Returns the last character boundary at or before `at`.
 fn boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(0)
 }

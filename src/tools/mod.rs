@@ -1,5 +1,5 @@
-//! What agents and programs can ask: one file a tool, each with its arguments, its reply and the way from one to the
-//! other. No transport: the same tools answer over MCP and HTTP.
+//! The tools that agents and programs call, one file per tool. A tool reads its arguments, asks the engine, and cuts the answer to a number of tokens.
+//! The tools know no transport: MCP and HTTP serve the same ones.
 
 mod budget;
 mod edit_file;
@@ -38,13 +38,13 @@ use crate::engine::{
 use crate::source;
 use crate::text::count;
 
-/// Tools that are offered together.
+/// A group of tools that a server offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
     Search,
     Graph,
     Memory,
-    /// Changes files of the project: offered only where that was asked for.
+    /// Tools that change files of the project. A server offers them only on request.
     Edit,
 }
 
@@ -52,20 +52,20 @@ impl Group {
     const ALL: [(&'static str, Self); 4] =
         [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory), ("edit", Self::Edit)];
 
-    /// The group of this name.
+    /// Returns the group of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|(known, _)| *known == name).map(|(_, group)| group)
     }
 
-    /// Of all groups.
+    /// Returns the names of all groups.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         Self::ALL.into_iter().map(|(name, _)| name).collect()
     }
 }
 
-/// What a call does beside answering.
+/// The side effect of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     None,
@@ -77,22 +77,22 @@ pub enum Effect {
 pub struct Tool {
     pub group: Group,
     pub effect: Effect,
-    /// Listed only once something is remembered: until then it has nothing to work on.
+    /// The tool works on memories, so it is listed only after the first one is stored.
     pub needs_memories: bool,
     /// `cortex_search`
     pub name: &'static str,
-    /// For people.
+    /// The name that people read.
     pub title: &'static str,
-    /// For agents: what it is good for.
+    /// What the tool is good for; agents read this.
     pub description: &'static str,
-    /// JSON schema of the arguments.
+    /// Returns the JSON schema of the arguments.
     pub input_schema: fn() -> Map<String, Value>,
-    /// JSON schema of [`Answer::structured`].
+    /// Returns the JSON schema of [`Answer::structured`].
     pub output_schema: fn() -> Map<String, Value>,
     pub(crate) run: fn(&Engine, &Call, Value) -> Result<Answer, AskError>,
 }
 
-/// Every tool, in the order in which they are listed.
+/// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
     Tool::of::<SearchRequest>(),
     Tool::of::<exact::Args>(),
@@ -112,20 +112,20 @@ pub const ALL: &[Tool] = &[
     Tool::of::<edit_json::Args>(),
 ];
 
-/// The tools of these groups.
+/// Returns the tools of these groups.
 #[must_use]
 pub fn of_groups(groups: &[Group]) -> Vec<&'static Tool> {
     ALL.iter().filter(|t| groups.contains(&t.group)).collect()
 }
 
-/// What a tool answers: the same twice, for readers and for programs.
+/// The answer of a tool, once as text for readers and once as JSON for programs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     pub text: String,
     pub structured: Value,
 }
 
-/// The error as it may be shown: a message quotes names and text of the repository.
+/// Escapes control characters in an error message, because it quotes names and text of the repository.
 fn printable_error(e: AskError) -> AskError {
     let shown = |message: String| source::printable_lines(&message).into_owned();
     match e {
@@ -136,7 +136,7 @@ fn printable_error(e: AskError) -> AskError {
     }
 }
 
-/// The arguments of a tool, and with them the tool.
+/// The arguments of a tool, with everything else that defines the tool.
 trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
@@ -144,24 +144,24 @@ trait Question: DeserializeOwned + JsonSchema {
     const GROUP: Group = Group::Search;
     const EFFECT: Effect = Effect::None;
     const NEEDS_MEMORIES: bool = false;
-    /// It answers from the index, which the caller may want to be fresh.
+    /// The tool answers from the index, so its callers may ask for fresh data.
     const WAITS: bool = true;
-    /// The reply is cut to a number of tokens.
+    /// Callers may limit the tokens of the reply.
     const HAS_BUDGET: bool = true;
     type Reply: Reply;
 
-    /// Answers in at most so many tokens.
+    /// Answers in at most `max_tokens` tokens.
     fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<Self::Reply, AskError>;
 }
 
-/// A reply that can be read and parsed.
+/// A reply that has a text form beside its JSON form.
 trait Reply: Serialize + JsonSchema {
     fn state(&self) -> &State;
 
-    /// For a reader, with as few words as will do.
+    /// Returns the text form, in as few words as possible.
     fn lines(&self) -> Vec<String>;
 
-    /// All of it: warnings, which must be seen, come first.
+    /// Returns the whole text: first the warnings, last the freshness of the index.
     fn text(&self) -> String {
         let State { index, warnings } = self.state();
         let mut freshness = vec![format!("generation {}{}", index.generation, if index.local { " (local)" } else { "" })];
@@ -194,13 +194,13 @@ impl Tool {
         }
     }
 
-    /// The tool with this name.
+    /// Returns the tool of this name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
         ALL.iter().find(|t| t.name == name)
     }
 
-    /// Answers a call. A panic is an error of this call alone.
+    /// Answers a call. A panic becomes an error of this call alone.
     ///
     /// # Errors
     /// When the arguments cannot be used, or there is no answer.
@@ -214,7 +214,7 @@ impl Tool {
     }
 }
 
-/// The schema of a tool's arguments: those of its question, and those that many tools have.
+/// Returns the schema of a tool's arguments: its own, and those that many tools share.
 fn arguments<Q: Question>() -> Map<String, Value> {
     let mut input = schema::input::<Q>();
     if Q::WAITS {
@@ -226,7 +226,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
     input
 }
 
-/// Reads the arguments, asks, writes the reply.
+/// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong = |e: serde_json::Error| AskError::Arguments(format!("the arguments are not understood: {e}"));
@@ -239,7 +239,7 @@ fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result
     Ok(Answer { text: reply.text(), structured })
 }
 
-/// Text from a repository as it may be shown on a line: nothing in it breaks the line, speaks to a terminal or turns it around.
+/// Escapes what could break the line, control a terminal or change the direction of text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     source::printable(text).into_owned()

@@ -1,22 +1,22 @@
-//! JSON schemas of arguments and replies, as plain as clients like them: no references, no unions, no formats.
+//! JSON schemas of arguments and replies. Some clients understand only simple ones, so these have no references, unions or formats.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
-/// The schema of arguments.
+/// Returns the schema of arguments.
 pub(super) fn input<T: JsonSchema>() -> Map<String, Value> {
     plain::<T>(SchemaSettings::draft2020_12().for_deserialize())
 }
 
-/// The schema of a reply.
+/// Returns the schema of a reply.
 pub(super) fn output<T: JsonSchema>() -> Map<String, Value> {
     let mut schema = plain::<T>(SchemaSettings::draft2020_12().for_serialize());
     schema.values_mut().for_each(drop_trivial);
     schema
 }
 
-/// Adds the properties of another schema of arguments.
+/// Adds the properties of another schema.
 pub(super) fn add(schema: &mut Map<String, Value>, mut other: Map<String, Value>) {
     let Some(Value::Object(new)) = other.remove("properties") else { return };
     let properties = schema.entry("properties").or_insert_with(|| Value::Object(Map::new()));
@@ -29,7 +29,7 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     let mut schema = settings.with(|s| s.inline_subschemas = true).into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut schema);
     match schema {
-        // What the whole is, the tool's own description says.
+        // The tool's own description describes the whole.
         Value::Object(mut map) => {
             map.remove("description");
             map
@@ -38,7 +38,7 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     }
 }
 
-/// That a count is not negative says nothing to a reader, nor what an entry is whose list is described.
+/// Removes what tells readers nothing: that a count is not negative, and the description of an item whose list is described.
 fn drop_trivial(value: &mut Value) {
     match value {
         Value::Object(map) => {
@@ -55,7 +55,7 @@ fn drop_trivial(value: &mut Value) {
     }
 }
 
-/// What may be left out is not also `null`, a default of nothing is none, and what only generators of code read goes.
+/// Removes `null` from optional values, empty defaults, and keys that only code generators read.
 fn simplify(schema: &mut Value) {
     let Value::Object(map) = schema else { return };
     for key in ["$schema", "title", "format"] {

@@ -1,17 +1,16 @@
-//! Arguments as agents write them: numbers as strings, one value where a list is expected, an empty string for nothing.
+//! Reads arguments as agents write them: numbers as strings, a single value in place of a list, an empty string for a missing value.
 //!
-//! The schema that a tool shows is what its arguments are read by, so that the two cannot differ; and every argument can
-//! be read from a string, as the query of a URL gives it.
+//! A tool reads its arguments by the schema that it shows, so that the two cannot differ. Each argument can also be a string, as in the query of a URL.
 
 use serde_json::{Map, Value};
 
 use crate::engine::AskError;
 use crate::text::cut;
 
-/// Less similar names are not proposed.
+/// Names that are less similar (0–1) are not suggested.
 const MIN_SIMILARITY: f64 = 0.5;
 
-/// Earlier names of arguments, each with the name that it has now. A tool that has the new one takes the old one, too.
+/// Former names of arguments with their present names. A tool that has the present name also accepts the former one.
 const RENAMED: &[(&str, &str)] = &[
     ("path", "paths"),
     ("language", "languages"),
@@ -21,15 +20,15 @@ const RENAMED: &[(&str, &str)] = &[
     ("context_lines", "context"),
     ("include_context", "context"),
 ];
-/// The same for names that other programs give them, too.
+/// Names that other programs use for our arguments. They are accepted without a warning.
 const OTHER_NAMES: &[(&str, &str)] = &[("max_nodes", "limit"), ("max_facts", "limit")];
-/// Lines around a use where somebody asked for them without saying how many.
+/// Lines of context for a caller that asks for context without a number.
 const SOME_LINES: u64 = 3;
 
-/// What is out of range here is taken as the bound: an error would help nobody.
+/// For these arguments a value out of range counts as the bound, because an error would not help the caller.
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
-/// The arguments as the schema wants them, and what was odd about them.
+/// Converts the arguments to the types of the schema. Also returns warnings about them.
 pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), AskError> {
     let given = match arguments {
         Value::Null => Map::new(),
@@ -45,7 +44,7 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
             warnings.push(unknown(&name, properties));
             continue;
         };
-        // Of a text that is taken as it is, blanks are part.
+        // Blanks are part of a text that is used as it is.
         let is_verbatim = number(property, "minLength") == Some(0);
         if value.is_null() || value.as_str().is_some_and(|s| s.trim().is_empty() && !is_verbatim) {
             continue;
@@ -59,7 +58,7 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
     Ok((Value::Object(out), warnings))
 }
 
-/// The arguments under the names that they have now.
+/// Renames arguments to their present names.
 fn present_names(given: Map<String, Value>, properties: &Map<String, Value>, warnings: &mut Vec<String>) -> Map<String, Value> {
     let mut out = Map::new();
     let (mut first, mut last) = (None, None);
@@ -88,7 +87,7 @@ fn present_names(given: Map<String, Value>, properties: &Map<String, Value>, war
     out
 }
 
-/// A number of lines where there was a flag.
+/// Converts the former flag to a number of lines.
 fn of_flag(value: &Value) -> Value {
     match scalar(value).as_deref() {
         Some("true" | "1") => SOME_LINES.into(),
@@ -107,7 +106,7 @@ fn unknown(name: &str, properties: &Map<String, Value>) -> String {
     format!("there is no argument `{}`, so it was not looked at{advice}", cut(name, 40))
 }
 
-/// A value as its property wants it.
+/// Converts a value to the type of its property.
 fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
     let wrong = |what: &str| {
         let shown = value.as_str().map_or_else(|| value.to_string(), |s| format!("`{s}`"));
@@ -133,13 +132,13 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
             let item = |v: Value| fit(name, v, property.get("items").unwrap_or(&Value::Null));
             Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))
         }
-        // JSON as text, or as what it is.
+        // JSON may come as a string or as a value.
         _ if property.get("contentMediaType").is_some() && !value.is_string() => Ok(value.to_string().into()),
         _ => {
             let Some(text) = scalar(&value) else { return wrong("a string") };
             let Some(values) = property.get("enum").and_then(Value::as_array) else { return Ok(text.into()) };
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-            // type-usages is type_usages.
+            // `type-usages` means `type_usages`.
             match values.iter().find(|v| v.eq_ignore_ascii_case(&text.trim().replace('-', "_"))) {
                 Some(v) => Ok((*v).into()),
                 None => wrong(&format!("one of {}", values.join(", "))),
@@ -156,14 +155,14 @@ fn number(property: &Value, key: &str) -> Option<u64> {
     property.get(key).and_then(Value::as_u64)
 }
 
-/// A whole number, also as text or as `10.0`.
+/// Reads a whole number, also from a string and from `10.0`.
 fn integer(value: &Value) -> Option<u64> {
     let text = scalar(value)?;
     let text = text.trim();
     text.strip_suffix(".0").unwrap_or(text).parse().ok()
 }
 
-/// A single value as text.
+/// Returns a single value as text.
 fn scalar(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
@@ -173,7 +172,7 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A list, a single value, or a list written as text (JSON, or separated by commas).
+/// Reads a list: an array, a single value, or a string with JSON or commas.
 fn list(value: Value) -> Vec<Value> {
     match value {
         Value::Array(values) => values.into_iter().filter(|v| !v.is_null()).collect(),
@@ -185,7 +184,7 @@ fn list(value: Value) -> Vec<Value> {
     }
 }
 
-/// Cuts at commas; those of `*.{rs,toml}` do not cut.
+/// Splits at commas, except inside braces as in `*.{rs,toml}`.
 fn commas(text: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0usize;
     text.split(move |c| {

@@ -42,7 +42,10 @@ fn help_is_what_the_golden_file_says() {
     }
     let then = fs::read_to_string(&path).unwrap_or_default();
     let differs = now.lines().zip(then.lines()).find(|(a, b)| a != b);
-    assert!(now == then, "the help changed: {differs:?}. If that is meant, run UPDATE_SNAPSHOTS=1 cargo test --test it help and look at tests/it/help.txt");
+    assert!(
+        now == then,
+        "the help changed: {differs:?}. If that is meant, run UPDATE_SNAPSHOTS=1 cargo test --test it help and look at tests/it/help.txt"
+    );
     let long: Vec<&str> = now.lines().filter(|line| line.chars().count() > 80 && !line.contains("{\"")).collect();
     assert!(long.is_empty(), "a terminal of 80 columns breaks these lines: {long:#?}");
 }
@@ -93,7 +96,9 @@ fn examples_give_an_answer_in_this_repository() {
 #[test]
 fn questions_of_the_readme_find_code() {
     let p = copy_of_this_repository();
-    for (question, file) in [("which chunks changed between two sets", "src/chunk/delta.rs"), ("ChunkManager::reload", "src/live/manager.rs")] {
+    for (question, file) in
+        [("which chunks changed between two sets", "src/chunk/delta.rs"), ("ChunkManager::reload", "src/live/manager.rs")]
+    {
         assert_eq!(p.found(&[question]).first().map(String::as_str), Some(file), "{question}");
     }
 }

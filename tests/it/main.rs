@@ -28,6 +28,7 @@ mod keeping;
 mod languages;
 mod memory;
 mod one_engine;
+mod output;
 mod packed;
 mod project;
 mod regressions;

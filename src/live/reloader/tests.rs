@@ -1,4 +1,4 @@
-//! Updates that fail (A11): real chunk files, indexes and vectors, of which one part can be broken and mended.
+//! Updates that fail (A11), with real chunk files, indexes and vectors. One part of them can be broken and repaired.
 
 use std::io;
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::live::ChunkManager;
 use crate::search::{Filter, Query};
 use crate::store::{ChunkFiles, Layout};
 
-/// How many further uses of a part fail.
+/// The number of further uses of a part that fail.
 #[derive(Debug, Clone, Default)]
 struct Breakage(Arc<AtomicUsize>);
 
@@ -31,7 +31,7 @@ impl Breakage {
     }
 }
 
-/// The bundled model, which cannot be asked while it is broken.
+/// The bundled model, which returns errors while it is broken.
 struct Model(Arc<StaticModel>, Breakage);
 
 impl Embedder for Model {
@@ -55,7 +55,7 @@ impl Embedder for Model {
     }
 }
 
-/// The chunk files, whose text cannot be read while the disk is broken: what the text index is updated from.
+/// The chunk files. While the disk is broken, the text from which the text index is updated cannot be read.
 struct Files(ChunkFiles, Breakage);
 
 /// The line of one chunk.
@@ -64,7 +64,7 @@ struct Line(Arc<Entry>, Breakage);
 
 impl LineStore for Line {
     fn read(&self, _: Range<u32>) -> Option<Vec<u8>> {
-        // What an update has begun with is read; the last of it fails.
+        // An update reads its first lines without error; only its last line fails.
         if &*self.0.id == "late" && self.1.strikes() { None } else { Some(self.0.chunk()?.to_json().into_bytes()) }
     }
 }
@@ -149,7 +149,7 @@ fn write(layout: &Layout, chunks: &[(&str, &str)]) {
 const BEFORE: &[(&str, &str)] = &[("early", "about potatoes"), ("gone", "about walruses in cold water")];
 const AFTER: &[(&str, &str)] = &[("early", "about tomatoes"), ("late", "about beetles in the garden")];
 
-/// Everything that some questions find, with the scores.
+/// Returns everything that some questions find, with the scores.
 fn answers(manager: &ChunkManager) -> Vec<(String, u64)> {
     let snapshot = manager.current();
     let ask = |question: &str| {
@@ -161,14 +161,14 @@ fn answers(manager: &ChunkManager) -> Vec<(String, u64)> {
 }
 
 impl Fixture {
-    /// What a manager that begins now answers.
+    /// Returns the answers of a new manager.
     fn fresh(&self) -> Vec<(String, u64)> {
         let fresh = manager(&self.layout, &Breakage::default(), &Breakage::default());
         fresh.reload(&Cancel::new(false)).unwrap();
         answers(&fresh)
     }
 
-    /// An update that fails three times, in a part that is then mended.
+    /// Runs an update that fails three times because of one part, which is then repaired.
     fn an_update_that_fails(&self, part: &Breakage, why: &str) {
         let reload = || self.manager.reload(&Cancel::new(false));
         write(&self.layout, BEFORE);
@@ -210,7 +210,7 @@ fn a_vector_update_that_fails_publishes_half_of_itself() {
 
 const RESCAN: Duration = Duration::from_hours(1);
 
-/// The pauses between tries are those of the back-off, whatever the clock says, and begin anew after a success.
+/// The pauses between retries are those of the back-off, whatever the clock says. They start anew after a success.
 #[test]
 fn tries_after_a_failure_come_ever_more_slowly() {
     let f = fixture();
@@ -226,7 +226,7 @@ fn tries_after_a_failure_come_ever_more_slowly() {
     assert_eq!(answers(&f.manager), f.fresh());
 }
 
-/// Nobody asks after the first reload, no file changes, and the next unasked look is an hour away.
+/// Nothing requests a reload after the first one, no file changes, and the next unrequested reload is an hour away.
 #[test]
 fn a_failed_update_waits_for_a_file_event() {
     let f = fixture();
