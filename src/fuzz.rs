@@ -12,7 +12,7 @@ use crate::dir::{Dir, OwnedDir};
 use crate::edit::{Edit, Root};
 use crate::index;
 use crate::memory::HookInput;
-use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Read, VectorSource};
+use crate::search::{Corpus, CorpusBuilder, Filter, Highlighter, Read, Searcher, VectorSource};
 use crate::secrets;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, Layout, parse_chunk_file};
@@ -63,8 +63,9 @@ pub fn manifest(bytes: &[u8]) {
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (filter, limit) = (Filter::default(), 10);
-    let query = CORPUS.query(&text).unwrap_or_default();
-    let results = [CORPUS.search(&query, &[], &filter, limit), CORPUS.search_exact(&text, &filter, limit)];
+    let searcher = Searcher::new(&CORPUS);
+    let query = searcher.query(&text).unwrap_or_default();
+    let results = [searcher.search(&query, &[], &filter, limit), searcher.exact(&text, &filter, limit)];
     let mut words = [Highlighter::new(&text), Highlighter::exact(&text)];
     for (result, words) in results.iter().zip(&mut words) {
         for hit in result.iter().flat_map(|results| &results.hits) {

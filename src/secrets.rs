@@ -25,7 +25,7 @@ use std::sync::{LazyLock, OnceLock};
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use regex::bytes::{Regex, RegexBuilder};
 
-use self::own::{Judge, OWN, is_example, is_placeholder, is_random};
+use self::own::{Judge, OWN, entropy, is_example, is_placeholder, is_random};
 
 /// The rules of betterleaks. The head of the file says what its columns are.
 const DATA: &str = include_str!("secrets/secret_rules.tsv");
@@ -354,16 +354,6 @@ fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: Origin) -
     }
     out.push_str(&text[done..]);
     out
-}
-
-/// The Shannon entropy of `value` in bits a byte.
-fn entropy(value: &str) -> f64 {
-    let mut counts = [0_usize; 256];
-    for byte in value.bytes() {
-        counts[usize::from(byte)] += 1;
-    }
-    let len = value.len() as f64;
-    counts.iter().filter(|&&n| n > 0).map(|&n| n as f64 / len).map(|p| -p * p.log2()).sum()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::load::build;
 use crate::chunk::Cancel;
 use crate::index::Mode;
 use crate::live::ChunkManager;
-use crate::search::Filter;
+use crate::search::{Filter, Searcher};
 use crate::source::Scope;
 use crate::store::ChunkFiles;
 
@@ -68,8 +68,8 @@ impl<'a> OneFile<'a> {
         indexer.run(Mode::Incremental, &scope, &|_| {})?;
         self.manager.reload(&Cancel::new(false))?;
         let snapshot = self.manager.current();
-        let corpus = &snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus;
-        let found = corpus.search(&corpus.query(&marker)?, &[], &Filter::default(), 1)?;
+        let searcher = Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
+        let found = searcher.search(&searcher.query(&marker)?, &[], &Filter::default(), 1)?;
         let time = start.elapsed();
         let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);
         ensure!(is_stale && is_found, "{marker} was written to {path} and is not found there");

@@ -8,11 +8,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::bed::Bed;
 use super::query::Questions;
-use super::report::Memory;
 
 /// A server that has not loaded its index by then never will.
 const PATIENCE: Duration = Duration::from_mins(5);
@@ -61,6 +61,15 @@ fn command(bed: &Bed, program: &Path) -> Command {
     command
 }
 
+/// Memory of a server, as the system counts it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ServerMemory {
+    /// Held while it serves.
+    pub server_resident_bytes: u64,
+    /// The most that it ever held.
+    pub server_peak_bytes: u64,
+}
+
 /// `cortex mcp`, for as long as this lives.
 pub struct Server {
     child: Child,
@@ -92,14 +101,14 @@ impl Server {
     ///
     /// # Errors
     /// When it does not answer.
-    pub fn memory(&mut self, questions: &Questions) -> Result<Option<Memory>> {
+    pub fn memory(&mut self, questions: &Questions) -> Result<Option<ServerMemory>> {
         for question in questions.iter() {
             self.search(question)?;
         }
         thread::sleep(SETTLED);
         let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let (resident, peak) = (kilobytes(&status, "VmRSS:"), kilobytes(&status, "VmHWM:"));
-        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| Memory { server_resident_bytes, server_peak_bytes }))
+        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory { server_resident_bytes, server_peak_bytes }))
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::chunk::ChunkSet;
 use crate::live::ChunkManager;
-use crate::search::Filter;
+use crate::search::{Filter, Searcher};
 use crate::store::ChunkFiles;
 
 /// Results asked for.
@@ -74,12 +74,12 @@ impl Questions {
     pub fn ask(manager: &ChunkManager, question: &str, kind: Kind) -> Result<Duration> {
         let start = Instant::now();
         let snapshot = manager.current();
-        let corpus = &snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus;
-        let query = corpus.query(question)?;
+        let searcher = Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
+        let query = searcher.query(question)?;
         let vector = if kind == Kind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
         let results = match kind {
-            Kind::Text | Kind::Hybrid => corpus.search(&query, &vector, &Filter::default(), LIMIT)?,
-            Kind::Vector => corpus.search_by_meaning(&vector, &Filter::default(), LIMIT)?,
+            Kind::Text | Kind::Hybrid => searcher.search(&query, &vector, &Filter::default(), LIMIT)?,
+            Kind::Vector => searcher.by_meaning(&vector, &Filter::default(), LIMIT)?,
         };
         let time = start.elapsed();
         drop(results);

@@ -12,7 +12,7 @@ use super::bed::{Bed, Origin, change};
 use super::given::Given;
 use super::index::{OneFile, index_from_scratch};
 use super::load::{build, diff, load, open_saved};
-use super::process::{kilobytes, search_once, start};
+use super::process::{ServerMemory, kilobytes, search_once, start};
 use super::query::{Kind, Questions};
 use super::recall::recall_10;
 use super::reload::{STEPS, Steps, reload};
@@ -32,7 +32,7 @@ pub struct Report {
     pub corpus: Shape,
     pub times: Vec<Row>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub memory: Option<Memory>,
+    pub memory: Option<ServerMemory>,
     /// Of the quantised vectors: share of the ten nearest by `f32` vectors that they find.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall_10: Option<f64>,
@@ -69,15 +69,6 @@ pub struct Row {
     pub p50: f64,
     pub p95: f64,
     pub p99: f64,
-}
-
-/// Memory of a server, as the system counts it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Memory {
-    /// Held while it serves.
-    pub server_resident_bytes: u64,
-    /// The most that it ever held.
-    pub server_peak_bytes: u64,
 }
 
 impl Machine {
@@ -170,7 +161,7 @@ pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &
     Ok(Report { machine: Machine::this(), corpus, times: rows.rows, memory, recall_10 })
 }
 
-fn processes(rows: &mut Rows, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<Memory>> {
+fn processes(rows: &mut Rows, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<ServerMemory>> {
     let some: Vec<&str> = questions.iter().collect();
     rows.measure("search_once", runs, |i| search_once(bed, program, some[i % some.len()]))?;
     let mut last = None;

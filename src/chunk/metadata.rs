@@ -9,8 +9,6 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::record::hash_str;
-
 /// Everything that ranking and display need besides title and text. All keys are optional. A known key whose value has an undocumented shape is not
 /// an error but kept in `extra`, since other programs may write these files.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -190,4 +188,10 @@ fn read<T: DeserializeOwned>(json: &str, field: &mut T) -> bool {
         }
         Err(_) => false,
     }
+}
+
+/// Hashes a string after its length, so that moving characters between neighbouring strings changes the hash.
+pub(super) fn hash_str(h: &mut Xxh3, s: &str) {
+    h.update(&(s.len() as u64).to_le_bytes());
+    h.update(s.as_bytes());
 }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::Xxh3;
 
-use super::Metadata;
+use super::metadata::{Metadata, hash_str};
 
 /// A name of a chunk that is unique within its set; cheap to clone.
 pub type ChunkId = Arc<str>;
@@ -188,12 +188,6 @@ impl Chunk {
         }
         self.metadata.hash_meaning(h);
     }
-}
-
-/// Hashes a string after its length, so that moving characters between neighbouring strings changes the hash.
-pub(super) fn hash_str(h: &mut Xxh3, s: &str) {
-    h.update(&(s.len() as u64).to_le_bytes());
-    h.update(s.as_bytes());
 }
 
 /// Why [`Chunk::from_json`] failed.

@@ -7,7 +7,7 @@ use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use serde::de::DeserializeOwned;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::progress::Bar;
 use crate::engine::{Engine, Look, Project, Step};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::render::{count, json, line};
 use crate::bench::{Bed, Origin, Report, run as measure};
 use crate::engine::{LONG_WAIT, Project};

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use super::Outcome;
 use super::args::OfProject;
+use super::outcome::Outcome;
 use super::render::line;
 use crate::store::WriteLock;
 

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use clap_complete::Shell;
 
-use super::Outcome;
+use super::outcome::Outcome;
 
 /// Print a completion script for a shell.
 #[derive(clap::Args)]
@@ -12,9 +12,9 @@ pub(super) struct Args {
     shell: Shell,
 }
 
-pub(super) fn run(args: &Args) -> Result<Outcome> {
+pub(super) fn run(args: &Args, command: &mut clap::Command) -> Result<Outcome> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut super::command(), "cortex", &mut script);
+    clap_complete::generate(args.shell, command, "cortex", &mut script);
     std::io::Write::write_all(&mut std::io::stdout(), &script)?;
     Ok(Outcome::Done)
 }

@@ -1,19 +1,20 @@
 //! `cortex eval`: measures search quality on sets of questions.
 
+mod files;
 mod print;
 mod set;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
+use self::files::{JsonLinesWriter, read_file};
 use self::print::Report;
 use self::set::Set;
-use super::Outcome;
+use super::outcome::Outcome;
 use super::progress::Bar;
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
 use crate::eval::{self, Baseline, FILES, Other, Question, Row};
@@ -157,10 +158,6 @@ fn read_others(file: &Path) -> Result<Vec<Other>> {
     Ok(Other::parse(&file.display().to_string(), &read_file(file)?)?)
 }
 
-fn read_file(file: &Path) -> Result<String> {
-    fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))
-}
-
 /// One project, loaded.
 struct Searcher {
     engine: Engine,
@@ -252,27 +249,5 @@ impl<'a> Candidates<'a> {
             n_targets: q.targets.len(),
             files: hits.iter().filter(|hit| seen.insert(&hit.path)).map(candidate).collect(),
         }
-    }
-}
-
-/// A file of JSON lines that is being written.
-struct JsonLinesWriter {
-    path: PathBuf,
-    out: BufWriter<File>,
-}
-
-impl JsonLinesWriter {
-    fn create(path: &Path) -> Result<Self> {
-        let out = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
-        Ok(Self { path: path.to_path_buf(), out: BufWriter::new(out) })
-    }
-
-    fn put(&mut self, value: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_string(value)?;
-        writeln!(self.out, "{text}").with_context(|| format!("{} cannot be written", self.path.display()))
-    }
-
-    fn finish(mut self) -> Result<()> {
-        self.out.flush().with_context(|| format!("{} cannot be written", self.path.display()))
     }
 }

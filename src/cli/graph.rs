@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use clap::ValueEnum;
 use console::style;
 
-use super::Outcome;
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{code, count, fitted, json, line, place, printable, warnings, width};
 use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
 

@@ -17,7 +17,7 @@ use chrono::Utc;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use crate::dir::{Dir, OpenMode};
 use crate::engine::{Engine, Look, Project, ProjectError};
 use crate::memory::{self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError, StorageError};

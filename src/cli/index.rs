@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Result;
 
-use super::Outcome;
+use super::outcome::Outcome;
 use super::progress::Bar;
 use super::render::{self, count, duration, printable};
 use crate::engine::{LONG_WAIT, Project};

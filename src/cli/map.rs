@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::Outcome;
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{fitted, json, line, printable, warnings};
 use crate::engine::{Call, Look, MapRequest};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use anyhow::Result;
 
-use super::Outcome;
 use super::args::OfProject;
+use super::outcome::Outcome;
 use super::serve::{Following, Offered};
 use crate::engine::Engine;
 use crate::serve::{self, Calls};

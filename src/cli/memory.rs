@@ -1,10 +1,10 @@
 //! `cortex memory`: adds, finds and manages memories of the project.
 
+mod shared;
 mod timeline;
 mod transfer;
 
 use std::io::{IsTerminal, Read, Write};
-use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -14,10 +14,11 @@ use console::style;
 use serde_json::json;
 use uuid::Uuid;
 
-use super::Outcome;
+use self::shared::{PrivateFolder, memories_in_words, title};
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{count, json, line, printable, width};
-use crate::dir::{Dir, OpenMode};
+use crate::dir::OpenMode;
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, RecallRequest, RememberRequest};
 use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select};
 
@@ -371,10 +372,6 @@ impl Args {
     }
 }
 
-fn memories_in_words(n: usize) -> String {
-    if n == 1 { "1 memory".into() } else { format!("{n} memories") }
-}
-
 /// The end of an id. The start of it is the same for memories of one moment.
 fn short(id: Uuid) -> String {
     id.to_string()[24..].to_string()
@@ -387,11 +384,6 @@ fn row(memory: &Memory) -> String {
     let piece = memory.piece().map(|(index, n)| format!("({}/{n}) ", index + 1)).unwrap_or_default();
     let text = format!("{}  {at}  {}  {pin}{piece}{}", short(memory.id), memory.source.name(), printable(title(memory)));
     console::truncate_str(&text, width(), "…").into_owned()
-}
-
-/// Its name, or its first line.
-fn title(memory: &Memory) -> &str {
-    if memory.name.is_empty() { memory.content.trim_start().lines().next().unwrap_or_default() } else { &memory.name }
 }
 
 fn head(memory: &Memory) -> String {
@@ -433,24 +425,3 @@ fn in_editor(text: &str) -> Result<String> {
 /// The file that an editor is given, and most that is read of it then.
 const EDITED: &str = "memory.md";
 const MAX_EDITED: u64 = 1 << 20;
-
-/// A folder for one use, which is removed with all that is in it.
-struct PrivateFolder {
-    dir: Dir,
-}
-
-impl PrivateFolder {
-    fn new() -> Result<Self> {
-        let path = std::env::temp_dir().join(format!("cortex-{}", Uuid::new_v4()));
-        std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(|| path.display().to_string())?;
-        Ok(Self { dir: Dir::open(&path)? })
-    }
-}
-
-impl Drop for PrivateFolder {
-    fn drop(&mut self) {
-        if let Err(e) = std::fs::remove_dir_all(self.dir.path()) {
-            tracing::warn!("{}: cannot be removed: {e}", self.dir.path().display());
-        }
-    }
-}

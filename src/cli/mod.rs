@@ -14,6 +14,7 @@ mod index;
 mod map;
 mod mcp;
 mod memory;
+mod outcome;
 mod outline;
 mod pattern;
 mod progress;
@@ -30,6 +31,7 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use tracing_subscriber::EnvFilter;
 
+use self::outcome::Outcome;
 use crate::source;
 
 /// Search the code, documents and configuration of a repository by words and by meaning, offline.
@@ -60,12 +62,6 @@ enum Command {
     Eval(eval::Args),
     Bench(bench::Args),
     Completions(completions::Args),
-}
-
-/// How a command ended when it did not fail.
-enum Outcome {
-    Done,
-    NothingFound,
 }
 
 /// The log on stderr. Messages quote names from the repository, so control characters are escaped, except those that set colours.
@@ -120,7 +116,7 @@ pub fn run() -> ExitCode {
         Command::Clean(args) => clean::run(&args),
         Command::Eval(args) => eval::run(&args),
         Command::Bench(args) => bench::run(&args),
-        Command::Completions(args) => completions::run(&args),
+        Command::Completions(args) => completions::run(&args, &mut command()),
     };
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use console::style;
 
-use super::Outcome;
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, Look, PatternRequest};
 

@@ -3,8 +3,8 @@
 use anyhow::Result;
 use console::style;
 
-use super::Outcome;
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{self, fitted, line, place, printable};
 use crate::chunk::ChunkType;
 use crate::engine::{Call, Kinds, Look, RelatedRequest};

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use console::style;
 use serde::Serialize;
 
-use super::Outcome;
 use super::args::{self, OfProject};
+use super::outcome::Outcome;
 use super::render::{self, line, place};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use tokio_util::sync::CancellationToken;
 
-use super::Outcome;
 use super::args::OfProject;
+use super::outcome::Outcome;
 use super::render::line;
 use crate::config;
 use crate::engine::{Engine, Project};

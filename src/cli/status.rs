@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 
-use super::Outcome;
 use super::args::OfProject;
+use super::outcome::Outcome;
 use super::render::{self, count, json, printable};
 use crate::engine::{Call, Look, StatusAnswer, StatusRequest};
 use crate::search::HNSW_FROM;

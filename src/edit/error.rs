@@ -25,5 +25,5 @@ pub enum EditError {
 
 /// A path as it may stand on a line.
 fn shown(path: &str) -> String {
-    super::report::cut(path, 300)
+    super::excerpt::excerpt(path, 300)
 }

@@ -13,13 +13,11 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{EditError, Root};
+use super::error::EditError;
+use super::root::{Root, TEMP};
+use super::text::MAX_BYTES;
 
-/// Larger files are neither read nor written.
-pub const MAX_BYTES: u64 = 10 << 20;
 /// What is written before it takes the file's name. One name is enough: only who holds the directory's lock writes it, and what
-/// one who was killed left behind is overwritten by the next.
-pub(super) const TEMP: &str = ".cortex-edit.tmp";
 /// An edit takes milliseconds; a slow disk, more.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);

@@ -5,15 +5,15 @@
 
 mod layout;
 mod pointer;
+mod value;
 
 use std::ops::Range;
 
 use jsonc_parser::ast::Value;
-use jsonc_parser::common::Ranged;
-use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
 use layout::{Items, Layout, Splice, beginning, insertion, removal, replacement, spliced};
 use pointer::{absent, child, nth, shown, tokens, walk};
+use value::{New, parsed, span};
 
 /// Where the value is that a pointer names.
 pub(super) fn get(text: &str, pointer: &str) -> Result<Range<usize>, String> {
@@ -78,45 +78,9 @@ fn checked(text: &str, splices: Vec<Splice>) -> Result<String, String> {
 
 const EMPTY: &str = "it is empty: set the whole document first, with the pointer \"\"";
 
-/// A value that is to be written, in its own text.
-struct New<'a> {
-    text: &'a str,
-    value: Value<'a>,
-}
-
-impl<'a> New<'a> {
-    fn parse(text: &'a str) -> Result<Self, String> {
-        let wrong = |e: String| format!("the value given is no JSON: {e}");
-        // The other parser is not strict enough, and this one gives no places.
-        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|e| wrong(e.to_string()))?;
-        let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("nothing".into()))?;
-        Ok(Self { text, value })
-    }
-}
-
 /// The document; `None`: there is none, or nothing but comments.
 fn parse(text: &str) -> Result<Option<Value<'_>>, String> {
     parsed(text).map_err(|e| format!("it is no JSON: {e}. Repair that first, as text"))
-}
-
-fn parsed(text: &str) -> Result<Option<Value<'_>>, String> {
-    let options = ParseOptions {
-        allow_comments: true,
-        allow_trailing_commas: true,
-        allow_loose_object_property_names: false,
-        allow_missing_commas: false,
-        allow_single_quoted_strings: false,
-        allow_hexadecimal_numbers: false,
-        allow_unary_plus_numbers: false,
-        allow_bare_decimal_point_numbers: false,
-        allow_non_finite_numbers: false,
-        allow_extended_string_escapes: false,
-    };
-    parse_to_ast(text, &CollectOptions::default(), &options).map(|parsed| parsed.value).map_err(|e| e.to_string())
-}
-
-fn span(value: &impl Ranged) -> Range<usize> {
-    value.start()..value.end()
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 //! nothing of it is noticed by its bytes, up to the moment of the rename.
 
 mod error;
+mod excerpt;
 mod file;
 mod json;
 mod report;
@@ -15,14 +16,13 @@ mod text;
 mod trusted;
 
 pub use error::EditError;
-pub use file::MAX_BYTES;
 pub use report::{Edited, JsonValue, ViewedLines};
 pub use root::Root;
 pub use trusted::trusted;
 
 use crate::source::sha256;
 use file::{CurrentFile, EditTarget, LOCK_WAIT};
-use text::{decoded, split_bom, too_large};
+use text::{MAX_BYTES, decoded, split_bom, too_large};
 
 /// One change of one file. Line breaks of what is given become those of the file around the place.
 #[derive(Debug, Clone, Copy)]

@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use super::excerpt::excerpt;
 use super::text::{line_of, split_bom};
-use crate::source::{printable_lines, sha256};
+use crate::source::sha256;
 
 /// Lines shown on each side of a change.
 const AROUND: usize = 3;
@@ -117,7 +118,7 @@ fn preview(text: &str, (first, last): (usize, usize)) -> String {
             out.push_str("    …\n");
         }
         if !left_out.contains(&n) {
-            out.push_str(&numbered(n, &cut(line, MAX_LINE)));
+            out.push_str(&numbered(n, &excerpt(line, MAX_LINE)));
         }
     }
     out
@@ -125,14 +126,4 @@ fn preview(text: &str, (first, last): (usize, usize)) -> String {
 
 fn numbered(n: usize, line: &str) -> String {
     format!("{n:>5} {line}\n")
-}
-
-/// The beginning of a text as it may stand on a line: nothing in it breaks the line or speaks to a terminal.
-pub(super) fn cut(text: &str, max_chars: usize) -> String {
-    let end = text.char_indices().nth(max_chars).map_or(text.len(), |(i, _)| i);
-    let mut out = printable_lines(&text[..end]).replace('\n', "\\n");
-    if end < text.len() {
-        out.push('…');
-    }
-    out
 }

@@ -4,9 +4,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use super::EditError;
-use super::file::TEMP;
+use super::error::EditError;
 
+/// one who was killed left behind is overwritten by the next.
+pub(super) const TEMP: &str = ".cortex-edit.tmp";
 /// No system knows longer paths.
 const MAX_PATH_BYTES: usize = 4096;
 /// Files and directories that belong to programs, in whatever case.

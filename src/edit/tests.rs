@@ -15,7 +15,7 @@ use std::time::{Duration, Instant, SystemTime};
 use rustix::fs::{CWD, FileType, Mode, makedev, mknodat};
 use tempfile::TempDir;
 
-use super::file::TEMP;
+use super::root::TEMP;
 use super::*;
 
 /// A project, and beside it what is none of its business.

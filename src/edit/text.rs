@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::file::MAX_BYTES;
-use super::report::cut;
+use super::excerpt::excerpt;
 
+/// Larger files are neither read nor written.
+pub const MAX_BYTES: u64 = 10 << 20;
 const BOM: &str = "\u{feff}";
 /// Places that an error names.
 const MAX_PLACES: usize = 10;
@@ -158,7 +159,7 @@ fn ambiguous(text: &str, old: &str) -> String {
 /// What is there instead, as far as it is similar.
 fn not_found(text: &str, old: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
-    let shown = |n: usize| cut(lines.get(n - 1).unwrap_or(&""), MAX_SHOWN);
+    let shown = |n: usize| excerpt(lines.get(n - 1).unwrap_or(&""), MAX_SHOWN);
     if let Some((first, last)) = but_for_whitespace(text, old) {
         return format!(
             "the text to replace is at lines {first}-{last}, but with other whitespace. Line {first} is `{}`: view it, and give it as it is",

@@ -12,6 +12,7 @@ use super::rows::{ChunkRow, ResultRow};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::Chunk;
+use crate::search::Searcher;
 
 /// The place that results are to be near to.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
@@ -77,7 +78,7 @@ impl Engine {
                 }
                 (None, None) => return Err(AskError::Arguments("which code is meant? Give chunk_id, or path and line".into())),
             };
-            let found = corpus.related(&of.id, &request.kinds.filter(), request.limit)?;
+            let found = Searcher::new(corpus).related(&of.id, &request.kinds.filter(), request.limit)?;
             let Some(found) = found else {
                 return Err(AskError::NotFound(format!("`{}` has no vector, so nothing is near it: search for its words", of.id)));
             };

@@ -14,7 +14,7 @@ use super::{AskError, Call, RecallRequest};
 use crate::embed::vector_of_question;
 use crate::live::Served;
 use crate::memory::{EpisodeSource, RecalledMemory};
-use crate::search::{Corpus, Filter, Form, Hit, Query, Results, SearchError};
+use crate::search::{Filter, Form, Hit, Query, Results, SearchError, Searcher};
 use crate::text::{count, cut};
 
 /// What is searched for.
@@ -152,7 +152,7 @@ impl Engine {
         }
         view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
         let start = Instant::now();
-        let found = self.found(corpus, request, filter, page.n_wanted())?;
+        let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
         view.state.warnings.extend(found.warning);
         if request.mode != SearchMode::Exact {
@@ -184,7 +184,7 @@ impl Engine {
         let filter = request.filters.filter()?;
         self.with_code(call, |view| {
             let start = Instant::now();
-            let found = self.found(&view.code.corpus, request, &filter, n)?;
+            let found = self.found(Searcher::new(&view.code.corpus), request, &filter, n)?;
             Ok((found.results.hits, start.elapsed()))
         })
     }
@@ -197,18 +197,18 @@ impl Engine {
         (n > 0 && self.server().is_none()).then(lacking)
     }
 
-    fn found(&self, corpus: &Corpus, request: &SearchRequest, filter: &Filter, n: usize) -> Result<Found, AskError> {
+    fn found(&self, searcher: Searcher, request: &SearchRequest, filter: &Filter, n: usize) -> Result<Found, AskError> {
         if request.mode == SearchMode::Exact {
-            return Ok(exact(corpus, &request.query, filter, n)?);
+            return Ok(exact(searcher, &request.query, filter, n)?);
         }
-        let mut query = corpus.query(&request.query)?;
+        let mut query = searcher.query(&request.query)?;
         if let Some(form) = request.form {
             query = query.with_form(form);
         }
         let (vector, warning) = vector_of_question(self.manager.embedder(), &query.text);
         let results = match request.mode {
-            SearchMode::Semantic if warning.is_none() => corpus.search_by_meaning(&vector, filter, n)?,
-            _ => corpus.search(&query, &vector, filter, n)?,
+            SearchMode::Semantic if warning.is_none() => searcher.by_meaning(&vector, filter, n)?,
+            _ => searcher.search(&query, &vector, filter, n)?,
         };
         Ok(Found { results, warning })
     }
@@ -242,10 +242,10 @@ impl From<Results> for Found {
 
 /// Searches for all that an exact query matches. Agents and people write code as it stands, like `Lock::open(`, and that is seldom a query:
 /// it is taken as a phrase, and they are told.
-fn exact(corpus: &Corpus, query: &str, filter: &Filter, n_wanted: usize) -> Result<Found, SearchError> {
-    match corpus.search_exact(query, filter, n_wanted) {
+fn exact(searcher: Searcher, query: &str, filter: &Filter, n_wanted: usize) -> Result<Found, SearchError> {
+    match searcher.exact(query, filter, n_wanted) {
         Err(SearchError::Exact(e)) if !query.contains('"') => Ok(Found {
-            results: corpus.search_exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?,
+            results: searcher.exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?,
             warning: Some(format!("{}: it is taken as a phrase in quotes", e.message())),
         }),
         results => Ok(results?.into()),

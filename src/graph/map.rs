@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use serde::Serialize;
 
-use super::GraphError;
+use super::error::GraphError;
 use super::rows::{SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::names_of;

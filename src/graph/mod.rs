@@ -4,46 +4,41 @@
 //! from the rows of all files. It knows neither the index nor chunks: it is told which files there are and how to read them.
 
 mod answer;
+mod error;
 mod infer;
 mod map;
+mod members;
 mod modules;
 mod names;
 mod resolve;
+mod resolver;
 mod rows;
+mod scopes;
 mod sql;
+mod targets;
+mod traversal;
 mod types;
 
 use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use rayon::prelude::*;
 
-use self::answer::Traversal;
 pub use self::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation};
+pub use self::error::GraphError;
 pub use self::map::{Map, MapFile, MapSymbol};
-use self::resolve::Resolver;
+use self::resolver::Resolver;
 use self::rows::Parsed;
+use self::scopes::Scopes;
 use self::sql::Tables;
+use self::traversal::Traversal;
 use crate::languages::{Kind, detect};
 use crate::syntax::{Relations, relations};
 
 /// Files that are parsed and written at once; bounds the memory of an update.
 const BATCH_FILES: usize = 256;
-
-/// Why the graph did not answer.
-#[derive(Debug, thiserror::Error)]
-pub enum GraphError {
-    #[error("{}: {source}", path.display())]
-    Failed { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
-    #[error("{}: the code graph is damaged; it is made anew when it is brought up to date", path.display())]
-    Damaged { path: PathBuf },
-    #[error("{}: {source}", path.display())]
-    Unwritable { path: PathBuf, source: std::io::Error },
-    #[error("{}: another version of cortex makes the code graph anew at the same time: try again", path.display())]
-    Contended { path: PathBuf },
-}
 
 /// The code graph of a project.
 #[derive(Debug)]
@@ -95,7 +90,7 @@ impl CodeGraph {
     /// # Errors
     /// When the database cannot be read.
     pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
-        Traversal::new(Resolver::new(&self.tables)?).answer(question)
+        Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }
 
     /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is seen from.

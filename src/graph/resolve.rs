@@ -4,94 +4,16 @@
 //! it is a guess, so every answer has a confidence: what a scope or an import says is nearly certain, what a type in the text says is
 //! likely, and that only one symbol has the name is a hint.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::rc::Rc;
 
-use super::GraphError;
-use super::infer::{Entity, Known};
-use super::modules::{Module, ModulePath, modules};
+use super::error::GraphError;
 use super::names;
-use super::rows::{BaseRow, FileId, FileRow, ImportRow, RefRow, SymbolId, SymbolRow};
-use super::sql::Tables;
-use crate::languages::{Modules, Names, Reach, names_of};
-use crate::syntax::{ReferenceKind, SymbolKind};
-
-/// A symbol that a name may mean.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Meaning {
-    pub(super) symbol: SymbolId,
-    /// 0 to 1.
-    pub(super) confidence: f32,
-}
-
-/// A file of the project.
-#[derive(Debug)]
-pub(super) struct File {
-    pub(super) row: FileRow,
-    pub(super) place: ModulePath,
-    pub(super) names: &'static Names,
-}
-
-/// The rows of a file that say what its names mean.
-#[derive(Debug, Default)]
-pub(super) struct FileScope {
-    pub(super) symbols: Vec<SymbolRow>,
-    pub(super) imports: Vec<ImportRow>,
-    pub(super) bindings: HashMap<(i64, String), String>,
-    pub(super) bases: Vec<BaseRow>,
-}
-
-impl FileScope {
-    /// A symbol of the file and those around it, from the inside out.
-    pub(super) fn around(&self, symbol: SymbolId) -> impl Iterator<Item = &SymbolRow> {
-        let row = |n: i64| usize::try_from(n).ok().and_then(|n| self.symbols.get(n));
-        std::iter::successors(row(symbol.n), move |s| row(s.parent))
-    }
-}
-
-/// Works out meanings; remembers what it read for the time of one answer.
-pub(super) struct Resolver<'a> {
-    pub(super) tables: &'a Tables,
-    pub(super) files: Vec<File>,
-    by_id: HashMap<FileId, usize>,
-    contexts: HashMap<FileId, Rc<FileScope>>,
-    named: HashMap<String, Rc<Vec<SymbolRow>>>,
-    /// By name, language and use; the members among them also by what they are a member of.
-    candidates: HashMap<(String, &'static str, Wanted), Rc<Vec<SymbolRow>>>,
-    pub(super) members: HashMap<(SymbolId, String), Rc<Vec<Meaning>>>,
-    bare: HashMap<(SymbolId, String, Wanted), Rc<Vec<Meaning>>>,
-    pub(super) known: HashMap<(SymbolId, String), Known>,
-    matches: HashMap<(String, FileId, FileId), f32>,
-    exists: HashMap<(String, FileId), bool>,
-}
-
-/// What a name is expected to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Wanted {
-    Callee,
-    Type,
-    Any,
-}
-
-impl From<ReferenceKind> for Wanted {
-    fn from(kind: ReferenceKind) -> Self {
-        match kind {
-            ReferenceKind::Call => Self::Callee,
-            ReferenceKind::Type => Self::Type,
-            ReferenceKind::Value => Self::Any,
-        }
-    }
-}
-
-impl Wanted {
-    fn admits(self, symbol: &SymbolRow) -> bool {
-        match self {
-            _ if symbol.kind == SymbolKind::Impl => false,
-            Self::Callee | Self::Any => symbol.kind != SymbolKind::Module,
-            Self::Type => symbol.is_type(),
-        }
-    }
-}
+use super::resolver::{Entity, Known, Meaning, Resolver};
+use super::rows::{FileId, ImportRow, RefRow, SymbolId, SymbolRow, imported_as};
+use super::scopes::{FileScope, Wanted, directory};
+use crate::languages::Reach;
+use crate::syntax::SymbolKind;
 
 /// In the same scope; imported by name; of the same package; brought in with a whole module.
 const SAME_SCOPE: f32 = 0.97;
@@ -111,89 +33,7 @@ const MANY: usize = 50;
 const CLEARLY: f32 = 0.05;
 const CANDIDATE: f32 = 0.45;
 
-impl<'a> Resolver<'a> {
-    pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
-        let files: Vec<File> = tables
-            .files()?
-            .into_iter()
-            .map(|row| File { place: ModulePath::new(&row.path), names: names_of(&row.language), row })
-            .collect();
-        let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
-        Ok(Self {
-            tables,
-            files,
-            by_id,
-            contexts: HashMap::new(),
-            named: HashMap::new(),
-            candidates: HashMap::new(),
-            members: HashMap::new(),
-            bare: HashMap::new(),
-            known: HashMap::new(),
-            matches: HashMap::new(),
-            exists: HashMap::new(),
-        })
-    }
-
-    pub(super) fn file(&self, id: FileId) -> Option<&File> {
-        self.by_id.get(&id).map(|i| &self.files[*i])
-    }
-
-    pub(super) fn context(&mut self, file: FileId) -> Result<Rc<FileScope>, GraphError> {
-        if let Some(context) = self.contexts.get(&file) {
-            return Ok(context.clone());
-        }
-        let bindings = self.tables.bindings_of(file)?.into_iter().map(|(scope, name, is)| ((scope, name), is)).collect();
-        let context = Rc::new(FileScope {
-            symbols: self.tables.symbols_of(file)?,
-            imports: self.tables.imports_of(file)?,
-            bindings,
-            bases: self.tables.bases_of(file)?,
-        });
-        self.contexts.insert(file, context.clone());
-        Ok(context)
-    }
-
-    /// Every symbol of a name.
-    pub(super) fn named(&mut self, name: &str) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
-        if let Some(rows) = self.named.get(name) {
-            return Ok(rows.clone());
-        }
-        let rows = Rc::new(self.tables.symbols_named(name)?);
-        self.named.insert(name.to_string(), rows.clone());
-        Ok(rows)
-    }
-
-    pub(super) fn symbol(&mut self, id: SymbolId) -> Result<Option<SymbolRow>, GraphError> {
-        let context = self.context(id.file)?;
-        Ok(context.around(id).next().cloned())
-    }
-
-    fn is_same_family(&self, a: FileId, b: FileId) -> bool {
-        a == b || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
-    }
-
-    /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
-    pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
-        let family = self.file(from).map_or("", |f| f.names.family);
-        let key = (name.to_string(), family, wanted);
-        if let Some(rows) = self.candidates.get(&key) {
-            return Ok(rows.clone());
-        }
-        let rows = Rc::new(self.find_candidates(name, from, wanted)?);
-        self.candidates.insert(key, rows.clone());
-        Ok(rows)
-    }
-
-    fn find_candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Vec<SymbolRow>, GraphError> {
-        let rows = self.named(name)?;
-        let mut rows: Vec<SymbolRow> = rows.iter().filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from)).cloned().collect();
-        if rows.iter().any(|s| s.prototype) && rows.iter().any(|s| !s.prototype) {
-            let defined: HashSet<String> = rows.iter().filter(|s| !s.prototype).map(|s| s.owner.clone()).collect();
-            rows.retain(|s| !s.prototype || !defined.contains(&s.owner));
-        }
-        Ok(rows)
-    }
-
+impl Resolver<'_> {
     /// The meanings of a reference, the likeliest first.
     pub(super) fn resolve(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         let (from, wanted) = (reference.from, reference.kind.into());
@@ -226,7 +66,7 @@ impl<'a> Resolver<'a> {
         let mut out = Vec::with_capacity(found.len());
         for meaning in found {
             let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE {
-                self.symbol(meaning.symbol)?.and_then(|s| s.arity)
+                self.scopes.symbol(meaning.symbol)?.and_then(|s| s.arity)
             } else {
                 None
             };
@@ -254,13 +94,13 @@ impl<'a> Resolver<'a> {
     }
 
     fn find_bare(&mut self, name: &str, from: SymbolId, wanted: Wanted) -> Result<Vec<Meaning>, GraphError> {
-        let context = self.context(from.file)?;
-        let around: Vec<&SymbolRow> = context.around(from).collect();
-        let explicit: Vec<&ImportRow> = context.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
-        let candidates = self.candidates(name, from.file, wanted)?;
+        let file_scope = self.scopes.scope_of(from.file)?;
+        let around: Vec<&SymbolRow> = file_scope.around(from).collect();
+        let explicit: Vec<&ImportRow> = file_scope.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
+        let candidates = self.scopes.candidates(name, from.file, wanted)?;
         let mut scored: Vec<(f32, SymbolRow)> = Vec::new();
         for c in candidates.iter() {
-            let confidence = self.confidence_of_bare(c, from, &around, &context)?;
+            let confidence = self.confidence_of_bare(c, from, &around, &file_scope)?;
             if confidence > ODD || candidates.len() < MANY {
                 scored.push((confidence, c.clone()));
             }
@@ -278,10 +118,16 @@ impl<'a> Resolver<'a> {
     }
 
     /// How surely a bare name means this symbol, imports by name aside.
-    fn confidence_of_bare(&mut self, c: &SymbolRow, from: SymbolId, around: &[&SymbolRow], context: &FileScope) -> Result<f32, GraphError> {
-        let Some(names) = self.file(from.file).map(|f| f.names) else { return Ok(0.0) };
+    fn confidence_of_bare(
+        &mut self,
+        c: &SymbolRow,
+        from: SymbolId,
+        around: &[&SymbolRow],
+        file_scope: &FileScope,
+    ) -> Result<f32, GraphError> {
+        let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
         let is_in_scope = c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
-        if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.is_module_member(c)? {
+        if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.scopes.is_module_member(c)? {
             if !names.implicit_self {
                 return Ok(if is_in_scope && !around.is_empty() && c.kind.is_data() { 0.6 } else { 0.05 });
             }
@@ -300,13 +146,13 @@ impl<'a> Resolver<'a> {
         if c.id.file == from.file {
             return Ok(if is_in_scope {
                 SAME_SCOPE
-            } else if c.parent >= 0 && !self.is_module_member(c)? {
+            } else if c.parent >= 0 && !self.scopes.is_module_member(c)? {
                 0.3
             } else {
                 0.7
             });
         }
-        let (Some(a), Some(b)) = (self.file(from.file), self.file(c.id.file)) else { return Ok(0.0) };
+        let (Some(a), Some(b)) = (self.scopes.file(from.file), self.scopes.file(c.id.file)) else { return Ok(0.0) };
         let is_nested = c.parent >= 0 && !c.is_type();
         let is_same_package = match names.reach {
             Reach::Directory => directory(&a.row.path) == directory(&b.row.path),
@@ -317,34 +163,28 @@ impl<'a> Resolver<'a> {
             return Ok(SAME_PACKAGE);
         }
         let mut whole: f32 = 0.0;
-        for import in context.imports.iter().filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty())) {
+        for import in file_scope.imports.iter().filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty())) {
             // `use Kind::*` brings the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 1.0 } else { self.module_matches(&import.module, from.file, c.id.file) };
+            let matches = if is_owner { 1.0 } else { self.scopes.module_matches(&import.module, from.file, c.id.file) };
             whole = whole.max(matches * WHOLE_MODULE);
         }
-        if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.is_module_member(c)?) {
+        if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.scopes.is_module_member(c)?) {
             return Ok(whole);
         }
         let reaches = names.reach == Reach::Project && !is_nested;
         Ok(if reaches { IN_PROJECT } else { ODD })
     }
 
-    /// Whether what a symbol is a member of is a module rather than a type.
-    fn is_module_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
-        let context = self.context(symbol.id.file)?;
-        Ok(context.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
-    }
-
     /// What an import by name brings.
     fn imported(&mut self, import: &ImportRow, from: FileId, wanted: Wanted) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
         let name = if import.name.is_empty() || import.name == "default" { &import.alias } else { &import.name };
-        let candidates = self.candidates(name, from, wanted)?;
+        let candidates = self.scopes.candidates(name, from, wanted)?;
         let (mut out, mut others) = (Vec::new(), Vec::new());
         for c in candidates.iter() {
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 0.95 } else { self.module_matches(&import.module, from, c.id.file) };
-            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.is_module_member(c)?;
+            let matches = if is_owner { 0.95 } else { self.scopes.module_matches(&import.module, from, c.id.file) };
+            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
             match matches {
                 m if m > 0.0 && is_free => out.push((IMPORTED * m, c.clone())),
                 m if m > 0.0 => out.push((0.3 * m, c.clone())),
@@ -352,7 +192,7 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
         }
-        if out.iter().any(|(s, _)| *s >= 0.5) || !self.module_exists(&import.module, from) {
+        if out.iter().any(|(s, _)| *s >= 0.5) || !self.scopes.module_exists(&import.module, from) {
             return Ok(out);
         }
         out.extend(others.into_iter().map(|c| (HANDED_ON, c)));
@@ -370,9 +210,9 @@ impl<'a> Resolver<'a> {
     ) -> Result<Vec<Meaning>, GraphError> {
         let owner = names::last(module).to_string();
         let (mut scored, mut others) = (Vec::new(), Vec::new());
-        for c in self.candidates(name, from.file, wanted)?.iter() {
-            let matches = self.module_matches(module, file, c.id.file);
-            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.is_module_member(c)?;
+        for c in self.scopes.candidates(name, from.file, wanted)?.iter() {
+            let matches = self.scopes.module_matches(module, file, c.id.file);
+            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.scopes.is_module_member(c)?;
             match (matches, is_free) {
                 (m, true) if m > 0.0 => scored.push((IMPORTED * m, c.clone())),
                 (m, false) if m > 0.0 => scored.push((0.2, c.clone())),
@@ -382,36 +222,10 @@ impl<'a> Resolver<'a> {
                 _ => {}
             }
         }
-        if scored.iter().all(|(s, _)| *s < 0.5) && self.module_exists(module, file) {
+        if scored.iter().all(|(s, _)| *s < 0.5) && self.scopes.module_exists(module, file) {
             scored.extend(others.into_iter().map(|c| (0.6, c)));
         }
         Ok(self.likeliest(scored))
-    }
-
-    /// How surely a file is the module that another file names.
-    pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
-        let key = (module.to_string(), from, target);
-        if let Some(known) = self.matches.get(&key) {
-            return *known;
-        }
-        let (Some(a), Some(b)) = (self.file(from), self.file(target)) else { return 0.0 };
-        let places = modules(module, a.names.modules, &a.place);
-        let matches = if is_package(b, module) { 1.0 } else { best_match(&places, b) };
-        self.matches.insert(key, matches);
-        matches
-    }
-
-    /// Whether any file of the project is this module or lies in it.
-    pub(super) fn module_exists(&mut self, module: &str, from: FileId) -> bool {
-        let key = (module.to_string(), from);
-        if let Some(known) = self.exists.get(&key) {
-            return *known;
-        }
-        let Some(a) = self.file(from) else { return false };
-        let places = modules(module, a.names.modules, &a.place);
-        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
-        self.exists.insert(key, exists);
-        exists
     }
 
     /// The symbols with the best confidence share it, unless they are beside one another: variants, of which one is compiled.
@@ -420,8 +234,11 @@ impl<'a> Resolver<'a> {
         scored.dedup_by_key(|(_, c)| c.id);
         let best = scored.first().map_or(0.0, |(s, _)| *s);
         let is_best = |s: f32| s >= best - 0.001;
-        let places: HashSet<&str> =
-            scored.iter().filter(|(s, _)| is_best(*s)).filter_map(|(_, c)| Some(directory(&self.file(c.id.file)?.row.path))).collect();
+        let places: HashSet<&str> = scored
+            .iter()
+            .filter(|(s, _)| is_best(*s))
+            .filter_map(|(_, c)| Some(directory(&self.scopes.file(c.id.file)?.row.path)))
+            .collect();
         let share = 1.0 / (places.len().max(1) as f32);
         // Beside what is nearly certain, everything else is unlikely.
         let rest = if best >= 0.5 { 0.3 } else { 1.0 };
@@ -436,8 +253,8 @@ impl<'a> Resolver<'a> {
         }
         let mut out = Vec::new();
         for meaning in self.guess(reference)? {
-            let context = self.context(meaning.symbol.file)?;
-            if context.around(meaning.symbol).nth(1).is_some_and(|owner| owner.kind == SymbolKind::Trait) {
+            let file_scope = self.scopes.scope_of(meaning.symbol.file)?;
+            if file_scope.around(meaning.symbol).nth(1).is_some_and(|owner| owner.kind == SymbolKind::Trait) {
                 out.push(meaning);
             }
         }
@@ -449,10 +266,10 @@ impl<'a> Resolver<'a> {
         const LIKE: f32 = 1.6;
         const NEAR: f32 = 1.3;
         let from = reference.from.file;
-        let rows = self.candidates(&reference.name, from, reference.kind.into())?;
+        let rows = self.scopes.candidates(&reference.name, from, reference.kind.into())?;
         let members: Vec<&SymbolRow> = rows.iter().filter(|c| !c.owner.is_empty()).collect();
         let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
-        let is_common = self.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
+        let is_common = self.scopes.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
         let common = if is_common { 0.3 } else { 1.0 };
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
         if share * LIKE * NEAR < ODD {
@@ -470,22 +287,4 @@ impl<'a> Resolver<'a> {
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
         Ok(out)
     }
-}
-
-/// What a name is called where it is imported.
-pub(super) fn imported_as(import: &ImportRow) -> &str {
-    if import.alias.is_empty() { &import.name } else { &import.alias }
-}
-
-/// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
-fn is_package(file: &File, module: &str) -> bool {
-    file.names.modules != Modules::Directories && !file.row.package.is_empty() && file.row.package == module
-}
-
-fn best_match(places: &[Module], file: &File) -> f32 {
-    places.iter().map(|m| m.matches(&file.place, &file.row.package)).fold(0.0, f32::max)
-}
-
-pub(super) fn directory(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(d, _)| d)
 }

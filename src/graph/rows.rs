@@ -78,3 +78,8 @@ pub(super) struct BaseRow {
     pub(super) symbol: SymbolId,
     pub(super) written: String,
 }
+
+/// What a name is called where it is imported.
+pub(super) fn imported_as(import: &ImportRow) -> &str {
+    if import.alias.is_empty() { &import.name } else { &import.alias }
+}

@@ -11,7 +11,7 @@ use std::time::Duration;
 use parking_lot::{Mutex, MutexGuard};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 
-use super::GraphError;
+use super::error::GraphError;
 use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId, SymbolRow};
 use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};

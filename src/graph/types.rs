@@ -112,6 +112,11 @@ fn top_level(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
+/// Whether a type is written as a word for the type around it.
+pub(super) fn is_self_type(written: &str) -> bool {
+    matches!(parse(written).map(|t| t.name), Some("Self" | "this" | "self" | "static"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

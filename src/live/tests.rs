@@ -7,7 +7,7 @@ use chrono::{DateTime, Utc};
 use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkType, Metadata};
 use crate::embed::{Embedder, StaticModel};
-use crate::search::{Filter, Query};
+use crate::search::{Filter, Query, Searcher};
 use crate::store::{ChunkFiles, ChunkWriter, Header, Layout, Manifest, Packing, WriteLock};
 
 struct Fixture {
@@ -71,7 +71,8 @@ impl Fixture {
 
 fn search(manager: &ChunkManager, query: &str) -> Vec<String> {
     let vector = manager.embedder().embed_query(query).unwrap();
-    let results = manager.current().feed("code").unwrap().corpus.search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
+    let results =
+        Searcher::new(&manager.current().feed("code").unwrap().corpus).search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
     results.hits.iter().map(|h| h.chunk.id.to_string()).collect()
 }
 
@@ -192,7 +193,9 @@ fn readers_beside_reloads_see_one_generation() {
                 let mut last = 0;
                 while !done.load(Ordering::Relaxed) {
                     let snapshot = f.manager.current();
-                    let results = snapshot.feed("code").unwrap().corpus.search(&Query::new("marker"), &[], &Filter::default(), 50).unwrap();
+                    let results = Searcher::new(&snapshot.feed("code").unwrap().corpus)
+                        .search(&Query::new("marker"), &[], &Filter::default(), 50)
+                        .unwrap();
                     let texts: std::collections::HashSet<&str> = results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
                     assert_eq!((results.hits.len(), texts.len()), (20, 1), "all chunks, of one generation");
                     assert!(snapshot.feed("code").unwrap().generation >= last, "generations never fall");
@@ -247,7 +250,7 @@ fn concurrent_loads_are_independent() {
 fn quantised_vectors_find_the_same_neighbours() {
     let model = StaticModel::bundled();
     let sources =
-        [include_str!("manager.rs"), include_str!("tests.rs"), include_str!("../store/reader.rs"), include_str!("../search/rank.rs")];
+        [include_str!("manager.rs"), include_str!("tests.rs"), include_str!("../store/layout.rs"), include_str!("../search/rank.rs")];
     let texts: Vec<&str> = sources.iter().flat_map(|s| s.split("\n\n")).filter(|t| t.len() > 40).collect();
     let exact: Vec<Vec<f32>> = texts.iter().map(|t| model.embed_query(t).unwrap()).collect();
     let rounded: Vec<Vec<f32>> = exact
@@ -334,7 +337,7 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     assert!(fourth.build_hnsw(50, &cancelled), "it was kept");
     let query = Query::new("animals swimming in a freezing ocean");
     let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
-    let found = fourth.current().feed("code").unwrap().corpus.search(&query, &vector, &Filter::default(), 3).unwrap();
+    let found = Searcher::new(&fourth.current().feed("code").unwrap().corpus).search(&query, &vector, &Filter::default(), 3).unwrap();
     assert_eq!(&*found.hits[0].chunk.id, "second");
     // A saved HNSW graph is not used after its vectors changed.
     let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
@@ -384,7 +387,9 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     let asked = "winter of the seventh";
     let scored = || {
         let vector = f.manager.embedder().embed_query(asked).unwrap();
-        let results = f.manager.current().feed("code").unwrap().corpus.search(&Query::new(asked), &vector, &Filter::default(), 20).unwrap();
+        let results = Searcher::new(&f.manager.current().feed("code").unwrap().corpus)
+            .search(&Query::new(asked), &vector, &Filter::default(), 20)
+            .unwrap();
         results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
     };
     let before = scored();
@@ -459,11 +464,12 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
         let vector = manager.embedder().embed_query(asked).unwrap();
         let snapshot = manager.current();
         let corpus = &snapshot.feed("code").unwrap().corpus;
-        let query = corpus.query(asked)?;
-        let results = corpus.search(&query, &vector, &Filter::default(), 20)?;
+        let query = Searcher::new(&corpus).query(asked)?;
+        let results = Searcher::new(&corpus).search(&query, &vector, &Filter::default(), 20)?;
         all.extend(results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     }
-    let exact = manager.current().feed("code").unwrap().corpus.search_exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
+    let exact =
+        Searcher::new(&manager.current().feed("code").unwrap().corpus).exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
     all.extend(exact.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     Ok(all)
 }

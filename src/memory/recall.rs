@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::code::is_stale;
 use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question};
 use crate::embed::{Embedder, vector_of_question};
-use crate::search::{Corpus, Filter, Hit, SearchError, Term};
+use crate::search::{Corpus, Filter, Hit, SearchError, Searcher, Term};
 use crate::source::{printable, printable_lines};
 
 /// What a memory of this moment is worth beside its words and its meaning, and after how many days it is worth half.
@@ -99,14 +99,15 @@ impl Recall<'_> {
         limit: usize,
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
-        let query = self.corpus.query(words)?;
+        let searcher = Searcher::new(self.corpus);
+        let query = searcher.query(words)?;
         let (vector, warning) = vector_of_question(self.embedder, meaning);
         if let Some(warning) = warning {
             tracing::debug!("memories: {warning}");
         }
         let condition = (!filter.is_empty()).then(|| self.facts.condition(filter));
         // Recency may bring up what stands a little below.
-        let results = self.corpus.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
+        let results = searcher.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
         let certainty = (results.query_weight / CERTAIN).min(1.0);
         let found = results.hits.iter().map(|hit| self.found(hit, &vector, certainty, now));
         let mut found: Vec<RecalledMemory> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;

@@ -7,13 +7,9 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::cores::Answering;
-use super::files::{AllReferences, File, FileContribution, Mentions, References, mentions};
-use super::filter::Filter;
-use super::query::Query;
-use super::rank::{self, Results};
-use super::saved::AllMentions;
-use super::spelling::Name;
+use super::files::{File, FileContribution};
+use super::names::Name;
+use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
 use super::tokens::Analyzer;
 use super::vector::{Hnsw, VectorTable};
@@ -43,7 +39,7 @@ pub enum SearchError {
     Damaged(String),
 }
 
-/// An immutable corpus. Cheap to share; a query uses one and nothing else.
+/// The data that searches over one feed need. Immutable and cheap to share; a [`Searcher`](super::Searcher) answers from it.
 #[derive(Clone)]
 pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
@@ -59,7 +55,7 @@ pub struct Corpus {
     references: Arc<OnceLock<References>>,
     /// By file; empty in a corpus that was restored with all of its references.
     mentions: Vec<Mentions>,
-    pub(super) names: Arc<OnceLock<Vec<Name>>>,
+    names: Arc<OnceLock<Vec<Name>>>,
 }
 
 impl Corpus {
@@ -75,6 +71,16 @@ impl Corpus {
 
     pub(super) fn all_references(&self) -> AllReferences {
         self.references().all(&self.mentions)
+    }
+
+    /// Every name, part of a name and word of a title, read on first use. Some may belong to chunks that were deleted.
+    pub(super) fn names(&self) -> Result<&[Name], TextError> {
+        if let Some(names) = self.names.get() {
+            return Ok(names);
+        }
+        let mut names = Vec::new();
+        self.text.names(|name| names.push(Name::new(name)))?;
+        Ok(self.names.get_or_init(|| names))
     }
 
     /// The chunks of this corpus.
@@ -98,47 +104,6 @@ impl Corpus {
     /// Calls `tell` when a search finds the saved index damaged.
     pub fn on_damage(&self, tell: impl Fn() + Send + Sync + 'static) {
         self.text.health().on_damage(Box::new(tell));
-    }
-
-    /// Searches by words and meaning. `vector`: the query's, `[f32; dimensions]`; empty or zero: words only.
-    ///
-    /// # Errors
-    /// When the text index cannot be read.
-    pub fn search(&self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
-        let _answering = Answering::begin();
-        self.text.health().guard(|| Ok(rank::hybrid(self, query, vector, filter, limit)?))
-    }
-
-    /// Searches for exactly what is asked, in query syntax.
-    ///
-    /// # Errors
-    /// When the query is not understood; the message says what would be.
-    pub fn search_exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
-        let _answering = Answering::begin();
-        self.text.health().guard(|| {
-            let found = self.text.matching(query)?;
-            Ok(rank::exact(self, &Query::words(query), found, filter, limit)?)
-        })
-    }
-
-    /// Ranks by meaning alone. `vector`: as in [`Corpus::search`].
-    ///
-    /// # Errors
-    /// When the text index cannot be read.
-    pub fn search_by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
-        let _answering = Answering::begin();
-        self.text.health().guard(|| Ok(rank::by_meaning(self, vector, None, filter, limit)?))
-    }
-
-    /// What is nearest in meaning to a chunk, in other files than its own. `None` when the chunk is unknown or has no vector.
-    ///
-    /// # Errors
-    /// When the text index cannot be read.
-    pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
-        let _answering = Answering::begin();
-        let row = self.rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id));
-        let Some((row, vector)) = row.and_then(|row| Some((row, self.vectors.get(Slot::try_from(row).ok()?)?))) else { return Ok(None) };
-        self.text.health().guard(|| Ok(Some(rank::by_meaning(self, &vector, Some(self.file_of[row]), filter, limit)?)))
     }
 
     pub(super) fn entry(&self, slot: Slot) -> Option<&Arc<Entry>> {

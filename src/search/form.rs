@@ -5,6 +5,7 @@
 //! does in ordinary words: there the text decides, and names mislead.
 
 use super::tokens::lower;
+use super::words::is_one_of;
 
 /// Words that only sentences have: verbs in a finite form, pronouns, conjunctions, articles.
 const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \
@@ -33,11 +34,6 @@ pub enum Form {
     Topic,
     /// A sentence about what code does.
     Statement,
-}
-
-/// A word of one of the lists above.
-fn is_one_of(list: &str, word: &str) -> bool {
-    !word.is_empty() && !word.contains(' ') && list.contains(&format!(" {word} "))
 }
 
 fn words(text: &str) -> Vec<String> {

@@ -1,10 +1,6 @@
 //! Whether the saved files that an index reads are still what was saved.
 
-use std::any::Any;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::OnceLock;
-
-use super::corpus::SearchError;
 
 type Tell = Box<dyn Fn() + Send + Sync>;
 
@@ -41,32 +37,4 @@ impl Health {
             tell();
         }
     }
-
-    /// Asks the index. An error or a panic of an index that reads saved files is noted; from then on every question fails with it,
-    /// also one whose own part of the files is whole.
-    pub(super) fn guard<T>(&self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
-        let result = match catch_unwind(AssertUnwindSafe(ask)) {
-            Ok(result) => result,
-            Err(panic) => {
-                self.note(&message(&*panic));
-                if self.damage().is_none() {
-                    resume_unwind(panic);
-                }
-                return Err(self.error());
-            }
-        };
-        if let Err(e @ (SearchError::Text(_) | SearchError::Saved(_))) = &result {
-            self.note(e);
-        }
-        if self.damage().is_some() { Err(self.error()) } else { result }
-    }
-
-    fn error(&self) -> SearchError {
-        SearchError::Damaged(self.damage().unwrap_or_default().into())
-    }
-}
-
-fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
 }

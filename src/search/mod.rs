@@ -15,28 +15,35 @@ mod files;
 mod filter;
 mod form;
 mod health;
+mod hit;
+mod names;
 mod operators;
 mod proximity;
 mod query;
 mod rank;
+mod references;
 mod rows;
 mod saved;
+mod searcher;
 mod snippet;
 mod spelling;
 mod text;
 mod tokens;
 mod vector;
+mod words;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use filter::{Condition, Filter};
 pub use form::Form;
+pub use hit::{Hit, Results, Term};
 pub use query::Query;
-pub(crate) use query::is_stop_word;
-pub use rank::{FEATURES, Feature, Hit, Results, Term};
+pub use rank::{FEATURES, Feature};
+pub use searcher::Searcher;
 pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
 pub use tokens::Highlighter;
 pub use vector::{HNSW_FROM, Hnsw, Nearness, VectorTable};
+pub(crate) use words::is_stop_word;
 
 /// Position of a chunk in a corpus; stays the same while the chunk lives.
 pub type Slot = u32;

@@ -3,7 +3,8 @@
 use super::filter::Filter;
 use super::form::{Form, is_imperative};
 use super::operators::{Operators, operators};
-use super::tokens::{Analyzer, STEM_MARK, lower, runs};
+use super::tokens::{Analyzer, STEM_MARK, last_component, lower, runs};
+use super::words::is_stop_word;
 
 /// Longest query that is looked at; what is beyond is cut off.
 const MAX_QUERY_CHARS: usize = 2_000;
@@ -49,18 +50,6 @@ pub(super) struct QueryTerm {
     pub(super) canonical: String,
     /// A compound identifier as one term.
     pub(super) is_whole: bool,
-}
-
-/// Words that say nothing about which file is meant.
-const STOP_WORDS: &str = " a an and are as at be been but by can could do does did for from had has have how i if in into is it its me my no not of \
-on or our out over own per should so such than that the their them then there these they this those through to under until up via vs was we were what \
-when where which while who why will with would you your each between across about after before during without within using use used uses work works \
-working implementation implement implements implemented handle handles handled handling code function functions file files class classes method methods ";
-
-/// A lower-case word that is not searched for (unless there is nothing else).
-pub(crate) fn is_stop_word(word: &str) -> bool {
-    // Spaces around the word: only whole words of the list.
-    !word.is_empty() && !word.contains(' ') && STOP_WORDS.contains(&format!(" {word} "))
 }
 
 impl Query {
@@ -151,12 +140,6 @@ fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
 fn looks_like_symbol(text: &str) -> bool {
     text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\\' | '-' | '>' | '#' | '!' | '?' | '$' | '(' | ')'))
         && text.chars().any(char::is_alphabetic)
-}
-
-/// The last component of a qualified name: `a::b` → `b`.
-pub(super) fn last_component(name: &str) -> &str {
-    let name = name.trim_end_matches(['(', ')', '!', ':', '.']);
-    name.rsplit([':', '.', '\\', '>', '#', '/']).next().unwrap_or(name)
 }
 
 /// Words of the query that look like identifiers: camel case, underscores, qualified names; a symbol query's last component.

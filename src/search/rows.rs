@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
 use super::files::{File, FileChunk, LineRange};
-use super::rank::{Hit, Term};
+use super::hit::{Hit, Term};
 use crate::chunk::{ChunkType, Entry};
 
 /// A longer function or section is shown in parts, in lines.

@@ -7,13 +7,13 @@ use bitcode::{Decode, Encode};
 use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, CorpusBuilder};
-use super::files::{AllReferences, File, Mentions, References};
+use super::files::File;
+use super::references::{AllMentions, AllReferences, References};
 use super::text::TextIndex;
 use super::vector::VectorTable;
 use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 
 const TABLE: &str = "corpus.bin";
-const MENTIONS: &str = "mentions.bin";
 const VECTORS: &str = "vectors.bin";
 
 /// What a corpus is beside its text index, its vectors and its entries.
@@ -25,45 +25,6 @@ struct Table {
     file_of: Vec<u32>,
     files: Vec<Arc<File>>,
     references: AllReferences,
-}
-
-/// What each file mentions, which nobody asks before something changes.
-pub(super) enum AllMentions {
-    /// By file.
-    Here(Vec<Mentions>),
-    Saved(Arc<dyn SavedFiles>),
-}
-
-impl AllMentions {
-    /// Those that were loaded.
-    pub(super) fn known(&self) -> &[Mentions] {
-        match self {
-            Self::Here(all) => all,
-            Self::Saved(_) => &[],
-        }
-    }
-
-    /// Those of so many files.
-    pub(super) fn load(&mut self, n_files: usize) -> io::Result<&mut Vec<Mentions>> {
-        if let Self::Saved(saved) = self {
-            let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?).map_err(|e| io::Error::other(e.to_string()))?;
-            if all.len() != n_files {
-                return Err(io::Error::other(format!("{MENTIONS} is of {} files, not of {n_files}", all.len())));
-            }
-            *self = Self::Here(all);
-        }
-        match self {
-            Self::Here(all) => Ok(all),
-            Self::Saved(_) => unreachable!("loaded above"),
-        }
-    }
-
-    fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
-        match self {
-            Self::Here(all) => saving.put(MENTIONS, &bitcode::encode(all)),
-            Self::Saved(saved) => saving.keep(MENTIONS, &**saved),
-        }
-    }
 }
 
 impl CorpusBuilder {

@@ -99,7 +99,7 @@ type Row = (String, u64, String, Vec<String>);
 
 /// What a user sees: paths, exact scores, chunks.
 fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
-    let found = corpus.search(&Query::new(query), &vector(query), filter, limit).unwrap();
+    let found = Searcher::new(&corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
     let ids = |v: &[Arc<Entry>]| v.iter().map(|c| c.id.to_string()).collect();
     found.hits.iter().map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others))).collect()
 }
@@ -193,7 +193,7 @@ proptest! {
             prop_assert_eq!(results(&corpus, &query, &filter, 50), results(&other, &query, &filter, 50));
         }
         let exact = |c: &Corpus| {
-            let found = c.search_exact("chunk OR lock", &Filter::default(), 50).unwrap();
+            let found = Searcher::new(&c).exact("chunk OR lock", &Filter::default(), 50).unwrap();
             (found.total, found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>())
         };
         prop_assert_eq!(exact(&corpus), exact(&other));
@@ -214,7 +214,7 @@ proptest! {
 fn the_explanation_adds_up_to_the_score() {
     let chunks: Vec<Chunk> = (0..9).map(|i| chunk(i, &format!("reload{i} the vector cache"), 0)).collect();
     let corpus = fresh(&chunks);
-    let found = corpus.search(&Query::new("reload4 vector"), &vector("reload4 vector"), &Filter::default(), 5).unwrap();
+    let found = Searcher::new(&corpus).search(&Query::new("reload4 vector"), &vector("reload4 vector"), &Filter::default(), 5).unwrap();
     assert!(!found.hits.is_empty());
     for hit in found.hits {
         let sum: f64 = hit.terms.iter().map(Term::contribution).sum();
@@ -229,7 +229,7 @@ fn a_filter_is_applied_before_the_cut() {
     let mut chunks: Vec<Chunk> = (0..300).map(|i| chunk(2 * i + 1, "cache cache cache", 0)).collect();
     chunks.push(chunk(1000, "the cache and many other words of little interest here", 0));
     let rust = Filter { languages: vec!["rust".into()], ..Filter::default() };
-    let found = fresh(&chunks).search(&Query::new("cache"), &[], &rust, 3).unwrap();
+    let found = Searcher::new(&fresh(&chunks)).search(&Query::new("cache"), &[], &rust, 3).unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c1000"]);
 }
 
@@ -240,7 +240,7 @@ fn exact_queries_take_phrases_fields_and_exclusion() {
     let corpus = fresh(&chunks);
     let ids = |q: &str| {
         let mut ids: Vec<String> =
-            corpus.search_exact(q, &Filter::default(), 9).unwrap().hits.iter().map(|h| h.chunk.id.to_string()).collect();
+            Searcher::new(&corpus).exact(q, &Filter::default(), 9).unwrap().hits.iter().map(|h| h.chunk.id.to_string()).collect();
         ids.sort();
         ids
     };
@@ -253,7 +253,7 @@ fn exact_queries_take_phrases_fields_and_exclusion() {
     assert_eq!(ids("name:fn"), ["c0"]);
     assert!(ids("loading").is_empty(), "exact is not stemmed");
     for (bad, says) in [("(a", "not well-formed"), ("colour:red", "no field `colour`"), ("-a", "what to find")] {
-        let message = corpus.search_exact(bad, &Filter::default(), 9).err().unwrap().to_string();
+        let message = Searcher::new(&corpus).exact(bad, &Filter::default(), 9).err().unwrap().to_string();
         assert!(message.contains(says) && message.contains("field:word"), "{bad}: {message}");
     }
 }
@@ -266,14 +266,14 @@ fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
         .map(|(i, t)| chunk(3 * i, t, 0))
         .collect();
     let corpus = fresh(&chunks);
-    let found = corpus.search_by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
+    let found = Searcher::new(&corpus).by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c0", "c9"]);
     assert!(found.hits.iter().all(|h| h.terms.len() == 1 && h.terms[0].feature == "meaning"));
     assert!(found.total >= 3);
-    let related = corpus.related("c0", &Filter::default(), 9).unwrap().unwrap();
+    let related = Searcher::new(&corpus).related("c0", &Filter::default(), 9).unwrap().unwrap();
     assert_eq!(&*related.hits[0].chunk.id, "c9");
     assert!(related.hits.iter().all(|h| &*h.chunk.id != "c0"), "not itself");
-    assert!(corpus.related("nobody", &Filter::default(), 9).unwrap().is_none());
+    assert!(Searcher::new(&corpus).related("nobody", &Filter::default(), 9).unwrap().is_none());
 }
 
 #[test]

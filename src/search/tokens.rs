@@ -10,6 +10,8 @@ use std::ops::Range;
 use frostem::{Algorithm, Stemmer};
 use rustc_hash::FxHashMap;
 
+use super::words::is_stop_word;
+
 /// Stands before a stem that is not itself the word.
 pub(super) const STEM_MARK: char = '~';
 /// Longer runs are no words (encoded data).
@@ -264,7 +266,7 @@ impl Highlighter {
     #[must_use]
     pub fn new(query: &str) -> Self {
         let mut analyzer = Analyzer::default();
-        let words = lower_parts(query).filter(|w| !super::query::is_stop_word(w));
+        let words = lower_parts(query).filter(|w| !is_stop_word(w));
         let wanted = words.map(|w| analyzer.canonical(&w)).collect();
         Self { analyzer, wanted, exact: false }
     }
@@ -302,6 +304,12 @@ fn items(query: &str) -> impl Iterator<Item = &str> {
         quoted ^= c == '"';
         c.is_whitespace() && !quoted
     })
+}
+
+/// The last component of a qualified name: `a::b` → `b`.
+pub(super) fn last_component(name: &str) -> &str {
+    let name = name.trim_end_matches(['(', ')', '!', ':', '.']);
+    name.rsplit([':', '.', '\\', '>', '#', '/']).next().unwrap_or(name)
 }
 
 #[cfg(test)]

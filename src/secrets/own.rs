@@ -1,7 +1,5 @@
 //! The rules that are our own, and how a value is told from what only stands where one would.
 
-use super::entropy;
-
 /// The one rule that goes on over any number of lines.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 
@@ -531,4 +529,14 @@ fn is_type(value: &str) -> bool {
         || is_algorithm(value)
         || (value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
             && ((is_camel && is_few) || (value.len() < 16 && starts_with_one(value, TYPES))))
+}
+
+/// The Shannon entropy of `value` in bits a byte.
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0_usize; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let len = value.len() as f64;
+    counts.iter().filter(|&&n| n > 0).map(|&n| n as f64 / len).map(|p| -p * p.log2()).sum()
 }

@@ -15,7 +15,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use subtle::ConstantTimeEq;
 
-use super::http::error;
+use super::refusal::error;
 
 /// Answers without a token: it says no more than that there is a server.
 const OPEN: &str = "/healthz";

@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 
-use super::metrics::ToolMetrics;
+use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
 use crate::tools::{Answer, Tool};
 
@@ -22,7 +22,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 pub struct Calls {
     pub(super) engine: Arc<Engine>,
     pub(super) tools: Vec<&'static Tool>,
-    pub(super) metrics: Arc<ToolMetrics>,
+    pub(super) metrics: Arc<ToolCounters>,
     running: Arc<Semaphore>,
 }
 

@@ -13,8 +13,8 @@ use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 
-use super::http::error;
 use super::listen::MAX_CONNECTIONS;
+use super::refusal::error;
 use crate::engine::Engine;
 use crate::store::Activity;
 

@@ -13,7 +13,6 @@ use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{any, get};
 use axum::{Json, Router};
-use serde::Serialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -23,8 +22,10 @@ use super::access::{Access, guard};
 use super::calls::{CallError, Calls};
 use super::events::{self, Changes, MAX_LISTENERS};
 use super::mcp::{Mcp, McpOverHttp, typed};
+use super::metrics;
+use super::openapi::{self, PREFIX};
+use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
-use super::{metrics, openapi};
 use crate::engine::AskError;
 use crate::store::Activity;
 use crate::tools::{Effect, Tool};
@@ -33,8 +34,6 @@ use crate::tools::{Effect, Tool};
 const MAX_BODY_BYTES: usize = 1 << 20;
 /// How long a request may take until its answer begins; a call may wait for indexing for a minute of it.
 const TIMEOUT: Duration = Duration::from_secs(90);
-/// Tools that are named `cortex_search` are found at `/api/search`, others by their names.
-pub(super) const PREFIX: &str = "cortex_";
 
 /// Every path with what it is for.
 pub(super) const PATHS: &[(&str, &str)] = &[
@@ -153,16 +152,6 @@ fn refused(status: StatusCode, failure: &Failure) -> Response {
         Some(reply) => (status, Json(reply)).into_response(),
         None => status.into_response(),
     }
-}
-
-#[derive(Serialize)]
-struct Refusal {
-    error: String,
-}
-
-/// An answer that is an error, in the form of all of them.
-pub(super) fn error(status: StatusCode, message: String) -> Response {
-    (status, Json(Refusal { error: message })).into_response()
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {

@@ -1,41 +1,10 @@
 //! `/metrics`: numbers in the text format of Prometheus.
 
-use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use super::calls::Calls;
+use super::counters::BUCKETS;
 use crate::live::resident_bytes;
-
-/// Upper bounds of the latency histogram, in seconds.
-const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
-
-/// How tools were called so far.
-#[derive(Debug, Default)]
-pub(super) struct ToolMetrics(Mutex<BTreeMap<&'static str, Series>>);
-
-/// Of one tool.
-#[derive(Debug, Clone, Default)]
-struct Series {
-    by_result: BTreeMap<&'static str, u64>,
-    /// How many took at most as long as the bound.
-    at_most: [u64; BUCKETS.len()],
-    seconds: f64,
-}
-
-impl ToolMetrics {
-    pub(super) fn record(&self, tool: &'static str, result: &'static str, took: Duration) {
-        let mut tools = self.0.lock();
-        let series = tools.entry(tool).or_default();
-        *series.by_result.entry(result).or_default() += 1;
-        series.seconds += took.as_secs_f64();
-        for (n, bound) in series.at_most.iter_mut().zip(BUCKETS) {
-            *n += u64::from(took.as_secs_f64() <= bound);
-        }
-    }
-}
 
 /// The page. Labels are names of this program's, so that nothing needs escaping.
 pub(super) fn page(calls: &Calls) -> String {

@@ -4,6 +4,7 @@
 
 mod access;
 mod calls;
+mod counters;
 mod events;
 mod http;
 mod life;
@@ -12,6 +13,7 @@ mod listen;
 mod mcp;
 mod metrics;
 mod openapi;
+mod refusal;
 mod rpc;
 mod stdio;
 #[cfg(test)]

@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::http::PREFIX;
 use crate::tools::{Effect, Tool};
+
+/// Tools that are named `cortex_search` are found at `/api/search`, others by their names.
+pub(super) const PREFIX: &str = "cortex_";
 
 pub(super) fn document(tools: &[&'static Tool]) -> Value {
     let paths: Map<String, Value> = tools.iter().copied().map(path).collect();

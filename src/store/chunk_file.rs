@@ -4,6 +4,8 @@
 //! last line. They diff well, and are parsed on all cores without being scanned first.
 
 use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +18,9 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::foreign::{ChunkJson, ForeignLines, take_apart};
+use super::packing::Packing;
 use crate::chunk::{Chunk, ChunkType, Entry, Fingerprint, LineStore, ParseError};
+use crate::dir::Dir;
 use crate::secrets::redact_file;
 
 /// Version of the layout that this program writes.
@@ -319,4 +323,32 @@ fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset.min(bytes.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |i| i + 1);
     (memchr::memchr_iter(b'\n', before).count() + 1, before.len() - line_start + 1)
+}
+
+/// First bytes of a zstd file.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Whether another program wrote the file: it does not begin as ours do. (A truncated file of ours begins as ours do, as far as it goes.)
+pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
+    let beginning = |packing| beginning(dir.open_file(name)?, packing);
+    match beginning(Packing::of(name)) {
+        Ok(bytes) if bytes.is_empty() && Packing::of(name) == Packing::Zstd => {
+            // It cannot be unpacked: it is a truncated file of ours, or not a zstd file at all.
+            beginning(Packing::Plain).is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
+        }
+        Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
+        // The file is missing, or it is something that cannot be a chunk file.
+        Err(_) => false,
+    }
+}
+
+/// Returns the first bytes, at most as many as our opening has.
+fn beginning(file: File, packing: Packing) -> io::Result<Vec<u8>> {
+    let (mut bytes, most) = (Vec::new(), OPENING.len() as u64);
+    // For a truncated zstd file, the part that can be unpacked is enough.
+    let read = match packing {
+        Packing::Plain => file.take(most).read_to_end(&mut bytes),
+        Packing::Zstd => zstd::Decoder::new(file)?.take(most).read_to_end(&mut bytes),
+    };
+    if packing == Packing::Plain { read.map(|_| bytes) } else { Ok(bytes) }
 }

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::others::is_stranger;
+use super::chunk_file::is_stranger;
 use super::packing::{EXTENSION, Packing};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind, OpenMode, OwnedDir, SharedDir, Stat, own_user};

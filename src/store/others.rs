@@ -4,14 +4,13 @@
 //! aside before it uses the name. A file with any other name is served as it is. Only a full index run overwrites a file, and only if there is no
 //! index of ours.
 
-use std::fs::File;
-use std::io::{self, ErrorKind, Read};
+use std::io::{self, ErrorKind};
 
 use bitcode::{Decode, Encode};
 
-use super::chunk_file::OPENING;
+use super::chunk_file::is_stranger;
 use super::layout::{MANIFEST, in_chunks};
-use super::packing::{EXTENSION, Packing};
+use super::packing::EXTENSION;
 use super::{FileEntry, Layout, WriteLock};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind};
@@ -20,9 +19,6 @@ use crate::dir::{Dir, FileKind};
 pub(super) const MAX_FILES: usize = 32;
 
 const JSON: &str = ".json";
-/// First bytes of a zstd file.
-const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-
 /// Identifies a chunk file. If several chunks have one id, the last one in this order wins, so files under our names win over further files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub(super) enum Which {
@@ -123,38 +119,13 @@ fn is_same(dir: &Dir, a: &str, b: &str) -> bool {
     entry(a).is_some_and(|a| entry(b) == Some(a))
 }
 
-/// Whether another program wrote the file: it does not begin as ours do. (A truncated file of ours begins as ours do, as far as it goes.)
-pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
-    let beginning = |packing| beginning(dir.open_file(name)?, packing);
-    match beginning(Packing::of(name)) {
-        Ok(bytes) if bytes.is_empty() && Packing::of(name) == Packing::Zstd => {
-            // It cannot be unpacked: it is a truncated file of ours, or not a zstd file at all.
-            beginning(Packing::Plain).is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
-        }
-        Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
-        // The file is missing, or it is something that cannot be a chunk file.
-        Err(_) => false,
-    }
-}
-
-/// Returns the first bytes, at most as many as our opening has.
-fn beginning(file: File, packing: Packing) -> io::Result<Vec<u8>> {
-    let (mut bytes, most) = (Vec::new(), OPENING.len() as u64);
-    // For a truncated zstd file, the part that can be unpacked is enough.
-    let read = match packing {
-        Packing::Plain => file.take(most).read_to_end(&mut bytes),
-        Packing::Zstd => zstd::Decoder::new(file)?.take(most).read_to_end(&mut bytes),
-    };
-    if packing == Packing::Plain { read.map(|_| bytes) } else { Ok(bytes) }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
     use std::path::Path;
     use std::time::Duration;
 
-    use super::super::chunk_file::opening;
+    use super::super::chunk_file::{OPENING, opening};
     use super::super::packing::pack;
     use super::super::{Header, recover};
     use super::*;

@@ -8,8 +8,10 @@ mod pattern;
 mod relations;
 #[cfg(test)]
 mod samples;
+mod symbol;
 
 pub use markup::{Section, sections};
-pub use outline::{Outline, Symbol, SymbolKind, outline};
+pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};
 pub use relations::{Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, relations};
+pub use symbol::{Symbol, SymbolKind};

@@ -14,7 +14,8 @@ use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
-use super::outline::{Budget, Symbol, definitions, tree, tree_of};
+use super::outline::{Budget, definitions, tree, tree_of};
+use super::symbol::Symbol;
 use crate::languages::{Grammar, Hides};
 pub use import::Import;
 

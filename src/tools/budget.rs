@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Reply;
+use super::reply::Reply;
 
 /// The argument that limits a reply.
 #[derive(Deserialize, JsonSchema)]

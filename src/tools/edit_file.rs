@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_reply::{EditReply, edit, view};
-use super::{Effect, Group, Question};
+use super::tool::{Effect, Group, Question};
 use crate::edit::Edit;
 use crate::engine::{AskError, Call, Engine};
 

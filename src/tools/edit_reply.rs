@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::{MAX_TOKENS, fit, tokens};
-use super::{Reply, printable};
+use super::reply::{Reply, printable};
 use crate::edit::Edit;
 use crate::engine::{AskError, Call, Engine, State};
 use crate::text::cut;

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Question;
 use super::search::{SearchReply, reply};
+use super::tool::Question;
 use crate::engine::{AskError, Call, Engine, Filters, SearchMode, SearchRequest, default_limit};
 
 #[derive(Deserialize, JsonSchema)]

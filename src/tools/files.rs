@@ -1,6 +1,7 @@
 //! `cortex_files`: how much there is of what.
 
-use super::{Group, Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::{Group, Question};
 use crate::engine::{AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest, State};
 use crate::text::count;
 

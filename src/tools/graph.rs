@@ -1,7 +1,8 @@
 //! `cortex_graph`: who calls whom, and who depends on what.
 
 use super::budget::fit;
-use super::{Group, Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::{Group, Question};
 use crate::engine::{AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, State};
 use crate::text::count;
 

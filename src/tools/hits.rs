@@ -5,7 +5,7 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::printable;
+use super::reply::printable;
 use crate::engine::{ChunkRow, ResultRow, ScorePart};
 use crate::search::{Highlighter, Marked};
 

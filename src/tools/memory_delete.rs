@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Effect, Group, Question, Reply};
+use super::reply::Reply;
+use super::tool::{Effect, Group, Question};
 use crate::engine::{AskError, Call, Engine, State};
 
 #[derive(Deserialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::printable;
+use super::reply::printable;
 use crate::memory::{MemorySource, RecalledMemory, quoted};
 use crate::text::cut;
 

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::memory_add::operations;
 use super::memory_reply::Remembrance;
-use super::{Group, Question, Reply};
+use super::reply::Reply;
+use super::tool::{Group, Question};
 use crate::engine::{AskError, Call, Engine, RecallRequest, State};
 use crate::memory::MemorySource;
 

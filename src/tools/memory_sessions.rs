@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::memory_search::ten;
-use super::{Group, Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::{Group, Question};
 use crate::engine::{AskError, Call, Engine, SessionRow, SessionsAnswer, State};
 use crate::text::count;
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::fit;
 use super::hits::lines as lines_of;
-use super::{Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::Question;
 use crate::engine::{AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined, State};
 use crate::text::count;
 

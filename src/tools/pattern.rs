@@ -1,7 +1,8 @@
 //! `cortex_pattern`: where code has a given shape.
 
 use super::budget::fit;
-use super::{Group, Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::{Group, Question};
 use crate::engine::{AskError, Call, Engine, PatternAnswer, PatternRequest, State};
 use crate::text::count;
 

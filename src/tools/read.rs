@@ -1,7 +1,8 @@
 //! `cortex_read`: lines of a file as they are now. Only files of the index can be read.
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, fit};
-use super::{Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::Question;
 use crate::engine::{AskError, Call, Engine, ReadAnswer, ReadRequest, State};
 
 impl Question for ReadRequest {

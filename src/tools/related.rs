@@ -5,8 +5,9 @@ use serde::Serialize;
 
 use super::budget::fit;
 use super::hits::{Hits, Row, place};
+use super::reply::Reply;
 use super::search::left_out;
-use super::{Question, Reply};
+use super::tool::Question;
 use crate::engine::{AskError, Call, Engine, RelatedRequest, RelatedTo, State};
 use crate::search::Highlighter;
 use crate::text::count;

@@ -1,6 +1,7 @@
 //! `cortex_status`: what is indexed, and how keeping it up to date goes.
 
-use super::{Question, Reply, printable};
+use super::reply::{Reply, printable};
+use super::tool::Question;
 use crate::engine::{AskError, Call, Engine, State, StatusAnswer, StatusRequest};
 use crate::text::count;
 

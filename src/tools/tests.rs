@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Value, json};
 
+use super::reply::Reply;
 use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
 use crate::config::Config;
-use crate::engine::ResultRow;
+use crate::engine::{AskError, Call, Engine, ResultRow, State};
 use crate::index::chunk_file;
 use crate::store::{ChunkFiles, Layout};
 

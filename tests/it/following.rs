@@ -9,7 +9,7 @@ use cortex::config::globs;
 use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
 use cortex::index::{Indexer, IndexingService, Watching};
 use cortex::live::ChunkManager;
-use cortex::search::{Filter, Query};
+use cortex::search::{Filter, Query, Searcher};
 use cortex::source::WalkOptions;
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
@@ -265,7 +265,8 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let found = |query: &str, words: bool| {
         let vector = remote.embed_query(query).unwrap();
         let query = Query::new(if words { query } else { "" });
-        let results = manager.current().feed("code").unwrap().corpus.search(&query, &vector, &Filter::default(), 1).unwrap();
+        let results =
+            Searcher::new(&manager.current().feed("code").unwrap().corpus).search(&query, &vector, &Filter::default(), 1).unwrap();
         results.hits.first().map(|h| h.path.to_string())
     };
     wait_until("the files are indexed", || indexed(&p, "src/retry.rs"));

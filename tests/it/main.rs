@@ -33,6 +33,7 @@ mod packed;
 mod project;
 mod regressions;
 mod remote_model;
+mod rust_code;
 mod search;
 mod search_output;
 mod secrets;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 
-use super::{JsonLinesWriter, read_file};
+use super::files::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, Question, SourceText};
 use crate::languages::{Kind, detect};

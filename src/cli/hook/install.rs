@@ -9,8 +9,8 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstRootNode};
 use serde_json::Value;
 
-use super::super::Outcome;
 use super::super::args::OfProject;
+use super::super::outcome::Outcome;
 use super::super::render::line;
 
 /// Where Claude Code's settings are.

@@ -6,8 +6,9 @@ use console::style;
 use serde::Serialize;
 use serde_json::json;
 
-use super::super::Outcome;
+use super::super::outcome::Outcome;
 use super::super::render::{count, json, line, printable, width};
+use super::shared::title;
 use crate::memory::{Episode, EpisodeSource, Memories, Memory, MemorySource, Select, Session};
 
 #[derive(Serialize)]
@@ -59,12 +60,7 @@ fn events(newest_first: Vec<Memory>) -> Vec<Event> {
         if matches!(&memory.source, MemorySource::Episode(e) if is_in_batch(e)) {
             continue;
         }
-        events.push(Event {
-            at: memory.created_at,
-            source: memory.source.name(),
-            id: Some(memory.id),
-            text: super::title(&memory).to_string(),
-        });
+        events.push(Event { at: memory.created_at, source: memory.source.name(), id: Some(memory.id), text: title(&memory).to_string() });
     }
     events
 }

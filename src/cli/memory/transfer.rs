@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use chrono::{DateTime, Local, Utc};
 use serde::Serialize;
 
-use super::super::Outcome;
-use super::super::render::{json, printable};
-use super::PrivateFolder;
+use super::super::outcome::Outcome;
+use super::super::render::{json, line, printable};
+use super::shared::{PrivateFolder, memories_in_words};
 use crate::dir::OpenMode;
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
@@ -57,7 +57,7 @@ pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     for (number, memory) in all.into_iter().enumerate() {
         memories.capture.capture(memory).with_context(|| format!("memory {} of {n}; those before it are imported", number + 1))?;
     }
-    super::line(&format!("imported {}", super::memories_in_words(n)))?;
+    line(&format!("imported {}", memories_in_words(n)))?;
     Ok(Outcome::Done)
 }
 
@@ -81,7 +81,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
     eprintln!(
         "restoring {} from {}, made {}{newest}",
-        super::memories_in_words(plan.memories),
+        memories_in_words(plan.memories),
         printable(&plan.file.display().to_string()),
         on(plan.made)
     );
@@ -93,9 +93,9 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
         return Ok(Outcome::Done);
     }
     let now = memories.store.count(&Select::default())?;
-    super::line(&format!("restored: there are {} now", super::memories_in_words(now)))?;
+    line(&format!("restored: there are {} now", memories_in_words(now)))?;
     if let Some(kept) = kept {
-        super::line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
+        line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
     }
     Ok(Outcome::Done)
 }
@@ -122,7 +122,7 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
         memories.capture.capture(memory).with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
         n += 1;
     }
-    super::line(&format!("imported {}", super::memories_in_words(n)))?;
+    line(&format!("imported {}", memories_in_words(n)))?;
     Ok(Outcome::Done)
 }
 

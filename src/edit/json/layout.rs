@@ -6,7 +6,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 
 use super::pointer::nth;
-use super::{New, span};
+use super::value::{New, span};
 use crate::edit::text::line_break;
 
 /// What the document's author does.

@@ -3,7 +3,7 @@
 use jsonc_parser::ast::{Array, Object, Value};
 use jsonc_parser::common::Ranged;
 
-use crate::edit::report::cut;
+use crate::edit::excerpt::excerpt;
 use crate::edit::text::line_of;
 
 /// Keys that an error names.
@@ -15,7 +15,7 @@ pub(super) fn tokens(pointer: &str) -> Result<Vec<String>, String> {
     if pointer.is_empty() {
         return Ok(Vec::new());
     }
-    let wrong = |why| format!("the pointer `{}` {why}", cut(pointer, MAX_SHOWN));
+    let wrong = |why| format!("the pointer `{}` {why}", excerpt(pointer, MAX_SHOWN));
     let rest = pointer.strip_prefix('/').ok_or_else(|| wrong("does not begin with `/`: give it like /scripts/test or /list/0"))?;
     if rest.replace("~0", "").replace("~1", "").contains('~') {
         return Err(wrong("has a `~` that is not ~0 (for `~`) or ~1 (for `/`)"));
@@ -29,7 +29,7 @@ pub(super) fn shown(tokens: &[String]) -> String {
         return "the document".into();
     }
     let text: String = tokens.iter().map(|t| format!("/{}", t.replace('~', "~0").replace('/', "~1"))).collect();
-    format!("`{}`", cut(&text, MAX_SHOWN))
+    format!("`{}`", excerpt(&text, MAX_SHOWN))
 }
 
 /// The value that is named, and before it the one that holds it.
@@ -57,7 +57,7 @@ fn property(text: &str, object: &Object, above: &[String], name: &str) -> Result
     let first = named.next();
     if let (Some((_, a)), Some((_, b))) = (first, named.next()) {
         let (a, b) = (line_of(text, a.start()), line_of(text, b.start()));
-        let name = cut(name, MAX_SHOWN);
+        let name = excerpt(name, MAX_SHOWN);
         return Err(format!("{} has the key `{name}` twice, at lines {a} and {b}: take one of them away first, as text", shown(above)));
     }
     Ok(first.map(|(i, _)| i))
@@ -66,7 +66,7 @@ fn property(text: &str, object: &Object, above: &[String], name: &str) -> Result
 fn element(array: &Array, above: &[String], token: &str) -> Result<Option<usize>, String> {
     let is_index = token == "0" || token.bytes().all(|b| b.is_ascii_digit()) && !token.starts_with('0') && !token.is_empty();
     if !is_index && token != "-" {
-        let token = cut(token, MAX_SHOWN);
+        let token = excerpt(token, MAX_SHOWN);
         return Err(format!("{} is an array: give a position from 0 on in it, or - for its end, not `{token}`", shown(above)));
     }
     Ok(token.parse().ok().filter(|i| *i < array.elements.len()))
@@ -85,12 +85,12 @@ pub(super) fn nth<'v, 'a>(value: &'v Value<'a>, i: usize) -> &'v Value<'a> {
 pub(super) fn absent(value: &Value, above: &[String], token: &str) -> String {
     let n_elements = value.as_array().map(|array| array.elements.len());
     let there = n_elements.map_or_else(|| keys(value), |n| format!("{n}, counted from 0; - appends"));
-    format!("{} has no `{}`: it has {there}", shown(above), cut(token, MAX_SHOWN))
+    format!("{} has no `{}`: it has {there}", shown(above), excerpt(token, MAX_SHOWN))
 }
 
 fn keys(value: &Value) -> String {
     let properties = value.as_object().map(|object| &object.properties[..]).unwrap_or_default();
-    let mut keys: Vec<String> = properties.iter().take(MAX_KEYS).map(|p| cut(p.name.as_str(), MAX_SHOWN)).collect();
+    let mut keys: Vec<String> = properties.iter().take(MAX_KEYS).map(|p| excerpt(p.name.as_str(), MAX_SHOWN)).collect();
     if properties.len() > MAX_KEYS {
         keys.push("…".into());
     }

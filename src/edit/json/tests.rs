@@ -1,6 +1,8 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use jsonc_parser::common::Ranged;
+
 use super::*;
 
 fn value_of(text: &str) -> Value {

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use super::pieces::{split, with_text};
-use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, Name, file_name};
+use crate::chunk::{ChunkType, Name};
 use crate::languages::Grammar;
 use crate::syntax::{Outline, Symbol, SymbolKind};
 

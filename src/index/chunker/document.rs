@@ -1,7 +1,8 @@
 //! Chunks of a document: sections under their heading path.
 
+use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use super::pieces::{depth_by_indentation, split, with_text};
-use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
+use crate::chunk::ChunkType;
 use crate::languages::Markup;
 use crate::syntax::{Section, sections};
 

@@ -5,55 +5,16 @@
 
 mod code;
 mod document;
+mod draft;
 mod notebook;
 mod pieces;
 
 use std::collections::{HashMap, HashSet};
 
-use crate::chunk::{Chunk, ChunkType, Metadata, Name};
+use self::draft::{Draft, LineIndex};
+use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::languages::{Kind, Language, detect};
 use crate::syntax;
-
-/// A piece up to this size stays whole.
-const MAX_BYTES: usize = 1700;
-/// A cut piece has at least this size; neighbours are merged up to it.
-const MIN_BYTES: usize = 900;
-
-/// A chunk before it has an id and time stamps.
-struct Draft {
-    chunk_type: ChunkType,
-    /// The part of the id after the path: symbol or heading path and what tells siblings apart; made unique later.
-    key: String,
-    title: String,
-    text: String,
-    start_line: u32,
-    end_line: u32,
-    symbol: Option<String>,
-    parent: Option<String>,
-    names: Vec<Name>,
-    signature: Option<String>,
-    comment_lines: Vec<(u32, u32)>,
-    imports: Vec<String>,
-}
-
-impl Draft {
-    fn new(chunk_type: ChunkType, key: String, title: String, text: &str, (start_line, end_line): (u32, u32)) -> Self {
-        Self {
-            chunk_type,
-            key,
-            title,
-            text: text.to_string(),
-            start_line,
-            end_line,
-            symbol: None,
-            parent: None,
-            names: Vec::new(),
-            signature: None,
-            comment_lines: Vec::new(),
-            imports: Vec::new(),
-        }
-    }
-}
 
 /// The chunks of a file, in the order of their types and lines, with time stamps of 1970: the indexer stamps them.
 /// `path` is relative to the root, with `/`.
@@ -125,48 +86,6 @@ fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
         }
     };
     drafts.into_iter().map(make).collect()
-}
-
-/// A text by lines, 1-based.
-struct LineIndex<'a> {
-    text: &'a str,
-    /// Byte offset of each line's start, and the end of the text.
-    starts: Vec<usize>,
-}
-
-impl<'a> LineIndex<'a> {
-    fn new(text: &'a str) -> Self {
-        let mut starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
-        if starts.last() != Some(&text.len()) {
-            starts.push(text.len());
-        }
-        Self { text, starts }
-    }
-
-    fn len(&self) -> u32 {
-        u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
-    }
-
-    /// Lines `first..=last`, with their newlines. Out of range gives what there is.
-    fn slice(&self, first: u32, last: u32) -> &'a str {
-        let at = |line: u32| self.starts[(line as usize).min(self.starts.len() - 1)];
-        let start = at(first.saturating_sub(1));
-        &self.text[start..at(last).max(start)]
-    }
-
-    /// Bytes of `first..=last`.
-    fn bytes(&self, first: u32, last: u32) -> usize {
-        self.slice(first, last).len()
-    }
-
-    fn is_blank(&self, first: u32, last: u32) -> bool {
-        self.slice(first, last).trim().is_empty()
-    }
-}
-
-/// The last part of a path.
-fn file_name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or(path)
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{ChunkType, Draft, LineIndex, file_name};
+use super::draft::{Draft, LineIndex, file_name};
+use crate::chunk::ChunkType;
 
 #[derive(Deserialize)]
 struct Notebook<'a> {
@@ -43,8 +44,7 @@ pub(super) fn drafts(path: &str, lines: &LineIndex) -> Option<Vec<Draft>> {
             heading = title.trim_start_matches('#').trim().to_string();
         }
         let first = cell.source.get().as_ptr() as usize - lines.text.as_ptr() as usize;
-        let line_of = |byte: usize| u32::try_from(lines.starts.partition_point(|s| *s <= byte)).unwrap_or(u32::MAX);
-        let range = (line_of(first), line_of(first + cell.source.get().len() - 1));
+        let range = (lines.line_of(first), lines.line_of(first + cell.source.get().len() - 1));
         let chunk_type = if markdown { ChunkType::Documentation } else { ChunkType::Definitions };
         out.push(Draft::new(chunk_type, heading.clone(), heading.clone(), text.trim_end(), range));
     }

@@ -1,6 +1,7 @@
 //! Ranges of lines: cutting a long one at good places, and chunks of plain lines.
 
-use super::{ChunkType, Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
+use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
+use crate::chunk::ChunkType;
 
 /// Cuts lines `first..=last` into ranges of [`MIN_BYTES`] to [`MAX_BYTES`], each before the line of smallest `depth`
 /// (index = line − 1; `u16::MAX`: no good place). Ranges cover all lines; one line is never cut here.

@@ -2,6 +2,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 
+use super::draft::{MAX_BYTES, MIN_BYTES};
 use super::*;
 
 fn of_type(chunks: &[Chunk], t: ChunkType) -> Vec<&Chunk> {

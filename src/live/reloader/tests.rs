@@ -14,7 +14,7 @@ use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CorpusCache, Entry, Feed,
 use crate::chunk::{SaveWriter, SavedFiles, StoredVectors};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
-use crate::search::{Filter, Query};
+use crate::search::{Filter, Query, Searcher};
 use crate::store::{ChunkFiles, Layout};
 
 /// The number of further uses of a part that fail.
@@ -154,7 +154,8 @@ fn answers(manager: &ChunkManager) -> Vec<(String, u64)> {
     let snapshot = manager.current();
     let ask = |question: &str| {
         let vector = manager.embedder().embed_query(question).unwrap();
-        let found = snapshot.feed("code").unwrap().corpus.search(&Query::new(question), &vector, &Filter::default(), 10).unwrap();
+        let found =
+            Searcher::new(&snapshot.feed("code").unwrap().corpus).search(&Query::new(question), &vector, &Filter::default(), 10).unwrap();
         found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
     };
     ["potatoes", "tomatoes", "animals swimming in a freezing ocean", "insects of the garden"].into_iter().flat_map(ask).collect()

@@ -4,8 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use tree_sitter::Node;
 
-use super::{Symbol, SymbolKind};
 use crate::languages::{Export, Grammar};
+use crate::syntax::symbol::{Symbol, SymbolKind};
 
 const MAX_SIGNATURE_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 120;

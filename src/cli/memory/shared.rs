@@ -1,0 +1,39 @@
+//! What several subcommands of `cortex memory` need.
+
+use std::os::unix::fs::DirBuilderExt;
+
+use anyhow::{Context, Result};
+use uuid::Uuid;
+
+use crate::dir::Dir;
+use crate::memory::Memory;
+
+pub(super) fn memories_in_words(n: usize) -> String {
+    if n == 1 { "1 memory".into() } else { format!("{n} memories") }
+}
+
+/// Its name, or its first line.
+pub(super) fn title(memory: &Memory) -> &str {
+    if memory.name.is_empty() { memory.content.trim_start().lines().next().unwrap_or_default() } else { &memory.name }
+}
+
+/// A folder for one use, which is removed with all that is in it.
+pub(super) struct PrivateFolder {
+    pub(super) dir: Dir,
+}
+
+impl PrivateFolder {
+    pub(super) fn new() -> Result<Self> {
+        let path = std::env::temp_dir().join(format!("cortex-{}", Uuid::new_v4()));
+        std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(|| path.display().to_string())?;
+        Ok(Self { dir: Dir::open(&path)? })
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        if let Err(e) = std::fs::remove_dir_all(self.dir.path()) {
+            tracing::warn!("{}: cannot be removed: {e}", self.dir.path().display());
+        }
+    }
+}

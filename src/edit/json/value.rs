@@ -1,0 +1,43 @@
+//! A JSON text as values with their places.
+
+use std::ops::Range;
+
+use jsonc_parser::ast::Value;
+use jsonc_parser::common::Ranged;
+use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
+
+/// A value that is to be written, in its own text.
+pub(super) struct New<'a> {
+    pub(super) text: &'a str,
+    pub(super) value: Value<'a>,
+}
+
+impl<'a> New<'a> {
+    pub(super) fn parse(text: &'a str) -> Result<Self, String> {
+        let wrong = |e: String| format!("the value given is no JSON: {e}");
+        // The other parser is not strict enough, and this one gives no places.
+        serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|e| wrong(e.to_string()))?;
+        let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("nothing".into()))?;
+        Ok(Self { text, value })
+    }
+}
+
+pub(super) fn parsed(text: &str) -> Result<Option<Value<'_>>, String> {
+    let options = ParseOptions {
+        allow_comments: true,
+        allow_trailing_commas: true,
+        allow_loose_object_property_names: false,
+        allow_missing_commas: false,
+        allow_single_quoted_strings: false,
+        allow_hexadecimal_numbers: false,
+        allow_unary_plus_numbers: false,
+        allow_bare_decimal_point_numbers: false,
+        allow_non_finite_numbers: false,
+        allow_extended_string_escapes: false,
+    };
+    parse_to_ast(text, &CollectOptions::default(), &options).map(|parsed| parsed.value).map_err(|e| e.to_string())
+}
+
+pub(super) fn span(value: &impl Ranged) -> Range<usize> {
+    value.start()..value.end()
+}

@@ -1,0 +1,203 @@
+//! What a type is, and which members it has.
+
+use super::error::GraphError;
+use super::names;
+use super::resolver::{Entity, MAX_BASES, MAX_INFERENCE, Meaning, Resolver};
+use super::rows::{BaseRow, SymbolId, SymbolRow};
+use super::scopes::{Wanted, directory};
+use super::types;
+use crate::syntax::SymbolKind;
+
+impl Resolver<'_> {
+    /// The symbols of the project that are the type of a value; none when it is a type of a library.
+    pub(super) fn types_of(&mut self, entity: &Entity) -> Result<Vec<Meaning>, GraphError> {
+        match entity {
+            Entity::Of(id) => Ok(vec![Meaning { symbol: *id, confidence: 1.0 }]),
+            Entity::Super(id) => self.bases(*id),
+            Entity::Instance { of, at } => self.types_written(of, *at, MAX_INFERENCE),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn types_written(&mut self, written: &str, at: SymbolId, depth: u8) -> Result<Vec<Meaning>, GraphError> {
+        let (Some(parsed), Some(depth)) = (types::parse(written), depth.checked_sub(1)) else { return Ok(Vec::new()) };
+        let file_scope = self.scopes.scope_of(at.file)?;
+        if types::is_self_type(parsed.name) {
+            let Some(name) = file_scope.enclosing_type(at) else { return Ok(Vec::new()) };
+            return self.types_written(&name, at, depth);
+        }
+        // `T: Trait`
+        if let Some((scope, is)) = file_scope.binding(at, parsed.name).filter(|(_, is)| !is.starts_with('=') && is != written) {
+            let own = file_scope.symbols.iter().any(|s| s.is_type() && s.name == parsed.name && s.parent == scope);
+            if !own {
+                return self.types_written(&is, at, depth);
+            }
+        }
+        let found = if parsed.path.is_empty() {
+            (*self.bare(parsed.name, at, Wanted::Type)?).clone()
+        } else {
+            match self.evaluate_within(parsed.path, at, depth)?.entity {
+                Entity::Module { name, file } => self.in_module(&name, file, parsed.name, at, Wanted::Type)?,
+                Entity::Elsewhere => Vec::new(),
+                Entity::Of(id) if parsed.path.ends_with("Self") => vec![Meaning { symbol: id, confidence: 0.6 }],
+                _ => (*self.bare(parsed.name, at, Wanted::Type)?).clone(),
+            }
+        };
+        let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
+        match parsed.inner {
+            Some(inner) if found.is_empty() && self.is_transparent(parsed.name, at) => self.types_written(inner, at, depth),
+            _ => Ok(found),
+        }
+    }
+
+    /// Whether members of a type are those of what it holds.
+    fn is_transparent(&self, name: &str, at: SymbolId) -> bool {
+        self.scopes.file(at.file).is_some_and(|f| f.names.transparent.contains(&name))
+    }
+
+    /// The members of a name that a value has, its own before those of its supertypes.
+    pub(super) fn members(&mut self, entity: &Entity, name: &str) -> Result<Vec<Meaning>, GraphError> {
+        let mut out: Vec<Meaning> = Vec::new();
+        for found in self.types_of(entity)? {
+            for m in self.members_of(found.symbol, name)? {
+                out.push(Meaning { confidence: m.confidence * found.confidence, ..m });
+            }
+        }
+        if out.is_empty()
+            && let Entity::Instance { of, at } = entity
+            && let Some(types::Type { name: outer, inner: Some(inner), .. }) = types::parse(of)
+            && self.is_transparent(outer, *at)
+        {
+            return self.members(&Entity::Instance { of: inner.to_string(), at: *at }, name);
+        }
+        out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence));
+        Ok(out)
+    }
+
+    /// The same of a type.
+    pub(super) fn members_of(&mut self, of: SymbolId, name: &str) -> Result<Vec<Meaning>, GraphError> {
+        let key = (of, name.to_string());
+        if let Some(known) = self.members.get(&key) {
+            return Ok((**known).clone());
+        }
+        let found = self.members_within(of, name, MAX_BASES)?;
+        self.members.insert(key, found.clone().into());
+        Ok(found)
+    }
+
+    /// What a supertype as written means.
+    pub(super) fn base_meanings(&mut self, base: &BaseRow) -> Result<Vec<Meaning>, GraphError> {
+        let file_scope = self.scopes.scope_of(base.symbol.file)?;
+        let outside = file_scope.around(base.symbol).next().map_or(-1, |s| s.parent);
+        self.types_written(&base.written, SymbolId { file: base.symbol.file, n: outside }, MAX_INFERENCE)
+    }
+
+    fn members_within(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Vec<Meaning>, GraphError> {
+        let (Some(owner), Some(depth)) = (self.scopes.symbol(of)?, depth.checked_sub(1)) else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for c in self.scopes.candidates(name, of.file, Wanted::Callee)?.iter() {
+            if c.owner == owner.name && !self.is_of_another_type(c, of)? {
+                out.push(Meaning { symbol: c.id, confidence: self.closeness(of.file, c.id.file) });
+            }
+        }
+        let best = out.iter().map(|m| m.confidence).fold(0.0, f32::max);
+        out.retain(|m| m.confidence >= best - 0.01);
+        if !out.is_empty() {
+            return Ok(out);
+        }
+        let file_scope = self.scopes.scope_of(of.file)?;
+        if let Some(is) = file_scope.bindings.get(&(owner.parent, owner.name.clone())).filter(|is| !is.starts_with('=')) {
+            // Another name of a type.
+            for t in self.types_written(&is.clone(), SymbolId { file: of.file, n: owner.parent }, depth)? {
+                out.extend(if t.symbol == of { Vec::new() } else { self.members_within(t.symbol, name, depth)? });
+            }
+        }
+        for base in self.bases(of)? {
+            if base.symbol != of && out.len() < 8 {
+                let inherited = self.members_within(base.symbol, name, depth)?;
+                out.extend(inherited.into_iter().map(|m| Meaning { confidence: m.confidence * base.confidence * 0.97, ..m }));
+            }
+        }
+        Ok(out)
+    }
+
+    /// Whether a member is written beside another type of the same name.
+    fn is_of_another_type(&mut self, member: &SymbolRow, of: SymbolId) -> Result<bool, GraphError> {
+        if member.id.file == of.file {
+            return Ok(false);
+        }
+        let file_scope = self.scopes.scope_of(member.id.file)?;
+        Ok(file_scope.symbols.iter().any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
+    }
+
+    /// How likely what is written in one file belongs to a type of another.
+    fn closeness(&self, a: i64, b: i64) -> f32 {
+        if a == b {
+            return 0.95;
+        }
+        let (Some(a), Some(b)) = (self.scopes.file(a), self.scopes.file(b)) else { return 0.0 };
+        let (a, b) = (&a.row.path, &b.row.path);
+        let same = a.split('/').zip(b.split('/')).take_while(|(a, b)| a == b).count();
+        let is_near = directory(a) == directory(b);
+        if is_near {
+            0.9
+        } else if same > 0 {
+            0.75
+        } else {
+            0.6
+        }
+    }
+
+    /// The symbols that a type names as its supertypes.
+    pub(super) fn bases(&mut self, of: SymbolId) -> Result<Vec<Meaning>, GraphError> {
+        let Some(symbol) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
+        // Rust's `impl Trait for Type` may stand in another file.
+        let parts: Vec<SymbolRow> = self.scopes.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
+        let mut out = Vec::new();
+        for part in parts {
+            let is_it = part.id == of || (part.kind == SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
+            if !is_it {
+                continue;
+            }
+            let file_scope = self.scopes.scope_of(part.id.file)?;
+            let outside = SymbolId { file: part.id.file, n: part.parent };
+            for base in file_scope.bases.iter().filter(|b| b.symbol == part.id) {
+                out.extend(self.types_written(&base.written.clone(), outside, MAX_INFERENCE)?.into_iter().take(2));
+            }
+        }
+        Ok(out)
+    }
+
+    /// The type of a field as written, and where.
+    pub(super) fn field(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Option<(String, SymbolId)>, GraphError> {
+        let Some(depth) = depth.checked_sub(1) else { return Ok(None) };
+        let file_scope = self.scopes.scope_of(of.file)?;
+        if let Some(is) = file_scope.bindings.get(&(of.n, name.to_string())) {
+            return Ok(Some((is.clone(), of)));
+        }
+        for base in self.bases(of)? {
+            if base.symbol != of
+                && let Some(found) = self.field(base.symbol, name, depth)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Members of a name that a type defines itself, wherever its parts are.
+    pub(super) fn own_members(&mut self, of: SymbolId, name: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let Some(owner) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
+        let rows = self.scopes.named(name)?;
+        let is_impl = owner.kind == SymbolKind::Impl;
+        let directory = self.scopes.directory_of(of.file);
+        let is_member = |s: &&SymbolRow| {
+            if is_impl {
+                s.id.file == of.file && s.parent == of.n
+            } else {
+                s.owner == names::last(&owner.name) && self.scopes.directory_of(s.id.file) == directory
+            }
+        };
+        Ok(rows.iter().filter(is_member).map(|s| s.id).collect())
+    }
+}

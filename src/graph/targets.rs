@@ -1,0 +1,117 @@
+//! Which symbols a question is about, and how a symbol is named in an answer.
+
+use super::answer::Node;
+use super::error::GraphError;
+use super::rows::{FileId, SymbolId, SymbolRow};
+use super::scopes::Scopes;
+use crate::languages;
+use crate::syntax::SymbolKind;
+
+impl Scopes<'_> {
+    /// The symbols that a target means.
+    pub(super) fn targets(&mut self, target: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let target = target.trim();
+        if target.is_empty() {
+            return Ok(Vec::new());
+        }
+        let (file, rest) = match target.split_once('#') {
+            Some((file, rest)) => (file, rest),
+            None => ("", target),
+        };
+        if let Some((path, line)) = rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse::<u32>().ok()?))) {
+            let path = if file.is_empty() { path } else { file };
+            return self.at_line(path, line);
+        }
+        if file.is_empty() {
+            let files = self.files_named(target);
+            if !files.is_empty() {
+                return Ok(files.into_iter().map(|file| SymbolId { file, n: -1 }).collect());
+            }
+        }
+        self.symbols_called(rest, file)
+    }
+
+    /// Files of a path, or that end with it.
+    fn files_named(&self, path: &str) -> Vec<FileId> {
+        let path = path.trim_start_matches("./");
+        let files = &self.files;
+        if let Some(file) = files.iter().find(|f| f.row.path == path) {
+            return vec![file.row.id];
+        }
+        let end = format!("/{path}");
+        files.iter().filter(|f| path.contains('.') && f.row.path.ends_with(&end)).map(|f| f.row.id).collect()
+    }
+
+    /// The innermost symbol at a line; the file where there is none.
+    fn at_line(&mut self, path: &str, line: u32) -> Result<Vec<SymbolId>, GraphError> {
+        let mut out = Vec::new();
+        for file in self.files_named(path) {
+            let file_scope = self.scope_of(file)?;
+            let defined = file_scope.symbols.iter().filter(|s| s.line == line).max_by_key(|s| s.kind.is_callable());
+            let around =
+                || file_scope.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line).max_by_key(|s| (s.start_line, s.id.n));
+            out.push(defined.or_else(around).map_or(SymbolId { file, n: -1 }, |s| s.id));
+        }
+        Ok(out)
+    }
+
+    /// Symbols of a name, or of a path of names, definitions before declarations.
+    fn symbols_called(&mut self, written: &str, file: &str) -> Result<Vec<SymbolId>, GraphError> {
+        let parts: Vec<&str> = written.split(['.', ':', '#', '/', '\\']).filter(|p| !p.is_empty()).collect();
+        let Some((name, above)) = parts.split_last() else { return Ok(Vec::new()) };
+        let name = name.trim_end_matches("()");
+        let files: Vec<FileId> = if file.is_empty() { Vec::new() } else { self.files_named(file) };
+        let mut rows: Vec<SymbolRow> =
+            self.named(name)?.iter().filter(|s| file.is_empty() || files.contains(&s.id.file)).cloned().collect();
+        if rows.iter().any(|s| s.kind != SymbolKind::Impl) {
+            rows.retain(|s| s.kind != SymbolKind::Impl);
+        }
+        if let Some(owner) = above.last() {
+            let mut kept = Vec::new();
+            for row in rows {
+                let file_scope = self.scope_of(row.id.file)?;
+                let place = self.file(row.id.file).map(|f| f.module.parts.clone()).unwrap_or_default();
+                let is_below = file_scope.around(row.id).skip(1).any(|s| s.name == **owner) || place.last().is_some_and(|p| p == owner);
+                if row.owner == **owner || is_below {
+                    kept.push(row);
+                }
+            }
+            rows = kept;
+        }
+        let is_defined = rows.iter().any(|s| !s.prototype);
+        rows.retain(|s| !is_defined || !s.prototype || !s.owner.is_empty());
+        Ok(rows.into_iter().map(|s| s.id).collect())
+    }
+
+    pub(super) fn node(&mut self, id: SymbolId) -> Result<Node, GraphError> {
+        let file = self.file(id.file).map(|f| f.row.clone());
+        let Some(file) = file else {
+            return Ok(Node { file: String::new(), name: String::new(), symbol: String::new(), kind: "file".into(), line: 0, end_line: 0 });
+        };
+        let file_scope = self.scope_of(id.file)?;
+        let Some(symbol) = file_scope.around(id).next() else {
+            return Ok(Node { name: MODULE.into(), symbol: file.path.clone(), file: file.path, kind: "file".into(), line: 0, end_line: 0 });
+        };
+        let mut parts: Vec<&str> = file_scope.around(id).map(|s| s.name.as_str()).collect();
+        if symbol.parent < 0 && !symbol.owner.is_empty() {
+            parts.push(&symbol.owner);
+        }
+        parts.reverse();
+        Ok(Node {
+            name: symbol.name.clone(),
+            symbol: parts.join(separator(&file.language)),
+            kind: symbol.kind.as_str().into(),
+            line: symbol.line,
+            end_line: symbol.end_line,
+            file: file.path,
+        })
+    }
+}
+
+/// The name of a file as a caller.
+const MODULE: &str = "<module>";
+
+/// What joins the names of a symbol path.
+fn separator(language: &str) -> &'static str {
+    languages::grammar(language).map_or(".", |grammar| grammar.spec.separator)
+}

@@ -1,0 +1,431 @@
+//! Follows the edges of the graph from the targets of a question.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::rc::Rc;
+
+use super::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Operation};
+use super::error::GraphError;
+use super::resolver::{Meaning, Resolver};
+use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
+use crate::syntax::{ReferenceKind, SymbolKind};
+
+/// Below this, it is neither.
+const LEAST_CANDIDATE: f32 = 0.1;
+/// Symbols that a question looks at, lest it never ends.
+const MAX_VISITED: usize = 5_000;
+/// Targets of one name that are followed.
+const MAX_TARGETS: usize = 50;
+/// A call through a supertype may reach any of its subtypes.
+const DISPATCHED: f32 = 0.45;
+
+/// One step of the graph.
+#[derive(Debug, Clone)]
+struct Edge {
+    to: SymbolId,
+    lines: Vec<u32>,
+    confidence: f32,
+}
+
+/// In which direction steps are followed, and by which uses.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Incoming(&'static [ReferenceKind]),
+    Outgoing(&'static [ReferenceKind]),
+    Derived,
+    /// Whatever a change may touch.
+    Touched,
+}
+
+const CALLS: &[ReferenceKind] = &[ReferenceKind::Call];
+const USES: &[ReferenceKind] = &[ReferenceKind::Call, ReferenceKind::Type, ReferenceKind::Value];
+
+pub(super) struct Traversal<'a> {
+    resolver: Resolver<'a>,
+    refs: HashMap<FileId, Rc<Vec<RefRow>>>,
+    is_cut: bool,
+}
+
+impl<'a> Traversal<'a> {
+    pub(super) fn new(resolver: Resolver<'a>) -> Self {
+        Self { resolver, refs: HashMap::new(), is_cut: false }
+    }
+
+    pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
+        let targets = self.resolver.scopes.targets(question.target)?;
+        let mut answer = GraphAnswer {
+            operation: question.operation,
+            targets: Vec::new(),
+            results: Vec::new(),
+            candidates: Vec::new(),
+            total: 0,
+            truncated: targets.len() > MAX_TARGETS,
+        };
+        let targets = &targets[..targets.len().min(MAX_TARGETS)];
+        for target in targets {
+            answer.targets.push(self.resolver.scopes.node(*target)?);
+        }
+        let depth = question.depth.clamp(1, MAX_DEPTH);
+        let step = match question.operation {
+            Operation::Callers => Step::Incoming(CALLS),
+            Operation::Callees => Step::Outgoing(CALLS),
+            Operation::Dependencies => Step::Outgoing(USES),
+            Operation::Dependents | Operation::TypeUsages => Step::Incoming(USES),
+            Operation::Implementations => Step::Derived,
+            Operation::Impact => Step::Touched,
+            Operation::Path => {
+                let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
+                answer.results = self.path(targets, &goals)?;
+                answer.total = answer.results.len();
+                answer.truncated |= self.is_cut;
+                return Ok(answer);
+            }
+        };
+        let (mut results, mut candidates) = self.walk(targets, step, depth)?;
+        answer.total = results.len();
+        answer.truncated |= self.is_cut || results.len() > question.limit;
+        results.truncate(question.limit);
+        candidates.truncate(question.limit);
+        (answer.results, answer.candidates) = (results, candidates);
+        Ok(answer)
+    }
+
+    /// Follows steps from the targets outward. What is not sure enough is not followed.
+    fn walk(&mut self, targets: &[SymbolId], step: Step, depth: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
+        let mut seen: HashSet<SymbolId> = HashSet::new();
+        let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
+        let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
+        let mut is_expanded: HashSet<SymbolId> = targets.iter().copied().collect();
+        for level in 1..=depth {
+            let mut reached: BTreeMap<SymbolId, (Edge, SymbolId)> = BTreeMap::new();
+            for (at, sure) in std::mem::take(&mut frontier) {
+                if is_expanded.len() > MAX_VISITED {
+                    self.is_cut = true;
+                    break;
+                }
+                for edge in self.edges(at, step)? {
+                    let edge = Edge { confidence: edge.confidence * sure, ..edge };
+                    let better = reached.get(&edge.to).is_none_or(|(known, _)| known.confidence < edge.confidence);
+                    match reached.get_mut(&edge.to) {
+                        Some((known, _)) if known.confidence >= LEAST_CONFIDENCE && edge.confidence >= LEAST_CONFIDENCE => {
+                            merge(&mut known.lines, &edge.lines);
+                        }
+                        _ if better => _ = reached.insert(edge.to, (edge, at)),
+                        _ => {}
+                    }
+                }
+            }
+            for (to, (edge, via)) in reached {
+                if edge.confidence < LEAST_CANDIDATE || seen.contains(&to) {
+                    continue;
+                }
+                let found = Neighbour {
+                    node: self.resolver.scopes.node(to)?,
+                    sites: edge.lines,
+                    confidence: (edge.confidence * 100.0).round() / 100.0,
+                    depth: level,
+                    via: self.resolver.scopes.node(via)?.symbol,
+                };
+                if found.confidence < LEAST_CONFIDENCE {
+                    candidates.entry(to).or_insert(found);
+                    continue;
+                }
+                seen.insert(to);
+                results.push(found);
+                if is_expanded.insert(to) {
+                    frontier.push((to, edge.confidence));
+                }
+            }
+        }
+        let mut candidates: Vec<Neighbour> = candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
+        candidates.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
+        results.sort_by(|a, b| a.depth.cmp(&b.depth).then_with(|| key(a).cmp(&key(b))));
+        Ok((results, candidates))
+    }
+
+    /// The shortest way over uses from one of the starts to one of the goals.
+    fn path(&mut self, starts: &[SymbolId], goals: &[SymbolId]) -> Result<Vec<Neighbour>, GraphError> {
+        let mut came_from: HashMap<SymbolId, Option<(SymbolId, Edge)>> = starts.iter().map(|s| (*s, None)).collect();
+        let mut frontier = starts.to_vec();
+        let goal = |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
+        for _ in 0..MAX_DEPTH {
+            if goal(&came_from).is_some() || frontier.is_empty() {
+                break;
+            }
+            for at in std::mem::take(&mut frontier) {
+                if came_from.len() > MAX_VISITED {
+                    self.is_cut = true;
+                    break;
+                }
+                for edge in self.edges(at, Step::Outgoing(USES))? {
+                    if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
+                        frontier.push(edge.to);
+                        came_from.insert(edge.to, Some((at, edge)));
+                    }
+                }
+            }
+        }
+        let mut out = Vec::new();
+        let mut at = goal(&came_from);
+        while let Some(id) = at {
+            let before = came_from.get(&id).cloned().flatten();
+            let (sites, confidence, via) = match &before {
+                Some((from, edge)) => (edge.lines.clone(), edge.confidence, self.resolver.scopes.node(*from)?.symbol),
+                None => (Vec::new(), 1.0, String::new()),
+            };
+            out.push(Neighbour { node: self.resolver.scopes.node(id)?, sites, confidence, depth: 0, via });
+            at = before.map(|(from, _)| from);
+        }
+        out.reverse();
+        for (depth, found) in out.iter_mut().enumerate() {
+            found.depth = depth;
+        }
+        Ok(out)
+    }
+
+    fn edges(&mut self, at: SymbolId, step: Step) -> Result<Vec<Edge>, GraphError> {
+        match step {
+            Step::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
+            Step::Incoming(kinds) => self.incoming(at, kinds),
+            Step::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
+            Step::Outgoing(kinds) => self.outgoing(at, kinds),
+            Step::Derived => self.derived(at),
+            Step::Touched if at.n < 0 => self.users_of_file(at.file, USES),
+            Step::Touched => {
+                let mut edges = self.incoming(at, USES)?;
+                edges.extend(self.derived(at)?);
+                Ok(edges)
+            }
+        }
+    }
+
+    /// Who uses a symbol.
+    fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
+        let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
+        let mut searched = vec![symbol.name.clone()];
+        searched.extend(self.resolver.scopes.tables.aliases_of(&symbol.name)?);
+        for above in self.overridden(&symbol)? {
+            wanted.insert(above, DISPATCHED);
+        }
+        let names = self.resolver.scopes.file(of.file).map(|f| f.names);
+        let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str())) || symbol.name == symbol.owner;
+        if is_constructor && !symbol.owner.is_empty() {
+            // It is called by the name of its type.
+            let file_scope = self.resolver.scopes.scope_of(of.file)?;
+            let owner = file_scope.around(of).skip(1).find(|s| s.is_type()).map(|s| s.id);
+            wanted.extend(owner.map(|o| (o, 1.0)));
+            searched.extend(self.resolver.scopes.tables.aliases_of(&symbol.owner)?);
+            searched.push(symbol.owner.clone());
+            searched.push("super".into());
+        }
+        let mut found: BTreeMap<SymbolId, Edge> = BTreeMap::new();
+        for name in searched {
+            for reference in self.resolver.scopes.tables.refs_named(&name)? {
+                if !kinds.contains(&reference.kind) {
+                    continue;
+                }
+                let meanings = self.resolver.resolve(&reference)?;
+                let sure = meanings.iter().filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?)).fold(0.0, f32::max);
+                if sure >= LEAST_CANDIDATE {
+                    let from = if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
+                    add(&mut found, from, &reference.lines, sure);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Who calls: the value of a constant is worked out by what is around it.
+    fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(at.file)?;
+        let caller = file_scope.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
+        Ok(caller.unwrap_or(SymbolId { n: -1, ..at }))
+    }
+
+    /// The methods of supertypes that a method takes the place of.
+    fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(symbol.id.file)?;
+        let Some(owner) = file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id) else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for base in self.resolver.bases(owner)? {
+            out.extend(self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol));
+        }
+        out.retain(|id| *id != symbol.id);
+        Ok(out)
+    }
+
+    fn refs_of(&mut self, file: FileId) -> Result<Rc<Vec<RefRow>>, GraphError> {
+        if let Some(refs) = self.refs.get(&file) {
+            return Ok(refs.clone());
+        }
+        let refs = Rc::new(self.resolver.scopes.tables.refs_of(file)?);
+        self.refs.insert(file, refs.clone());
+        Ok(refs)
+    }
+
+    /// What a symbol uses; of a type also what its members use.
+    fn outgoing(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(of.file)?;
+        let Some(symbol) = file_scope.around(of).next() else { return Ok(Vec::new()) };
+        let is_callable = symbol.kind.is_callable();
+        let mut found = BTreeMap::new();
+        for reference in self.refs_of(of.file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            let is_inside = reference.from == of || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
+            if is_inside {
+                self.add_meanings(reference, &mut found)?;
+            }
+        }
+        if !is_callable {
+            found.remove(&of);
+        }
+        Ok(found.into_values().collect())
+    }
+
+    fn add_meanings(&mut self, reference: &RefRow, found: &mut BTreeMap<SymbolId, Edge>) -> Result<(), GraphError> {
+        const MAX_MEANINGS: usize = 5;
+        for meaning in self.resolver.resolve(reference)?.iter().take(MAX_MEANINGS).filter(|m| m.confidence >= LEAST_CANDIDATE) {
+            add(found, meaning.symbol, &reference.lines, meaning.confidence);
+        }
+        Ok(())
+    }
+
+    /// The files that a file uses.
+    fn used_by_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let mut symbols = BTreeMap::new();
+        for reference in self.refs_of(file)?.iter().filter(|r| kinds.contains(&r.kind)) {
+            self.add_meanings(reference, &mut symbols)?;
+        }
+        let mut found = BTreeMap::new();
+        for edge in symbols.into_values().filter(|e| e.to.file != file && e.confidence >= LEAST_CONFIDENCE) {
+            add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+        }
+        let imports = self.resolver.scopes.scope_of(file)?;
+        for import in &imports.imports {
+            for target in self.imported_files(&import.module, &import.name, file) {
+                add(&mut found, SymbolId { file: target, n: -1 }, &[import.line], 0.95);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// The files that are exactly what is imported.
+    fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
+        let all: Vec<FileId> = self.resolver.scopes.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
+        let written = [module.to_string(), self.resolver.scopes.submodule(module, name, from)];
+        let mut out = Vec::new();
+        for target in all {
+            for module in &written {
+                if self.resolver.scopes.module_matches(module, from, target) >= 1.0 && !out.contains(&target) {
+                    out.push(target);
+                }
+            }
+        }
+        out
+    }
+
+    /// The files that use a file.
+    fn users_of_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(file)?;
+        let mut found = BTreeMap::new();
+        for symbol in file_scope.symbols.iter().filter(|s| s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)) {
+            for edge in self.incoming(symbol.id, kinds)? {
+                if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
+                    add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
+                }
+            }
+        }
+        for import in self.resolver.scopes.tables.imports()? {
+            let written = [import.module.clone(), self.resolver.scopes.submodule(&import.module, &import.name, import.file)];
+            for module in &written {
+                if import.file != file && self.resolver.scopes.module_matches(module, import.file, file) >= 1.0 {
+                    add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
+                }
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// What implements or extends a type, or overrides a method.
+    fn derived(&mut self, of: SymbolId) -> Result<Vec<Edge>, GraphError> {
+        let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
+        if symbol.is_type() {
+            return self.subtypes(&symbol);
+        }
+        let file_scope = self.resolver.scopes.scope_of(of.file)?;
+        let Some(owner) = file_scope.around(of).skip(1).find(|s| s.is_type()).cloned() else { return Ok(Vec::new()) };
+        let mut out = Vec::new();
+        for subtype in self.subtypes(&owner)? {
+            for m in self.resolver.own_members(subtype.to, &symbol.name)? {
+                out.push(Edge { to: m, lines: Vec::new(), confidence: subtype.confidence });
+            }
+        }
+        out.retain(|e| e.to != of);
+        Ok(out)
+    }
+
+    fn subtypes(&mut self, symbol: &SymbolRow) -> Result<Vec<Edge>, GraphError> {
+        let mut found = BTreeMap::new();
+        for base in self.resolver.scopes.tables.derived_from(&symbol.name)? {
+            for meaning in self.resolver.base_meanings(&base)? {
+                if meaning.symbol == symbol.id {
+                    let line = self.resolver.scopes.symbol(base.symbol)?.map_or(0, |s| s.line);
+                    add(&mut found, base.symbol, &[line], meaning.confidence);
+                }
+            }
+        }
+        if self.resolver.scopes.file(symbol.id.file).is_some_and(|f| f.names.structural) {
+            for meaning in self.structural(symbol)? {
+                add(&mut found, meaning.symbol, &[], meaning.confidence);
+            }
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// The types that have the methods of an interface.
+    fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
+        let file_scope = self.resolver.scopes.scope_of(interface.id.file)?;
+        let methods: Vec<&SymbolRow> =
+            file_scope.symbols.iter().filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method).collect();
+        let Some((first, rest)) = methods.split_first() else { return Ok(Vec::new()) };
+        let owners = |rows: &[SymbolRow], like: &SymbolRow| -> HashSet<(String, String)> {
+            let fits = |s: &&SymbolRow| !s.prototype && !s.owner.is_empty() && s.arity == like.arity;
+            rows.iter().filter(fits).map(|s| (s.owner.clone(), self.resolver.scopes.directory_of(s.id.file))).collect()
+        };
+        let mut all = owners(&self.resolver.scopes.tables.symbols_named(&first.name)?, first);
+        for method in rest {
+            let those = owners(&self.resolver.scopes.tables.symbols_named(&method.name)?, method);
+            all.retain(|o| those.contains(o));
+        }
+        let confidence = if methods.len() > 1 { 0.9 } else { 0.7 };
+        let mut out = Vec::new();
+        for (owner, directory) in all {
+            let rows = self.resolver.scopes.named(&owner)?;
+            let here = rows.iter().filter(|s| s.is_type() && self.resolver.scopes.directory_of(s.id.file) == directory);
+            out.extend(here.map(|s| Meaning { symbol: s.id, confidence }));
+        }
+        Ok(out)
+    }
+}
+
+fn key(found: &Neighbour) -> (&str, u32) {
+    (&found.node.file, found.node.line)
+}
+
+fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confidence: f32) {
+    let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
+    let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
+    if is_sure && !was_sure {
+        // Sites that are not sure do not count among those that are.
+        edge.lines.clear();
+    }
+    if is_sure || !was_sure {
+        merge(&mut edge.lines, lines);
+    }
+    edge.confidence = edge.confidence.max(confidence);
+}
+
+fn merge(lines: &mut Vec<u32>, more: &[u32]) {
+    lines.extend(more);
+    lines.sort_unstable();
+    lines.dedup();
+}

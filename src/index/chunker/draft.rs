@@ -1,0 +1,91 @@
+//! A chunk before it is complete, and the lines that it is cut from.
+
+use crate::chunk::{ChunkType, Name};
+
+/// A piece up to this size stays whole.
+pub(super) const MAX_BYTES: usize = 1700;
+/// A cut piece has at least this size; neighbours are merged up to it.
+pub(super) const MIN_BYTES: usize = 900;
+
+/// A chunk before it has an id and time stamps.
+pub(super) struct Draft {
+    pub(super) chunk_type: ChunkType,
+    /// The part of the id after the path: symbol or heading path and what tells siblings apart; made unique later.
+    pub(super) key: String,
+    pub(super) title: String,
+    pub(super) text: String,
+    pub(super) start_line: u32,
+    pub(super) end_line: u32,
+    pub(super) symbol: Option<String>,
+    pub(super) parent: Option<String>,
+    pub(super) names: Vec<Name>,
+    pub(super) signature: Option<String>,
+    pub(super) comment_lines: Vec<(u32, u32)>,
+    pub(super) imports: Vec<String>,
+}
+
+impl Draft {
+    pub(super) fn new(chunk_type: ChunkType, key: String, title: String, text: &str, (start_line, end_line): (u32, u32)) -> Self {
+        Self {
+            chunk_type,
+            key,
+            title,
+            text: text.to_string(),
+            start_line,
+            end_line,
+            symbol: None,
+            parent: None,
+            names: Vec::new(),
+            signature: None,
+            comment_lines: Vec::new(),
+            imports: Vec::new(),
+        }
+    }
+}
+
+/// A text by lines, 1-based.
+pub(super) struct LineIndex<'a> {
+    pub(super) text: &'a str,
+    /// Byte offset of each line's start, and the end of the text.
+    starts: Vec<usize>,
+}
+
+impl<'a> LineIndex<'a> {
+    pub(super) fn new(text: &'a str) -> Self {
+        let mut starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+        if starts.last() != Some(&text.len()) {
+            starts.push(text.len());
+        }
+        Self { text, starts }
+    }
+
+    /// The line that holds a byte of the text.
+    pub(super) fn line_of(&self, byte: usize) -> u32 {
+        u32::try_from(self.starts.partition_point(|s| *s <= byte)).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn len(&self) -> u32 {
+        u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Lines `first..=last`, with their newlines. Out of range gives what there is.
+    pub(super) fn slice(&self, first: u32, last: u32) -> &'a str {
+        let at = |line: u32| self.starts[(line as usize).min(self.starts.len() - 1)];
+        let start = at(first.saturating_sub(1));
+        &self.text[start..at(last).max(start)]
+    }
+
+    /// Bytes of `first..=last`.
+    pub(super) fn bytes(&self, first: u32, last: u32) -> usize {
+        self.slice(first, last).len()
+    }
+
+    pub(super) fn is_blank(&self, first: u32, last: u32) -> bool {
+        self.slice(first, last).trim().is_empty()
+    }
+}
+
+/// The last part of a path.
+pub(super) fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,426 @@
+//! What can be said of a language: the fields that each folder fills in.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use ast_grep_core::matcher::{Pattern, PatternBuilder, PatternError};
+use ast_grep_core::tree_sitter::{LanguageExt, StrDoc, TSLanguage};
+use tree_sitter_language::LanguageFn;
+
+/// One row of the table of languages.
+pub struct Language {
+    /// Lower-case name, as in `metadata.language` and `--languages`.
+    pub name: &'static str,
+    /// File name extensions without the dot, lower case.
+    pub(super) extensions: &'static [&'static str],
+    /// Whole file names, lower case; `prefix*` matches any file name that starts so.
+    pub(super) filenames: &'static [&'static str],
+    /// Programs that `#!` lines name.
+    pub(super) interpreters: &'static [&'static str],
+    /// How a file of this language is cut into chunks.
+    pub kind: Kind,
+}
+
+/// How the text of a language is understood.
+pub enum Kind {
+    /// Parsed with tree-sitter into an outline.
+    Code(&'static Grammar),
+    /// Program text without a grammar here: cut by lines.
+    Text,
+    /// Settings and data: cut by lines.
+    Config,
+    /// Documents with headings.
+    Document(Markup),
+    /// Jupyter notebook: cells.
+    Notebook,
+}
+
+/// Heading syntax of a document.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Markup {
+    Markdown,
+    ReStructuredText,
+    AsciiDoc,
+    Plain,
+}
+
+/// What the folder of a language says.
+pub struct Spec {
+    pub name: &'static str,
+    pub extensions: &'static [&'static str],
+    /// Whole file names, lower case.
+    pub filenames: &'static [&'static str],
+    /// Programs that `#!` lines name, without their versions.
+    pub interpreters: &'static [&'static str],
+    pub grammar: LanguageFn,
+    /// Queries that find definitions. `rust/outline.scm` explains the captures.
+    pub outline: &'static [&'static str],
+    /// Queries that find what definitions refer to. `rust/references.scm` explains the captures.
+    pub references: &'static [&'static str],
+    /// What the same text is, beside the language of its scripts.
+    pub template: Option<Template>,
+    /// Node kinds that wrap exactly one definition and belong to it (`export_statement`, decorators).
+    pub wrappers: &'static [&'static str],
+    /// Joins the names of a symbol path.
+    pub separator: &'static str,
+    /// When a symbol is visible outside its module.
+    pub export: Export,
+    /// What of a text the parser is not shown.
+    pub hides: Hides,
+    /// The character that stands for `$` in patterns: one that the grammar takes as a part of a name.
+    pub metavariable: char,
+    /// Extensions of files that declare what files of `with_headers` implement.
+    pub headers: &'static [&'static str],
+    pub with_headers: &'static [&'static str],
+    pub names: Names,
+}
+
+/// How a language marks what is public.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Export {
+    /// The declaration starts with this word (after attributes).
+    Keyword(&'static str),
+    /// None of these modifiers stands before the name.
+    Unless(&'static [&'static str]),
+    /// The name starts upper case.
+    Uppercase,
+    /// The name does not start with an underscore.
+    NotUnderscore,
+    /// The file's export list names it, or there is no such list.
+    Listed,
+    /// Everything is.
+    Always,
+}
+
+/// What of a text the parser is not shown: there are blanks in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Hides {
+    Nothing,
+    /// Macros that stand where the grammar does not expect them.
+    Macros,
+    /// Calls of macros around items (`cfg_rt! { pub fn run() {} }`), where references are looked for.
+    MacroCalls,
+    /// Everything but the contents of `<script>`.
+    AllButScripts,
+}
+
+/// Markup around the scripts of a component.
+#[derive(Clone, Copy)]
+pub struct Template {
+    pub grammar: LanguageFn,
+    /// A query for the tags that name components: `@component`.
+    pub references: &'static str,
+}
+
+/// How names of a language are resolved.
+#[derive(Debug)]
+pub struct Names {
+    /// Languages of one family refer to one another.
+    pub family: &'static str,
+    /// How far a name reaches that nobody imports.
+    pub reach: Reach,
+    /// Members are called without a receiver.
+    pub implicit_self: bool,
+    /// An import without names brings all names of the module.
+    pub open_imports: bool,
+    /// A type implements an interface by having its methods.
+    pub structural: bool,
+    /// How modules are named.
+    pub modules: Modules,
+    /// How the value that a member belongs to is called in that member.
+    pub own_value: &'static [&'static str],
+    /// Functions that make a value of the type that they belong to; its name is called instead.
+    pub constructors: &'static [&'static str],
+    /// Types whose members are those of what they hold.
+    pub transparent: &'static [&'static str],
+    /// Methods of the standard library, beside [`COMMON_METHODS`].
+    pub methods: &'static [&'static str],
+}
+
+/// How far a name reaches that nobody imports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    File,
+    /// The files of its directory.
+    Directory,
+    /// The files that say they belong to the same package.
+    Package,
+    Project,
+}
+
+/// How a language names the files of a module. `./` and `../` are paths in each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Modules {
+    /// `crate::`, `self::`, `super::` and names of crates.
+    Rust,
+    /// Dots; those at the beginning lead up.
+    Python,
+    /// A directory, by the end of a path; its name is that of the package.
+    Directories,
+    /// Paths from the file or from anywhere, whose parts these separate.
+    Paths(&'static [char]),
+    /// Names that are separated by `.`, `/`, `:` or a backslash.
+    Names,
+}
+
+/// Methods that most standard libraries have: that one type of the project has one, too, says little about a receiver of which nothing is known.
+pub const COMMON_METHODS: &[&str] = &[
+    "add",
+    "all",
+    "any",
+    "append",
+    "apply",
+    "at",
+    "await",
+    "bind",
+    "borrow",
+    "call",
+    "catch",
+    "chain",
+    "clear",
+    "clone",
+    "close",
+    "cmp",
+    "collect",
+    "compare",
+    "concat",
+    "contains",
+    "copy",
+    "count",
+    "create",
+    "decode",
+    "default",
+    "delete",
+    "deref",
+    "discard",
+    "done",
+    "drain",
+    "drop",
+    "emit",
+    "empty",
+    "encode",
+    "end",
+    "entries",
+    "entry",
+    "enumerate",
+    "eq",
+    "equals",
+    "err",
+    "error",
+    "every",
+    "exec",
+    "execute",
+    "exists",
+    "expect",
+    "extend",
+    "fill",
+    "filter",
+    "find",
+    "finish",
+    "first",
+    "flush",
+    "fmt",
+    "fold",
+    "format",
+    "from",
+    "get",
+    "group",
+    "has",
+    "hash",
+    "hex",
+    "id",
+    "includes",
+    "index",
+    "info",
+    "init",
+    "insert",
+    "into",
+    "items",
+    "iter",
+    "join",
+    "key",
+    "keys",
+    "kind",
+    "last",
+    "len",
+    "length",
+    "load",
+    "lock",
+    "log",
+    "lower",
+    "map",
+    "match",
+    "max",
+    "min",
+    "name",
+    "new",
+    "next",
+    "ok",
+    "open",
+    "parse",
+    "peek",
+    "poll",
+    "pop",
+    "print",
+    "push",
+    "put",
+    "read",
+    "recv",
+    "reduce",
+    "remove",
+    "replace",
+    "reset",
+    "resolve",
+    "result",
+    "run",
+    "search",
+    "seek",
+    "send",
+    "set",
+    "shift",
+    "size",
+    "skip",
+    "slice",
+    "sort",
+    "split",
+    "start",
+    "stop",
+    "store",
+    "string",
+    "strip",
+    "sub",
+    "swap",
+    "take",
+    "test",
+    "then",
+    "update",
+    "values",
+    "wait",
+    "with",
+    "wrap",
+    "write",
+];
+pub(super) const ECMASCRIPT_METHODS: &[&str] = &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
+pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] = &["Promise", "Readonly", "Partial", "Required", "NonNullable"];
+pub(super) const JVM_METHODS: &[&str] = &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
+
+/// A grammar with its rules. Queries are compiled once a process.
+pub struct Grammar {
+    pub spec: Spec,
+    outline: OnceLock<tree_sitter::Query>,
+    references: OnceLock<tree_sitter::Query>,
+    components: OnceLock<tree_sitter::Query>,
+}
+
+impl Grammar {
+    pub(super) const fn new(spec: Spec) -> Self {
+        Self { spec, outline: OnceLock::new(), references: OnceLock::new(), components: OnceLock::new() }
+    }
+
+    /// The tree-sitter language.
+    #[must_use]
+    pub fn language(&self) -> tree_sitter::Language {
+        self.spec.grammar.into()
+    }
+
+    /// The query that finds definitions.
+    ///
+    /// # Panics
+    /// Never: a test compiles each query, which is built in.
+    pub fn outline(&self) -> &tree_sitter::Query {
+        self.outline.get_or_init(|| self.compile(&self.language(), self.spec.outline))
+    }
+
+    /// The query that finds references.
+    ///
+    /// # Panics
+    /// Never: a test compiles each query, which is built in.
+    pub fn references(&self) -> &tree_sitter::Query {
+        self.references.get_or_init(|| self.compile(&self.language(), self.spec.references))
+    }
+
+    /// Of a template: its language, and the query that finds components.
+    pub fn components(&self) -> Option<(tree_sitter::Language, &tree_sitter::Query)> {
+        let Template { grammar, references } = self.spec.template?;
+        let language = grammar.into();
+        let query = self.components.get_or_init(|| self.compile(&language, &[references]));
+        Some((language, query))
+    }
+
+    fn compile(&self, language: &tree_sitter::Language, sources: &[&str]) -> tree_sitter::Query {
+        tree_sitter::Query::new(language, &sources.join("\n"))
+            // Cannot fail: the sources are built in, and a test compiles each of them.
+            .unwrap_or_else(|e| panic!("query of {}: {e}", self.spec.name))
+    }
+}
+
+/// A grammar, for patterns.
+#[derive(Clone, Copy)]
+pub struct Lang(pub &'static Grammar);
+
+impl ast_grep_core::Language for Lang {
+    fn kind_to_id(&self, kind: &str) -> u16 {
+        self.0.language().id_for_node_kind(kind, true)
+    }
+
+    fn field_to_id(&self, field: &str) -> Option<u16> {
+        self.0.language().field_id_for_name(field).map(std::num::NonZero::get)
+    }
+
+    fn expando_char(&self) -> char {
+        self.0.spec.metavariable
+    }
+
+    fn pre_process_pattern<'q>(&self, pattern: &'q str) -> Cow<'q, str> {
+        match self.expando_char() {
+            '$' => Cow::Borrowed(pattern),
+            other => Cow::Owned(with_metavariables(pattern, other)),
+        }
+    }
+
+    fn build_pattern(&self, builder: &PatternBuilder) -> Result<Pattern, PatternError> {
+        builder.build(|source| StrDoc::try_new(source, *self))
+    }
+}
+
+impl LanguageExt for Lang {
+    fn get_ts_language(&self) -> TSLanguage {
+        self.0.language()
+    }
+}
+
+/// A pattern whose variables begin with another character: the dollars before an upper-case letter or an underscore, and three without a name.
+fn with_metavariables(pattern: &str, other: char) -> String {
+    let mut out = String::with_capacity(pattern.len());
+    let mut rest = pattern;
+    while let Some(at) = rest.find('$') {
+        let (before, from) = rest.split_at(at);
+        let n = from.len() - from.trim_start_matches('$').len();
+        let after = &from[n..];
+        let is_variable = n == 3 || after.starts_with(|c: char| c.is_ascii_uppercase() || c == '_');
+        out.push_str(before);
+        out.extend(std::iter::repeat_n(if is_variable { other } else { '$' }, n));
+        rest = after;
+    }
+    out + rest
+}
+
+impl Names {
+    /// Whether this is a method that types of the standard library have.
+    #[must_use]
+    pub fn is_common_method(&self, name: &str) -> bool {
+        COMMON_METHODS.contains(&name) || self.methods.contains(&name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_of_patterns_are_written_as_the_grammar_takes_them() {
+        assert_eq!(with_metavariables("f($A, $$$, $$$B, $x, $_)", 'µ'), "f(µA, µµµ, µµµB, $x, µ_)");
+        assert_eq!(with_metavariables("plain", 'µ'), "plain");
+        assert_eq!(with_metavariables("$$$", 'µ'), "µµµ");
+    }
+}

@@ -1,0 +1,96 @@
+//! The questions that a corpus answers.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::Slot;
+use super::cores::Answering;
+use super::corpus::{Corpus, SearchError};
+use super::filter::Filter;
+use super::hit::Results;
+use super::query::Query;
+use super::{rank, spelling};
+
+/// Searches one corpus. Costs nothing to make.
+#[derive(Clone, Copy)]
+pub struct Searcher<'a> {
+    corpus: &'a Corpus,
+}
+
+impl<'a> Searcher<'a> {
+    /// A searcher of `corpus`.
+    #[must_use]
+    pub fn new(corpus: &'a Corpus) -> Self {
+        Self { corpus }
+    }
+
+    /// Parses a query. Words that occur nowhere in the corpus are replaced by names that differ in one or two letters.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn query(&self, text: &str) -> Result<Query, SearchError> {
+        self.guard(|| Ok(spelling::corrected(self.corpus, text)?))
+    }
+
+    /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty or zero, only words count.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn search(&self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit)?))
+    }
+
+    /// Finds the chunks that match an exact query.
+    ///
+    /// # Errors
+    /// When the query is not well-formed (the message explains the syntax), or the text index cannot be read.
+    pub fn exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        self.guard(|| {
+            let found = self.corpus.text.matching(query)?;
+            Ok(rank::exact(self.corpus, &Query::words(query), found, filter, limit)?)
+        })
+    }
+
+    /// Ranks by meaning alone. `vector`: as in [`Searcher::search`].
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+        self.guard(|| Ok(rank::by_meaning(self.corpus, vector, None, filter, limit)?))
+    }
+
+    /// Ranks other files by their nearness in meaning to a chunk. `None` when the chunk is unknown or has no vector.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
+        let Corpus { rows, vectors, file_of, .. } = self.corpus;
+        let Some(row) = rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id)) else { return Ok(None) };
+        let Some(vector) = Slot::try_from(row).ok().and_then(|slot| vectors.get(slot)) else { return Ok(None) };
+        self.guard(|| Ok(Some(rank::by_meaning(self.corpus, &vector, Some(file_of[row]), filter, limit)?)))
+    }
+
+    /// Runs one question. An error or a panic of an index that reads saved files is recorded as damage; from then on every
+    /// question fails with it, even one that needs only undamaged files.
+    fn guard<T>(&self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
+        let _answering = Answering::begin();
+        let health = self.corpus.text.health();
+        let result = catch_unwind(AssertUnwindSafe(ask));
+        match &result {
+            Err(panic) => health.note(&message(&**panic)),
+            Ok(Err(e @ (SearchError::Text(_) | SearchError::Saved(_)))) => health.note(e),
+            Ok(_) => {}
+        }
+        match (health.damage(), result) {
+            (Some(damage), _) => Err(SearchError::Damaged(damage.into())),
+            (None, Ok(result)) => result,
+            (None, Err(panic)) => resume_unwind(panic),
+        }
+    }
+}
+
+/// The text of a panic.
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(ToString::to_string);
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
+}

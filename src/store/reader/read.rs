@@ -1,0 +1,287 @@
+//! Reads the chunk files whose content changed, and tells whether they belong together.
+
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::SystemTime;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::lines::HeldFile;
+use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile, Stamp, stamp, unusable};
+use crate::chunk::{Cancel, ChunkType};
+use crate::dir::Stat;
+use crate::store::chunk_file::{CLOSE, ChunkFileError};
+use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
+use crate::store::manifest::{Block, FileEntry, Manifest};
+use crate::store::others::{MAX_FILES, Which};
+use crate::store::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack_frame};
+
+/// Largest chunk file of another program that is read, in bytes, and the largest sum of those beside an index. They are parsed whole, which takes a
+/// multiple of that in memory.
+const MAX_FOREIGN_BYTES: u64 = 512 << 20;
+
+/// Why nothing was loaded. The snapshot that is served stays unchanged.
+#[derive(Debug, thiserror::Error)]
+pub enum LoadError {
+    #[error(transparent)]
+    File(#[from] ChunkFileError),
+    #[error("the manifest of the chunk files cannot be read: {source}")]
+    Manifest { source: io::Error },
+    #[error("{}: it says which chunk files belong together, and cannot be understood; run `cortex index` to repair", path.display())]
+    Senseless { path: PathBuf },
+    #[error("{}: it is gone, and was there before; run `cortex index` to repair", path.display())]
+    Gone { path: PathBuf },
+    #[error("the load was cancelled")]
+    Cancelled,
+}
+
+/// A file that was read and not parsed. Parsing begins after all files are known to belong together: it takes long, and writers do not wait for it.
+#[derive(Debug)]
+pub(super) enum Raw {
+    /// An unchanged file.
+    Known(Arc<LoadedFile>),
+    New {
+        path: PathBuf,
+        stamp: Option<Stamp>,
+        entry: FileEntry,
+        bytes: Vec<u8>,
+    },
+    /// A file of ours of which only the unknown blocks were read.
+    Blocks {
+        stamp: Option<Stamp>,
+        entry: FileEntry,
+        file: Arc<HeldFile>,
+        blocks: Vec<(u64, RawBlock)>,
+    },
+}
+
+#[derive(Debug)]
+pub(super) enum RawBlock {
+    Known(Block, LoadedBlock),
+    New(Block, Vec<u8>),
+}
+
+impl Raw {
+    pub(super) fn entry(&self) -> &FileEntry {
+        match self {
+            Self::Known(file) => &file.entry,
+            Self::New { entry, .. } | Self::Blocks { entry, .. } => entry,
+        }
+    }
+}
+
+pub(super) type RawFiles = Vec<(Which, Raw)>;
+
+/// What one look at the files found.
+pub(super) enum Look {
+    Consistent(RawFiles, Option<Manifest>),
+    Torn(RawFiles, Manifest),
+    /// The manifest cannot be understood.
+    Senseless(RawFiles),
+}
+
+fn matches(manifest: &Manifest, files: &[(Which, Raw)]) -> bool {
+    ChunkType::ALL.iter().all(|t| {
+        let there = files.iter().find(|(which, _)| *which == Which::Of(*t)).map(|(_, f)| f.entry());
+        manifest.entry(*t) == there
+    })
+}
+
+/// Reads the files of a project, given what the previous load read.
+pub(super) struct FileReader<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) known: &'a KnownFiles,
+    pub(super) cancel: &'a Cancel,
+}
+
+impl FileReader<'_> {
+    /// Looks at the files once. It reads the manifest before the files, since a writer writes it after them.
+    pub(super) fn look(&self) -> Result<Look, LoadError> {
+        let unreadable = |source| LoadError::Manifest { source };
+        let manifest = Manifest::read(&self.layout).map_err(unreadable)?;
+        let files = match &manifest {
+            Some(manifest) => self.read_blocks(manifest)?,
+            None => None,
+        };
+        let files = match files {
+            Some(files) => files,
+            None => self.read_all(manifest.as_ref(), false)?,
+        };
+        if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
+            return Ok(Look::Consistent(files, manifest));
+        }
+        // A writer that died between its renames left a complete set: the `.next` files are those that it did not rename.
+        if let Some(next) = Manifest::read_next(&self.layout).map_err(unreadable)? {
+            let rolled = self.read_all(Some(&next), true)?;
+            if matches(&next, &rolled) {
+                return Ok(Look::Consistent(rolled, Some(next)));
+            }
+        }
+        match manifest {
+            Some(manifest) => Ok(Look::Torn(files, manifest)),
+            // The first manifest appeared while the files were read, so they may be older than it.
+            None if Manifest::read(&self.layout).map_err(unreadable)?.is_some() => self.look(),
+            None if self.layout.has(MANIFEST) => Ok(Look::Senseless(files)),
+            None => Ok(Look::Consistent(files, None)),
+        }
+    }
+
+    /// Reads the new blocks of files that match the manifest. Returns `None` if the manifest states no blocks or anything differs from it: then the
+    /// caller reads the files whole and compares them.
+    fn read_blocks(&self, manifest: &Manifest) -> Result<Option<RawFiles>, LoadError> {
+        let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
+        let read = |t: ChunkType| -> Result<Option<Option<(Which, Raw)>>, LoadError> {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(LoadError::Cancelled);
+            }
+            let name = manifest.chunk_name(t);
+            Ok(match manifest.entry(t) {
+                Some(entry) => self.read_blocks_of(&name, t, entry, manifest.blocks(t), written).map(|raw| Some((Which::Of(t), raw))),
+                None => (!self.layout.has(&self.layout.chunk_name_found(t))).then_some(None),
+            })
+        };
+        let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
+        Ok(read?.into_iter().collect::<Option<Vec<_>>>().map(|files| files.into_iter().flatten().collect()))
+    }
+
+    fn read_blocks_of(&self, name: &str, t: ChunkType, entry: &FileEntry, blocks: &[Block], written: Option<SystemTime>) -> Option<Raw> {
+        let mut file = self.layout.open_file(name).ok()?;
+        let metadata = Stat::of(&file).ok()?;
+        let stamp = stamp(&metadata);
+        let known = self.known.get(&Which::Of(t));
+        if let Some(known) = known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry) {
+            return Some(Raw::Known(known.clone()));
+        }
+        if blocks.is_empty() {
+            // The file has no chunks, or an older version without blocks wrote the manifest.
+            return self.read_file(name, &Which::Of(t)).ok()?.filter(|raw| raw.entry() == entry);
+        }
+        if metadata.bytes != entry.bytes {
+            return None;
+        }
+        // The writer renames the manifest last, so another program may have changed a file that is younger.
+        let is_older = metadata.modified < written?;
+        if !is_older && FileEntry::of_file(&mut file).ok()? != *entry {
+            return None;
+        }
+        let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
+            Some(FileContent::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
+            _ => FxHashMap::default(),
+        };
+        let mut start = match Packing::of(name) {
+            Packing::Plain => {
+                let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
+                entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
+            }
+            Packing::Zstd => {
+                let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(entry.bytes).unwrap_or(MAX_HEADER_BYTES))];
+                file.read_exact_at(&mut header, 0).ok()?;
+                frame_length(&header)? as u64
+            }
+        };
+        let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
+        for block in blocks {
+            starts.push((start, block));
+            start += u64::from(block.bytes_in_file());
+            n_unpacked += u64::from(block.bytes);
+            // A manifest from a cloned repository may state anything.
+            if start > entry.bytes || !may_unpack_to(entry.bytes, n_unpacked) {
+                return None;
+            }
+        }
+        let read = |(start, block): (u64, &Block)| {
+            if let Some(known) = known.get(&*block.hash) {
+                return Some((start, RawBlock::Known(block.clone(), (*known).clone())));
+            }
+            let mut bytes = vec![0; block.bytes_in_file() as usize];
+            file.read_exact_at(&mut bytes, start).ok()?;
+            if block.packed > 0 {
+                bytes = unpack_frame(&bytes, block.bytes as usize)?;
+            }
+            block.is(&bytes).then(|| (start, RawBlock::New(block.clone(), bytes)))
+        };
+        let blocks = starts.into_par_iter().map(read).collect::<Option<Vec<_>>>()?;
+        Some(Raw::Blocks { stamp, entry: entry.clone(), file: HeldFile::new(file), blocks })
+    }
+
+    /// Reads whole files. If `is_next`, the manifest is the `.next` one, and a file that does not match it is read under its `.next` name.
+    fn read_all(&self, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
+        let read = |t: ChunkType| -> Result<Option<(Which, Raw)>, LoadError> {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(LoadError::Cancelled);
+            }
+            let name = manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
+            let file = self.read_file(&name, &Which::Of(t));
+            let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
+            if let Some(wanted) = wanted
+                && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
+            {
+                return Ok(self.read_file(&next_name(&name), &Which::Of(t))?.map(|f| (Which::Of(t), f)));
+            }
+            Ok(file?.map(|f| (Which::Of(t), f)))
+        };
+        let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
+        Ok(read?.into_iter().flatten().collect())
+    }
+
+    /// Reads the further files of other programs, within the limits. If one cannot be read, the others are served all the same.
+    pub(super) fn read_others(&self) -> Result<RawFiles, LoadError> {
+        let mut room = MAX_FOREIGN_BYTES;
+        let read = |(at, name): (usize, String)| {
+            if self.cancel.load(Ordering::Relaxed) {
+                return Err(LoadError::Cancelled);
+            }
+            let (path, which) = (in_chunks(&name), Which::other(&name));
+            let n_bytes = self.layout.stat(&path).ok().flatten().map_or(0, |stat| Packing::of(&path).most_bytes(stat.bytes));
+            let left = room.checked_sub(n_bytes).filter(|_| at < MAX_FILES);
+            let file = match left {
+                Some(left) => {
+                    room = left;
+                    self.read_file(&path, &which)
+                }
+                None => Err(ChunkFileError::Read {
+                    source: io::Error::other(format!(
+                        "{}: beside an index at most {MAX_FILES} files of other programs are read, of {} MB together",
+                        self.layout.full(&path).display(),
+                        MAX_FOREIGN_BYTES >> 20
+                    )),
+                }),
+            };
+            let file = file.unwrap_or_else(|e| Some(Raw::Known(Arc::new(unusable(self.known, &which, &e)))));
+            Ok(file.map(|file| (which, file)))
+        };
+        self.layout.other_chunk_files().into_iter().enumerate().map(read).filter_map(Result::transpose).collect()
+    }
+
+    fn read_file(&self, name: &str, which: &Which) -> Result<Option<Raw>, ChunkFileError> {
+        let path = self.layout.full(name);
+        let unreadable = |source| ChunkFileError::Read { source };
+        let stamp = match self.layout.stat(name) {
+            Ok(Some(stat)) => stamp(&stat),
+            Ok(None) => return Ok(None),
+            Err(e) => return Err(unreadable(e)),
+        };
+        let known = self.known.get(which);
+        if let Some(known) = known
+            && stamp.is_some()
+            && known.stamp == stamp
+        {
+            return Ok(Some(Raw::Known(known.clone())));
+        }
+        let bytes = match self.layout.read(name, MAX_FOREIGN_BYTES) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            bytes => bytes.map_err(unreadable)?,
+        };
+        let entry = FileEntry::of(&bytes);
+        if let Some(known) = known.filter(|k| k.entry == entry) {
+            let LoadedFile { content, warning, .. } = &**known;
+            let again = LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
+            return Ok(Some(Raw::Known(Arc::new(again))));
+        }
+        Ok(Some(Raw::New { path, stamp, entry, bytes }))
+    }
+}

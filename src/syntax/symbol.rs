@@ -1,0 +1,102 @@
+//! A definition in a source file.
+
+/// One definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Symbol {
+    pub name: String,
+    pub kind: SymbolKind,
+    /// Index of the enclosing symbol.
+    pub parent: Option<usize>,
+    /// 0 at the top level.
+    pub depth: u16,
+    /// First line, leading comments, attributes and decorators included.
+    pub start_line: u32,
+    /// First line of the definition itself.
+    pub definition_line: u32,
+    /// Last line.
+    pub end_line: u32,
+    /// Leading comment or documentation string, as a line range.
+    pub comment: Option<(u32, u32)>,
+    /// The declaration without its body, white space folded, at most 300 characters.
+    pub signature: String,
+    /// Visible outside its module.
+    pub exported: bool,
+    /// Declared without a body.
+    pub prototype: bool,
+    /// The type that a symbol outside its braces belongs to: `Server` of Go's `func (s *Server[T]) Start()`.
+    pub receiver: Option<String>,
+}
+
+/// What a symbol is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    Function,
+    Method,
+    Class,
+    Struct,
+    Enum,
+    Interface,
+    Trait,
+    Impl,
+    Type,
+    Module,
+    Macro,
+    Constant,
+    Field,
+    EnumMember,
+    /// A table or view of a database.
+    Table,
+    /// A block of settings with a name: a resource, a module.
+    Block,
+    /// A rule of a style sheet.
+    Rule,
+    /// An element of a page.
+    Element,
+}
+
+impl SymbolKind {
+    const NAMES: [(&'static str, Self); 18] = [
+        ("function", Self::Function),
+        ("method", Self::Method),
+        ("class", Self::Class),
+        ("struct", Self::Struct),
+        ("enum", Self::Enum),
+        ("interface", Self::Interface),
+        ("trait", Self::Trait),
+        ("impl", Self::Impl),
+        ("type", Self::Type),
+        ("module", Self::Module),
+        ("macro", Self::Macro),
+        ("constant", Self::Constant),
+        ("field", Self::Field),
+        ("enum_member", Self::EnumMember),
+        ("table", Self::Table),
+        ("block", Self::Block),
+        ("rule", Self::Rule),
+        ("element", Self::Element),
+    ];
+
+    /// Lower-case name, as in `metadata.names[].kind`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::NAMES.iter().find(|(_, k)| *k == self).map_or("function", |(n, _)| n)
+    }
+
+    /// The kind of this name.
+    #[must_use]
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k)
+    }
+
+    /// A value rather than code: constants, statics, fields, enum members.
+    #[must_use]
+    pub fn is_data(self) -> bool {
+        matches!(self, Self::Constant | Self::Field | Self::EnumMember)
+    }
+
+    /// A function, method or macro.
+    #[must_use]
+    pub fn is_callable(self) -> bool {
+        matches!(self, Self::Function | Self::Method | Self::Macro)
+    }
+}
