@@ -11,13 +11,14 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat};
 use rustix::io::Errno;
+
+use crate::platform::{FileIdentity, name_of_bytes};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Opening never waits: a pipe without a writer is opened at once, and then refused.
@@ -408,7 +409,7 @@ impl Dir {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd).map_err(|e| named(&self.path, e))? {
             let entry = entry.map_err(|e| named(&self.path, e))?;
-            let name = OsString::from_vec(entry.file_name().to_bytes().to_vec());
+            let name = name_of_bytes(entry.file_name().to_bytes().to_vec());
             if name == "." || name == ".." {
                 continue;
             }
@@ -617,11 +618,9 @@ impl Stat {
     }
 
     fn of_metadata(m: &std::fs::Metadata) -> Self {
-        use std::os::unix::fs::MetadataExt;
         let kind = if m.is_dir() { FileKind::Directory } else { FileKind::File };
-        let modified = m.modified().unwrap_or(UNIX_EPOCH);
-        let changed = u64::try_from(m.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s));
-        Self { kind, bytes: m.len(), modified, changed, id: (m.dev(), m.ino()), mode: m.mode() & 0o7777, owner: m.uid(), links: m.nlink() }
+        let FileIdentity { id, mode, owner, links, changed, .. } = FileIdentity::of(m);
+        Self { kind, bytes: m.len(), modified: m.modified().unwrap_or(UNIX_EPOCH), changed, id, mode, owner, links }
     }
 
     /// Whether it is a regular file that has no other name.

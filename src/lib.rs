@@ -24,6 +24,7 @@ pub mod index;
 pub mod languages;
 pub mod live;
 pub mod memory;
+pub mod platform;
 pub mod search;
 pub mod secrets;
 pub mod serve;

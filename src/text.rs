@@ -1,4 +1,4 @@
-//! Small texts: counted, cut, and estimated in tokens.
+//! Counts, cuts and estimates of short texts.
 
 /// `1 file`, `2 files`.
 #[must_use]
@@ -13,4 +13,45 @@ pub fn cut(text: &str, n_chars: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
+}
+
+/// Returns the beginning of a text, at most `n_bytes`, cut between characters.
+#[must_use]
+pub fn head(text: &str, n_bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(n_bytes)]
+}
+
+/// Estimates the tokens of a text: one per 3.5 bytes, rounded up. For code, all common tokenisers come near to that; for prose it is a little too much.
+#[must_use]
+pub fn tokens(text: &str) -> usize {
+    tokens_of_bytes(text.len())
+}
+
+/// Estimates the tokens of a text of so many bytes.
+#[must_use]
+pub fn tokens_of_bytes(n_bytes: usize) -> usize {
+    (n_bytes * 2).div_ceil(7)
+}
+
+/// Returns the text on one line.
+#[must_use]
+pub fn folded(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Cuts a text to `n_bytes`, between characters, and at the end of a word if one ends near.
+#[must_use]
+pub fn cut_at_word(text: &str, n_bytes: usize) -> String {
+    if text.len() <= n_bytes {
+        return text.to_string();
+    }
+    let head = head(text, n_bytes.saturating_sub("…".len()));
+    let word = head.rfind(char::is_whitespace).filter(|at| *at * 5 > head.len() * 4).unwrap_or(head.len());
+    format!("{}…", head[..word].trim_end())
+}
+
+/// Returns the bytes of a text that certainly has no more tokens than this, as [`tokens`] counts them.
+#[must_use]
+pub fn bytes_of_tokens(n_tokens: usize) -> usize {
+    n_tokens * 7 / 2
 }

@@ -3,7 +3,6 @@
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,8 @@ use rustix::io::Errno;
 use super::error::EditError;
 use super::root::{Root, TEMP};
 use super::text::MAX_BYTES;
+
+use crate::platform::{FileIdentity, set_mode};
 
 /// What is written before it takes the file's name. One name is enough: only who holds the directory's lock writes it, and what
 /// An edit takes milliseconds; a slow disk, more.
@@ -90,13 +91,13 @@ impl EditTarget {
 
     /// Whether a new file in its place would be all that anybody expects.
     pub fn check_replaceable(&self, current: &CurrentFile) -> Result<(), EditError> {
-        let n_names = current.metadata.nlink();
+        let n_names = FileIdentity::of(&current.metadata).links;
         if n_names > 1 {
             let why = format!("it has {n_names} names (hard links), which an edit would part: replace it by a copy of itself first");
             return Err(self.refused(why));
         }
         let writable = accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();
-        if !writable || current.metadata.mode() & 0o222 == 0 {
+        if !writable || FileIdentity::of(&current.metadata).mode & 0o222 == 0 {
             return Err(self.refused("it is read-only: make it writable first, if it is meant to be edited".into()));
         }
         Ok(())
@@ -230,12 +231,12 @@ impl Drop for Temp<'_> {
 
 /// Gives a file the owner and the mode of the one that it replaces.
 fn belong_as(file: &File, metadata: &std::fs::Metadata) -> io::Result<()> {
-    let (owner, group) = (Uid::from_raw(metadata.uid()), Gid::from_raw(metadata.gid()));
-    let mut mode = metadata.mode() & 0o7777;
+    let FileIdentity { owner, group, mut mode, .. } = FileIdentity::of(metadata);
+    let (owner, group) = (Uid::from_raw(owner), Gid::from_raw(group));
     // Only root may give a file away. What is ours then must not run in another's name.
     if fchown(file, Some(owner), Some(group)).is_err() {
         let _ = fchown(file, None, Some(group));
         mode &= 0o777;
     }
-    file.set_permissions(std::fs::Permissions::from_mode(mode))
+    set_mode(file, mode)
 }

@@ -20,6 +20,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::{EmbedError, Embedder, Passage, normalise};
 use crate::config::RemoteModel;
+use crate::text::head;
 
 /// Passages in one request.
 const BATCH: usize = 16;
@@ -156,7 +157,7 @@ impl Embedder for HttpEmbedder {
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let text = |p: &Passage| {
             let line = if p.place.is_empty() { "" } else { "\n" };
-            cut(&format!("{}{}{line}{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string()
+            head(&format!("{}{}{line}{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string()
         };
         let mut vectors = Vec::with_capacity(passages.len());
         for batch in passages.chunks(BATCH) {
@@ -167,7 +168,7 @@ impl Embedder for HttpEmbedder {
     }
 
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError> {
-        let text = cut(&format!("{}{query}", self.query_prefix), MAX_INPUT).to_string();
+        let text = head(&format!("{}{query}", self.query_prefix), MAX_INPUT).to_string();
         {
             let mut state = self.server.state();
             if let Some((_, vector)) = state.known.iter().find(|(known, _)| *known == text) {
@@ -252,7 +253,7 @@ impl Server {
                     tracing::warn!("{}: `{start} …` goes without a vector: {}", self.endpoint, e.message);
                     return Ok(vec![0.0; self.dimensions]);
                 }
-                Err(e) if e.is_refusal => part = cut(part, part.len() / 2),
+                Err(e) if e.is_refusal => part = head(part, part.len() / 2),
                 Err(e) => return Err(e),
             }
         }
@@ -311,18 +312,12 @@ impl Server {
     }
 }
 
-/// The text up to so many bytes.
-fn cut(text: &str, max: usize) -> &str {
-    let end = (0..=max.min(text.len())).rev().find(|i| text.is_char_boundary(*i));
-    &text[..end.unwrap_or(0)]
-}
-
 /// What a server said, on one line: its error message, else the beginning of its answer.
 fn quote(answer: &str) -> String {
     let json: Value = serde_json::from_str(answer).unwrap_or_default();
     let said = json["error"]["message"].as_str().or(json["error"].as_str()).map_or(Cow::Borrowed(answer), |said| Cow::Owned(said.into()));
     let line: Vec<&str> = said.split_whitespace().collect();
-    format!("`{}`", cut(&line.join(" "), MAX_QUOTE).replace(char::is_control, "·"))
+    format!("`{}`", head(&line.join(" "), MAX_QUOTE).replace(char::is_control, "·"))
 }
 
 #[cfg(test)]

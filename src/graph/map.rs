@@ -12,6 +12,7 @@ use super::rows::{SymbolId, SymbolRow};
 use super::sql::Tables;
 use crate::languages::names_of;
 use crate::syntax::SymbolKind;
+use crate::text::tokens_of_bytes;
 
 /// Of `PageRank`: how much of a rank is passed on, and how often.
 const DAMPING: f64 = 0.85;
@@ -20,8 +21,6 @@ const ROUNDS: usize = 20;
 const FOCUS: f64 = 0.7;
 /// A name with more definitions than this says nothing.
 const MAX_DEFINITIONS: usize = 40;
-/// Program text has about so many bytes a token.
-const BYTES_PER_TOKEN: usize = 4;
 const MAX_LINE_CHARS: usize = 110;
 
 /// The outline: the most important files first, each with its most important symbols.
@@ -88,7 +87,7 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
         let Some((path, _)) = files.get(&id.file) else { continue };
         let head = if chosen.contains_key(&id.file) { 0 } else { path.len() + 1 };
         let more = head + line(&shown(&symbols[i], ranks[i])).len();
-        if (bytes + more).div_ceil(BYTES_PER_TOKEN) > tokens {
+        if tokens_of_bytes(bytes + more) > tokens {
             break;
         }
         bytes += more;
@@ -104,7 +103,7 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
         })
         .collect();
     out.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    Ok(Map { files: out.into_iter().map(|(_, f)| f).collect(), total: symbols.len(), tokens: bytes.div_ceil(BYTES_PER_TOKEN) })
+    Ok(Map { files: out.into_iter().map(|(_, f)| f).collect(), total: symbols.len(), tokens: tokens_of_bytes(bytes) })
 }
 
 /// Types, functions and constants; no fields, and no part of a type that has no name of its own.

@@ -11,29 +11,16 @@ use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
 use super::capture::{CaptureError, MemoryCaptureService};
-use super::folder::folder_of;
+use super::folder::{BACKUPS, DAMAGED, folder_of};
 use super::sql::{self, MemoryStore, Select, StorageError};
 use crate::dir::{Dir, FileKind, Stat};
 
-/// The newest backup, and the one before it.
-const BACKUPS: [&str; 2] = ["memory.backup.db", "memory.backup.1.db"];
-/// How the names of databases begin that a backup was put in place of.
-const DAMAGED: &str = "memory.damaged-";
 /// What SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 /// How old the newest backup is before there is another.
 const DAY: Duration = Duration::from_hours(24);
 /// Nobody else reads what was said here.
 const PRIVATE: u32 = 0o600;
-
-/// The names of files which show that there was a database here.
-pub(super) fn trace(folder: &Dir) -> Option<String> {
-    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"));
-    let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == FileKind::File);
-    let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
-    names.sort();
-    (!names.is_empty()).then(|| names.join(", "))
-}
 
 /// Makes a backup, if the last one is a day old. True when one was made. A database that is damaged, or empty, takes no backup's place.
 ///

@@ -5,11 +5,12 @@ use std::collections::BTreeSet;
 use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
-use super::hook::{DECIDED, parts_of_summary};
-use super::recall::{DATA, cut, folded, source_of, tokens};
+use super::recall::{DATA, source_of};
 use super::statements::{self, Kind, is_recognised};
+use super::summary::{DECIDED, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
 use crate::source::printable;
+use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
 /// Most memories of a briefing (D5).
 const MOST: usize = 20;
@@ -135,7 +136,7 @@ impl Line {
             said.push_str(&part.text);
         }
         let (said, source) = (printable(&said), format!(" ({})\n", printable(&self.source)));
-        let room = (max_tokens * 4).saturating_sub("> ".len() + source.len()).min(self.most);
+        let room = bytes_of_tokens(max_tokens).saturating_sub("> ".len() + source.len()).min(self.most);
         (room >= said.len().min(LEAST)).then(|| format!("> {}{source}", cut(&said, room)))
     }
 }

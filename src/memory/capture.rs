@@ -6,12 +6,12 @@ use std::sync::Arc;
 use uuid::{Builder, Uuid};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::chunk::chunk_of;
 use super::code;
 use super::events::quoted;
-use super::feed::chunk_of;
-use super::hook::{is_summary, summary_of};
 use super::sql::Stored;
 use super::statements::{self, is_recognised};
+use super::summary::{is_summary, summary_of};
 use super::{
     ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk,
     TextChunker, Vector,

@@ -7,10 +7,10 @@ use std::path::Path;
 use chrono::{DateTime, Local, TimeDelta, Utc};
 use uuid::Uuid;
 
-use super::recall::{cut, folded};
 use super::sql::Noted;
 use super::{Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType, Select, StorageError};
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
+use crate::text::{cut_at_word as cut, folded};
 
 /// Most definitions that are named of a file.
 const MAX_SYMBOLS: usize = 12;

@@ -14,15 +14,14 @@ use parking_lot::RwLock;
 use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
+use super::chunk::chunk_of;
 use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError};
 use crate::chunk::{
-    Cancel, Chunk, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Metadata, Quantized,
-    SaveWriter, SavedFiles, StoredVectors,
+    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Quantized, SaveWriter,
+    SavedFiles, StoredVectors,
 };
 use crate::search::Condition;
 
-/// Longest title that is made of a first line, in characters.
-const MAX_TITLE: usize = 80;
 /// More vectors than these are not asked for one by one.
 const FEW: usize = 64;
 /// Search gives one result for each file. Entries of memories name no file, so that each memory is a result of its own, also when several
@@ -30,35 +29,6 @@ const FEW: usize = 64;
 const NO_FILE: Option<Arc<str>> = None;
 /// How long loading waits for another process's write.
 const BUSY: Duration = Duration::from_secs(5);
-
-/// A memory as it is searched.
-pub(super) fn chunk_of(memory: &Memory) -> Chunk {
-    // A piece of what somebody said is of no file.
-    let piece = memory.chunk_metadata.as_ref().filter(|p| !p.file_path.is_empty());
-    let first_line = || memory.content.trim_start().lines().next().unwrap_or_default().chars().take(MAX_TITLE).collect();
-    let title = match (&memory.name, piece) {
-        (name, _) if !name.is_empty() => name.clone(),
-        (_, Some(piece)) => piece.file_path.clone(),
-        _ => first_line(),
-    };
-    let operation = memory.source.operation().map(Operation::as_str);
-    Chunk {
-        id: memory.id.to_string().into(),
-        title,
-        text: memory.content.clone(),
-        chunk_type: ChunkType::Documentation,
-        embedding: None,
-        tags: [Some(memory.source.name()), operation].into_iter().flatten().map(String::from).collect(),
-        metadata: Metadata {
-            file_path: piece.map(|p| p.file_path.clone()),
-            start_line: piece.map(|p| p.start_line),
-            end_line: piece.map(|p| p.end_line),
-            ..Metadata::default()
-        },
-        created_at: memory.created_at,
-        updated_at: memory.updated_at,
-    }
-}
 
 /// What filters ask of a memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]

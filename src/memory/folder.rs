@@ -5,7 +5,12 @@ use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::dir::{Dir, OwnedDir};
+use crate::dir::{Dir, FileKind, OwnedDir};
+
+/// The newest backup, and the one before it.
+pub(super) const BACKUPS: [&str; 2] = ["memory.backup.db", "memory.backup.1.db"];
+/// How the names of databases begin that a backup was put in place of.
+pub(super) const DAMAGED: &str = "memory.damaged-";
 
 /// Opens the folder of a file, and returns it with the file's name. The folder must belong to this user.
 pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
@@ -17,4 +22,13 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
         None => Dir::open(folder)?,
     };
     Ok((folder, name.to_os_string()))
+}
+
+/// The names of files which show that there was a database here.
+pub(super) fn trace(folder: &Dir) -> Option<String> {
+    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"));
+    let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == FileKind::File);
+    let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
+    names.sort();
+    (!names.is_empty()).then(|| names.join(", "))
 }

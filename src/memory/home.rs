@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use super::folder::trace;
 use super::trust::Records;
-use super::{CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, backup, now, session, spool, sql};
+use super::{CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, now, sessions, spool, sql};
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
 use crate::embed::Embedder;
 use crate::source::{self, FileChange, GitWatch};
@@ -117,7 +118,7 @@ impl MemoryHome {
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         let is_strange = self.is_in_project && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
-        let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || backup::trace(&dir).is_some();
+        let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || trace(&dir).is_some();
         !is_strange && self.place.open().is_ok_and(is_there)
     }
 
@@ -130,7 +131,7 @@ impl MemoryHome {
     /// The id of the session under way; empty when none is, or the file that names it cannot be read.
     #[must_use]
     pub fn current_session(&self) -> String {
-        session::current(&self.place).ok().flatten().unwrap_or_default()
+        sessions::current(&self.place).ok().flatten().unwrap_or_default()
     }
 
     /// Notes which files changed, where anything is remembered.
@@ -243,7 +244,7 @@ fn found(own: &OwnedDir, records: Option<&Records>) -> DatabaseState {
     let was_made = || records.is_some_and(Records::know_any);
     match dir.stat(DATABASE) {
         Err(_) => DatabaseState::Unusable,
-        Ok(None) if backup::trace(&dir).is_none() => DatabaseState::Nothing,
+        Ok(None) if trace(&dir).is_none() => DatabaseState::Nothing,
         Ok(None) if was_made() => DatabaseState::Ours,
         Ok(None) => DatabaseState::Traces,
         Ok(Some(stat)) if stat.kind != FileKind::File => DatabaseState::Unusable,

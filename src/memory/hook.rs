@@ -8,9 +8,10 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use super::capture::MAX_TEXT_CHARS;
-use super::recall::{DATA, context, cut, folded, source_of};
+use super::recall::{DATA, context, source_of};
 use super::statements::{self, is_recognised};
 use crate::source::printable;
+use crate::text::{cut_at_word as cut, folded, tokens};
 
 use super::{HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError, question};
 
@@ -197,7 +198,7 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
         let key = statements::key(&memory.content);
         let line = format!("> {} ({})\n", printable(&cut(&folded(&memory.content), 300)), printable(&source_of(&memory.source)));
         if !known.contains(&key) {
-            if super::tokens(&text) + super::tokens(&line) > FILE_TOKENS {
+            if tokens(&text) + tokens(&line) > FILE_TOKENS {
                 break;
             }
             text.push_str(&line);
@@ -209,82 +210,4 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
         text.insert_str(0, &format!("{DATA} Of `{}`:\n", printable(path)));
     }
     Ok((text, told))
-}
-
-/// What a session was about, made of what was remembered of it: what was asked, what was changed, what was answered last. `None` when
-/// nothing was asked in it.
-///
-/// # Errors
-/// When its memories cannot be read.
-pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
-    let mut memories = store.get_by_session(session_id)?;
-    memories.reverse();
-    Ok(summary_of(&memories, session_id))
-}
-
-/// How the parts of a summary begin, a line each.
-pub(super) const DECIDED: &str = "Decided: ";
-const ASKED_FIRST: &str = "Asked: ";
-const ASKED_LAST: &str = "Asked last: ";
-const CHANGED: &str = "Changed: ";
-const ANSWERED: &str = "Answered: ";
-/// A prompt of fewer words ("thanks!") does not say what a session was about.
-const TELLING: usize = 3;
-
-/// The same of the memories of a session, oldest first. What was decided comes first, and is not said again by what was asked and
-/// answered. Of a text in pieces the first counts.
-pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
-    let begun = || memories.iter().filter(|m| !m.is_continued());
-    let of = |wanted: HookType| {
-        begun().filter(move |m| matches!(&m.source, MemorySource::HookDescription { hook_type, .. } if *hook_type == wanted))
-    };
-    let n_prompts = of(HookType::UserPromptSubmit).count();
-    let any_asked = of(HookType::UserPromptSubmit).next()?;
-    let mut parts: Vec<String> = Vec::new();
-    let mut decided: Vec<&Memory> = memories.iter().filter(|m| is_recognised(m)).collect();
-    decided.sort_by_key(|m| statements::kind_of(&m.content));
-    parts.extend(decided.iter().take(8).map(|m| format!("{DECIDED}{}", folded(&m.content))));
-    let asked: Vec<String> = of(HookType::UserPromptSubmit).map(statements::rest).collect();
-    let mut telling = asked.iter().filter(|text| text.split_whitespace().count() >= TELLING);
-    let first_asked = match telling.next() {
-        Some(text) => Some(text.clone()),
-        None => decided.is_empty().then(|| folded(&any_asked.content)),
-    };
-    let mut said: Vec<String> = first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
-    said.extend(telling.next_back().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
-    if let Some(last) = said.last_mut().filter(|_| n_prompts > 1) {
-        *last = format!("{last} ({n_prompts} prompts).");
-    }
-    parts.extend(said);
-    let mut files: Vec<&str> = Vec::new();
-    for memory in of(HookType::PostToolUse) {
-        // What an older version remembered has the path in its text alone.
-        let in_text = || memory.content.lines().next()?.split_once(' ').filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write");
-        let path = memory.source.file_path().or_else(|| Some(in_text()?.1));
-        if let Some(path) = path.filter(|p| !files.contains(p)) {
-            files.push(path);
-        }
-    }
-    if !files.is_empty() {
-        let more = if files.len() > 8 { format!(" and {} more", files.len() - 8) } else { String::new() };
-        parts.push(format!("{CHANGED}{}{more}", files.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
-    }
-    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
-    let answer = begun().rev().filter(is_answer).map(statements::rest).find(|rest| rest.split_whitespace().count() >= TELLING);
-    parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
-    // A session that goes on after a summary replaces it.
-    let before = memories.iter().find(|m| is_summary(m));
-    let new = Memory::new(parts.join("\n"), MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
-    Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
-}
-
-/// The parts of a summary, each with how it begins.
-pub(super) fn parts_of_summary(content: &str) -> Vec<(&str, &str)> {
-    let starts = [DECIDED, ASKED_FIRST, ASKED_LAST, CHANGED, ANSWERED];
-    let part = |line| starts.iter().find_map(|start| Some((*start, str::strip_prefix(line, start)?))).unwrap_or(("", line));
-    content.lines().map(part).collect()
-}
-
-pub(super) fn is_summary(memory: &Memory) -> bool {
-    matches!(memory.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary })
 }

@@ -35,6 +35,7 @@ macro_rules! names {
 mod backup;
 mod briefing;
 mod capture;
+mod chunk;
 mod chunker;
 mod code;
 mod events;
@@ -47,9 +48,11 @@ mod question;
 mod recall;
 mod recorder;
 mod session;
+mod sessions;
 mod spool;
 mod sql;
 mod statements;
+mod summary;
 mod trust;
 mod watcher;
 
@@ -65,13 +68,15 @@ pub use chunker::{
 };
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
-pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt, summary};
+pub use hook::{BRIEFING_TOKENS, HookInput, for_file, for_prompt};
 pub use period::{NoTime, Period};
 pub(crate) use recall::quoted;
-pub use recall::{Recall, RecallError, RecalledMemory, context, tokens};
+pub use recall::{Recall, RecallError, RecalledMemory, context};
 pub use recorder::{EventSettings, Recorder, Recording};
-pub use session::{Session, SessionError, SessionManager, SessionStatus};
+pub use session::{Session, SessionStatus};
+pub use sessions::{SessionError, SessionManager};
 pub use sql::{MemoryStore, Select, Stats, StorageError, Vector};
+pub use summary::summary;
 
 pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 

@@ -14,6 +14,7 @@ use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
 use crate::source::FileChange;
 use crate::store::{IndexCache, Layout};
+use crate::text::tokens;
 
 struct Fixture {
     _dir: tempfile::TempDir,
@@ -831,8 +832,8 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
         }
         // What is left of the session is still summed up, if anything was.
         let all = f.store.get_by_session(&id).unwrap();
-        if let Some(before) = all.iter().find(|m| hook::is_summary(m)) {
-            assert!(all.iter().filter(|m| hook::is_summary(m)).count() == 1 && before.content.starts_with("Asked: "));
+        if let Some(before) = all.iter().find(|m| summary::is_summary(m)) {
+            assert!(all.iter().filter(|m| summary::is_summary(m)).count() == 1 && before.content.starts_with("Asked: "));
         }
         for (gone, _) in known {
             f.capture.forget(gone).unwrap();
@@ -1076,7 +1077,7 @@ fn a_long_prompt_lost_its_tail() {
     assert_eq!(f.store.stats().unwrap().redacted, 1);
     // It is one prompt for whoever sums up, and for whoever forgets it.
     f.sum_up("s");
-    let summary = |f: &Fixture| f.store.get_by_session("s").unwrap().into_iter().find(hook::is_summary);
+    let summary = |f: &Fixture| f.store.get_by_session("s").unwrap().into_iter().find(summary::is_summary);
     let text = summary(&f).unwrap().content;
     assert!(text.starts_with("Asked: Why is the kettle cold?") && !text.contains("prompts"), "{text}");
     assert!(text.contains("Answered: The stove is off."), "{text}");

@@ -3,15 +3,15 @@
 //! A database carries a random id. The record of that id is in the user's state directory, where no repository can write, and names
 //! the directory that the database was made for. A database without one came from somewhere else.
 
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_128;
 
 use crate::dir::{Dir, OpenMode, OwnedDir, SharedDir, own_user};
+use crate::platform::make_private_dir;
 
 /// Below the state directory.
 const MEMORIES: &str = "cortex/memories";
@@ -46,7 +46,7 @@ impl Records {
     /// Opens the state directory, or makes it.
     fn state(&self) -> io::Result<Dir> {
         if !self.state.is_dir() {
-            DirBuilder::new().recursive(true).mode(PRIVATE_DIR).create(&self.state)?;
+            make_private_dir(&self.state, true)?;
         }
         // SQLite opens what is below by its path, without following links.
         Dir::open(&std::fs::canonicalize(&self.state)?)

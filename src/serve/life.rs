@@ -2,7 +2,6 @@
 
 use std::future::Future;
 use std::io;
-use std::os::unix::process::parent_id;
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use crate::engine::Engine;
+use crate::platform::parent_process;
 
 /// How often it is looked whether the parent process is still there.
 const PARENT_POLL: Duration = Duration::from_secs(2);
@@ -65,8 +65,8 @@ impl Signals {
 
 /// Waits until the process that started this one is gone. Standard input may be held open by others.
 pub(super) async fn orphaned() {
-    let parent = parent_id();
-    while parent_id() == parent {
+    let parent = parent_process();
+    while parent_process() == parent {
         tokio::time::sleep(PARENT_POLL).await;
     }
 }

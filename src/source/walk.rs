@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -16,6 +15,7 @@ use super::ignored::{Rules, Said};
 use super::read::MAX_BYTES;
 use super::skip::{Skip, by_name};
 use crate::dir::{Dir, FileKind};
+use crate::platform::name_bytes;
 
 /// What the walk is told.
 #[derive(Debug, Clone)]
@@ -241,7 +241,7 @@ fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bo
     match rules.map_or(Said::Nothing, |rules| rules.say(&directory.join(name), is_dir)) {
         Said::Ignored => true,
         Said::Kept => false,
-        Said::Nothing => name.as_bytes().starts_with(b"."),
+        Said::Nothing => name_bytes(name).starts_with(b"."),
     }
 }
 

@@ -3,7 +3,6 @@
 //! An event says that something changed somewhere; what it means is found by looking. Reading is not a change: the
 //! system reports opened files too, and whoever reads what it watches would wake itself for ever.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -14,6 +13,8 @@ use notify_debouncer_mini::notify::{
     event::{AccessKind, AccessMode},
 };
 use notify_debouncer_mini::{Config, DebounceEventResult, Debouncer, new_debouncer_opt};
+
+use crate::platform::FileIdentity;
 
 /// Something changed in a watched directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub struct DirectoryWatcher {
 }
 
 /// What tells directories of one path apart: device, inode, when it was made.
-type Identity = (u64, u64, Option<SystemTime>);
+type Identity = ((u64, u64), Option<SystemTime>);
 
 impl ChangeWatcher {
     /// Starts with no directory. `tell` runs on the watcher's thread.
@@ -103,7 +104,7 @@ impl DirectoryWatcher {
         let found = fs::metadata(&self.directory).map_err(|e| e.to_string());
         let found = found.inspect_err(|_| self.watching = None)?;
         // A new directory may have the number of the one that was removed.
-        let identity = (found.dev(), found.ino(), found.created().ok());
+        let identity = (FileIdentity::of(&found).id, found.created().ok());
         if self.watching.as_ref().is_some_and(|(watched, _)| *watched == identity) {
             return Ok(());
         }

@@ -8,7 +8,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,6 +18,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::{FileEntry, Layout};
 use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
+use crate::platform::read_exact_at;
 
 /// A hash of the code that decides what is saved and what is computed from the same chunks. It changes with that code.
 const FORMAT: &str = env!("CORTEX_SAVED");
@@ -111,7 +111,7 @@ impl Written {
 fn read(file: &File, range: Range<u64>) -> io::Result<Vec<u8>> {
     let n_bytes = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
     let mut bytes = vec![0; n_bytes];
-    file.read_exact_at(&mut bytes, range.start)?;
+    read_exact_at(file, &mut bytes, range.start)?;
     Ok(bytes)
 }
 

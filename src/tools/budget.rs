@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::reply::Reply;
+use crate::text::tokens;
 
 /// The argument that limits a reply.
 #[derive(Deserialize, JsonSchema)]
@@ -22,11 +23,6 @@ pub(super) const MAX_TOKENS: usize = 20_000;
 /// Returns the default of `max_tokens` for serde.
 fn default_tokens() -> usize {
     DEFAULT_TOKENS
-}
-
-/// Estimates the tokens of a text: one per 3.5 bytes, rounded up. For code, all common tokenisers come near to that.
-pub(super) fn tokens(text: &str) -> usize {
-    (text.len() * 2).div_ceil(7)
 }
 
 /// Estimates the tokens of a reply: text and JSON.

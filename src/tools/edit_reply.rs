@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::budget::{MAX_TOKENS, fit, tokens};
+use super::budget::{MAX_TOKENS, fit};
 use super::reply::{Reply, printable};
 use crate::edit::Edit;
 use crate::engine::{AskError, Call, Engine, State};
-use crate::text::cut;
+use crate::text::{cut, tokens};
 
 /// Of a hash that a reader is shown: enough to tell two versions apart.
 const HASH_DIGITS: usize = 16;

@@ -347,7 +347,7 @@ fn a_large_tree_collapses_before_it_exceeds_the_budget() {
 }
 
 fn cost_of(a: &Answer) -> usize {
-    budget::tokens(&a.text) + budget::tokens(&a.structured.to_string())
+    crate::text::tokens(&a.text) + crate::text::tokens(&a.structured.to_string())
 }
 
 #[test]

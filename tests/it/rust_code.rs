@@ -26,7 +26,8 @@ pub fn code(text: &str) -> String {
         };
         rest = &rest[skipped..];
     }
-    out
+    // Who may see an item is no use of a module.
+    out.replace("pub(in crate::", "pub(in ")
 }
 
 /// Returns the length of the raw string that the text begins with.

@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -12,6 +11,7 @@ use super::files::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
 use crate::eval::{self, Question, SourceText};
 use crate::languages::{Kind, detect};
+use crate::platform::make_private_dir;
 use crate::source::{self, LineLimit, Scope};
 use crate::store::Layout;
 
@@ -164,7 +164,7 @@ impl Temporary {
     /// A directory of this user alone, under a name that nobody else can have taken.
     fn new() -> Result<Self> {
         let directory = std::env::temp_dir().join(format!("cortex-eval-{:032x}", fastrand::u128(..)));
-        let made = fs::DirBuilder::new().mode(0o700).create(&directory);
+        let made = make_private_dir(&directory, false);
         made.with_context(|| format!("{} cannot be made", directory.display()))?;
         Ok(Self(directory))
     }

@@ -1,12 +1,11 @@
 //! What several subcommands of `cortex memory` need.
 
-use std::os::unix::fs::DirBuilderExt;
-
 use anyhow::{Context, Result};
 use uuid::Uuid;
 
 use crate::dir::Dir;
 use crate::memory::Memory;
+use crate::platform::make_private_dir;
 
 pub(super) fn memories_in_words(n: usize) -> String {
     if n == 1 { "1 memory".into() } else { format!("{n} memories") }
@@ -25,7 +24,7 @@ pub(super) struct PrivateFolder {
 impl PrivateFolder {
     pub(super) fn new() -> Result<Self> {
         let path = std::env::temp_dir().join(format!("cortex-{}", Uuid::new_v4()));
-        std::fs::DirBuilder::new().mode(0o700).create(&path).with_context(|| path.display().to_string())?;
+        make_private_dir(&path, false).with_context(|| path.display().to_string())?;
         Ok(Self { dir: Dir::open(&path)? })
     }
 }

@@ -5,9 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::fs::Permissions;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
@@ -18,12 +16,12 @@ use rusqlite::{Connection, OptionalExtension, Row, ToSql, Transaction, params, p
 use uuid::Uuid;
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::backup;
-use super::folder::folder_of;
+use super::folder::{folder_of, trace};
 use super::session::{Session, SessionStatus};
 use super::{CodeReference, MAX_CONTENT_CHARS, Memory, MemorySource};
 use crate::chunk::{Fingerprint, Quantized};
 use crate::dir::{Dir, DirId, FileKind, Stat};
+use crate::platform::set_mode;
 use crate::sqlite::{self, Existing};
 
 mod events;
@@ -241,7 +239,7 @@ impl MemoryStore {
         let unreadable = |cause| StorageError::Unreadable { path: path.to_path_buf(), cause };
         let (directory, name) = folder_of(path).map_err(unreadable)?;
         if directory.stat(&name).map_err(unreadable)?.is_none() {
-            if let Some(trace) = backup::trace(&directory) {
+            if let Some(trace) = trace(&directory) {
                 return Err(StorageError::Lost { path: path.to_path_buf(), trace });
             }
             make(&directory, &name, busy)?;
@@ -765,7 +763,7 @@ impl Open {
         connection.execute_batch("PRAGMA secure_delete = ON").map_err(|e| read_error(&path, e))?;
         if stat.mode & 0o077 != 0 && read_only.is_none() {
             // Of another owner it stays as it is.
-            let _ = directory.open_file(name).and_then(|file| file.set_permissions(Permissions::from_mode(PRIVATE)));
+            let _ = directory.open_file(name).and_then(|file| set_mode(&file, PRIVATE));
         }
         Ok(Self { connection, file: stat.id, read_only, unchanged_since: is_immutable.then_some(stat.modified) })
     }

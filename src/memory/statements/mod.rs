@@ -8,8 +8,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use uuid::{Builder, Uuid};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::recall::{cut, folded};
 use super::{Episode, EpisodeSource, Memory, MemorySource};
+use crate::text::{cut_at_word as cut, folded};
 
 /// Most statements of one text. A text that makes more gives the first ones of the strongest kind.
 const MOST: usize = 6;

@@ -2,11 +2,11 @@
 //! rules of `.git/info/exclude`.
 
 use std::io::{self, ErrorKind};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::{Dir, GitDir, MAX_SMALL_BYTES, command, output};
 use crate::dir::own_user;
+use crate::platform::name_bytes;
 
 const INFO: &str = "info";
 const EXCLUDE: &str = "info/exclude";
@@ -93,7 +93,7 @@ fn own_common_dir(top: &Path) -> io::Result<Option<Dir>> {
 
 /// A folder as the beginning of a rule. `None`: no rule can name it.
 fn quoted(folder: &Path) -> Option<Vec<u8>> {
-    let bytes = folder.as_os_str().as_bytes();
+    let bytes = name_bytes(folder.as_os_str());
     if bytes.iter().any(|b| matches!(b, b'\n' | b'\r')) {
         return None;
     }

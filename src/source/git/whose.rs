@@ -1,9 +1,7 @@
 //! Who made a change of a file: git, or somebody by hand. A file is git's when its content is what git has put there.
 
 use std::collections::{HashMap, HashSet};
-use std::ffi::OsStr;
 use std::fs;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
@@ -11,6 +9,8 @@ use std::time::{Duration, SystemTime};
 use super::object_id;
 use super::reflog::{is_zero, lines};
 use super::watch::{Evidence, GitWatch, Merged, Rewrite, Stashed, Step, modified};
+
+use crate::platform::{name_bytes, name_of_bytes};
 
 /// The index may have been written once more before anyone looked at it.
 const LATE: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl GitWatch {
         if self.evidence.is_empty() {
             return whose;
         }
-        let paths: Vec<Vec<u8>> = changed.iter().map(|c| self.prefix.join(&c.path).into_os_string().into_vec()).collect();
+        let paths: Vec<Vec<u8>> = changed.iter().map(|c| name_bytes(self.prefix.join(&c.path).as_os_str()).to_vec()).collect();
         let steps = self.evidence.joined_steps();
         let wanted: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let diffs: Vec<Diff> = steps.iter().map(|step| self.diff(step, &wanted)).collect();
@@ -233,7 +233,7 @@ impl GitWatch {
         }
         for i in links.into_iter().filter(|_| filter).take(MAX_LINKS) {
             let Ok(target) = fs::read_link(self.full(&paths[i])) else { continue };
-            let asked = ask(self.git().args(["hash-object", "--no-filters", "--stdin"]), target.into_os_string().into_vec());
+            let asked = ask(self.git().args(["hash-object", "--no-filters", "--stdin"]), name_bytes(target.as_os_str()).to_vec());
             hashes[i] = asked.and_then(|(out, _)| object_id(&String::from_utf8_lossy(&out)));
         }
         hashes
@@ -263,7 +263,7 @@ impl GitWatch {
     }
 
     fn full(&self, path: &[u8]) -> PathBuf {
-        self.dir.top.join(OsStr::from_bytes(path))
+        self.dir.top.join(name_of_bytes(path.to_vec()))
     }
 
     /// Git, in the work tree, not to change anything.

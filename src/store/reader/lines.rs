@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -10,6 +9,7 @@ use std::thread;
 use parking_lot::RwLock;
 
 use crate::chunk::LineStore;
+use crate::platform::read_exact_at;
 use crate::store::manifest::Block;
 use crate::store::packing::{unpack_frame, with_last_frame};
 
@@ -29,7 +29,7 @@ impl HeldFile {
     }
 
     pub(super) fn read_exact_at(&self, bytes: &mut [u8], offset: u64) -> Option<()> {
-        self.file.as_ref()?.read_exact_at(bytes, offset).ok()
+        read_exact_at(self.file.as_ref()?, bytes, offset).ok()
     }
 }
 

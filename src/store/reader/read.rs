@@ -1,7 +1,6 @@
 //! Reads the chunk files whose content changed, and tells whether they belong together.
 
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,6 +13,7 @@ use super::lines::HeldFile;
 use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile, Stamp, stamp, unusable};
 use crate::chunk::{Cancel, ChunkType};
 use crate::dir::Stat;
+use crate::platform::read_exact_at;
 use crate::store::chunk_file::{CLOSE, ChunkFileError};
 use crate::store::layout::{Layout, MANIFEST, in_chunks, next_name};
 use crate::store::manifest::{Block, FileEntry, Manifest};
@@ -179,7 +179,7 @@ impl FileReader<'_> {
             }
             Packing::Zstd => {
                 let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(entry.bytes).unwrap_or(MAX_HEADER_BYTES))];
-                file.read_exact_at(&mut header, 0).ok()?;
+                read_exact_at(&file, &mut header, 0).ok()?;
                 frame_length(&header)? as u64
             }
         };
@@ -198,7 +198,7 @@ impl FileReader<'_> {
                 return Some((start, RawBlock::Known(block.clone(), (*known).clone())));
             }
             let mut bytes = vec![0; block.bytes_in_file() as usize];
-            file.read_exact_at(&mut bytes, start).ok()?;
+            read_exact_at(&file, &mut bytes, start).ok()?;
             if block.packed > 0 {
                 bytes = unpack_frame(&bytes, block.bytes as usize)?;
             }

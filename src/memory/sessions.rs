@@ -1,0 +1,191 @@
+//! Begins and ends sessions.
+
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
+
+use chrono::{TimeDelta, Utc};
+use uuid::Uuid;
+
+use super::now;
+use super::session::{Session, SessionStatus};
+use super::sql::{MemoryStore, Select, StorageError};
+use crate::dir::OwnedDir;
+
+/// A session that nobody has ended is given up after so long without a memory. Hooks do not tell which process it is of.
+const SILENCE: TimeDelta = TimeDelta::hours(24);
+
+/// The file that names the session under way.
+const CURRENT: &str = "memory.session";
+/// More than an id has by far.
+const MAX_ID: u64 = 1 << 12;
+
+/// Why a session was not begun or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum SessionError {
+    #[error("the session {session_id} is under way: end it first")]
+    AlreadyActive { session_id: String },
+    #[error(transparent)]
+    StorageFailed(#[from] StorageError),
+    #[error(transparent)]
+    FileFailed(#[from] io::Error),
+}
+
+/// Begins and ends sessions. The id of the one under way stands in a file.
+#[derive(Debug, Clone)]
+pub struct SessionManager {
+    store: Arc<MemoryStore>,
+    /// Holds the file that names the session under way.
+    place: OwnedDir,
+}
+
+impl SessionManager {
+    #[must_use]
+    pub fn new(store: Arc<MemoryStore>, place: OwnedDir) -> Self {
+        Self { store, place }
+    }
+
+    /// Begins a session of an agent that does not name its sessions, and returns its id.
+    ///
+    /// # Errors
+    /// When one is under way, or it cannot be written.
+    pub fn start_session(&self) -> Result<String, SessionError> {
+        self.give_up_abandoned()?;
+        if let Some(session_id) = self.current_session()?
+            && self.store.session(&session_id)?.is_some_and(|s| s.status == SessionStatus::Active)
+        {
+            return Err(SessionError::AlreadyActive { session_id });
+        }
+        let id = Uuid::new_v4().to_string();
+        self.begin(&id)?;
+        Ok(id)
+    }
+
+    /// Sees to it that the session of an agent, which names its sessions itself, is under way.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn resume(&self, id: &str) -> Result<(), SessionError> {
+        self.give_up_abandoned()?;
+        if self.store.session(id)?.is_some_and(|s| s.status == SessionStatus::Active) {
+            return self.write_current(id);
+        }
+        self.begin(id)
+    }
+
+    fn begin(&self, id: &str) -> Result<(), SessionError> {
+        let started_at = self.store.session(id)?.map_or_else(now, |s| s.started_at);
+        self.store.put_session(&Session { id: id.into(), started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0 })?;
+        self.write_current(id)
+    }
+
+    fn write_current(&self, id: &str) -> Result<(), SessionError> {
+        Ok(self.place.open()?.replace(CURRENT, id.as_bytes(), 0o600, false)?)
+    }
+
+    /// Ends a session; one that is unknown, or has ended, is left as it is.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
+        if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active) {
+            self.store.put_session(&Session { ended_at: Some(now()), status: SessionStatus::Completed, ..session })?;
+        }
+        if self.current_session()?.as_deref() == Some(id) {
+            self.write_current("")?;
+        }
+        Ok(())
+    }
+
+    /// The session under way.
+    ///
+    /// # Errors
+    /// When the file that names it is there and cannot be read.
+    pub fn current_session(&self) -> Result<Option<String>, SessionError> {
+        Ok(current(&self.place)?)
+    }
+
+    /// Sessions of which nothing was heard for long end here: the process of their agent has died.
+    fn give_up_abandoned(&self) -> Result<(), SessionError> {
+        for session in self.store.active_sessions()? {
+            let newest = Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
+            let last = self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
+            if Utc::now() - last.max(session.started_at) > SILENCE {
+                self.store.put_session(&Session { ended_at: Some(now()), status: SessionStatus::Abandoned, ..session })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The session that the file names.
+pub(super) fn current(place: &OwnedDir) -> io::Result<Option<String>> {
+    match place.open().and_then(|dir| dir.read_text(CURRENT, MAX_ID)) {
+        Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn manager(dir: &tempfile::TempDir) -> SessionManager {
+        let store = Arc::new(MemoryStore::open(&dir.path().join("memory.db")).unwrap());
+        SessionManager::new(store, OwnedDir::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."))
+    }
+
+    #[test]
+    fn a_session_begins_once_and_ends_as_often_as_one_likes() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        assert_eq!(sessions.current_session().unwrap(), None);
+        let id = sessions.start_session().unwrap();
+        assert!(Uuid::parse_str(&id).is_ok());
+        assert_eq!(sessions.current_session().unwrap().as_ref(), Some(&id));
+        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { session_id }) if session_id == id));
+        for _ in 0..2 {
+            sessions.end_session(&id).unwrap();
+            sessions.end_session("unknown").unwrap();
+        }
+        let ended = sessions.store.session(&id).unwrap().unwrap();
+        assert!(ended.status == SessionStatus::Completed && ended.ended_at.is_some());
+        assert_eq!(fs::read_to_string(dir.path().join(CURRENT)).unwrap(), "");
+        assert_ne!(sessions.start_session().unwrap(), id);
+    }
+
+    #[test]
+    fn a_session_of_which_nothing_is_heard_is_abandoned() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        let id = sessions.start_session().unwrap();
+        let silent = |hours: i32| {
+            let session = sessions.store.session(&id).unwrap().unwrap();
+            sessions.store.put_session(&session).unwrap();
+            let c = rusqlite::Connection::open(dir.path().join("memory.db")).unwrap();
+            c.execute("UPDATE sessions SET started_at = started_at - ?1 * 3600000", [hours]).unwrap();
+        };
+        silent(23);
+        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { .. })), "it may go on");
+        silent(2);
+        assert_ne!(sessions.start_session().unwrap(), id);
+        assert_eq!(sessions.store.session(&id).unwrap().unwrap().status, SessionStatus::Abandoned);
+    }
+
+    #[test]
+    fn an_agent_names_its_sessions_and_comes_back_to_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let sessions = manager(&dir);
+        sessions.resume("a").unwrap();
+        let started_at = sessions.store.session("a").unwrap().unwrap().started_at;
+        sessions.resume("b").unwrap();
+        assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"));
+        sessions.end_session("a").unwrap();
+        assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"), "another one is under way");
+        sessions.resume("a").unwrap();
+        let again = sessions.store.session("a").unwrap().unwrap();
+        assert_eq!((again.started_at, again.status), (started_at, SessionStatus::Active));
+    }
+}

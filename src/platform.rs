@@ -1,0 +1,83 @@
+//! What depends on the operating system, beside the opening of files by descriptor (`dir.rs` and `edit/file.rs`, by rustix). A port to another
+//! system begins here.
+
+#[cfg(not(any(target_os = "linux", target_os = "macos")))]
+compile_error!("Cortex runs on Linux and macOS. To port it, begin with src/platform.rs, src/dir.rs and src/edit/file.rs.");
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File, Metadata, Permissions};
+use std::io;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
+use std::path::Path;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Permissions of a directory that only this user may look into.
+const PRIVATE_DIR: u32 = 0o700;
+
+/// Returns the bytes of a file name, as the system and git know it.
+pub fn name_bytes(name: &OsStr) -> &[u8] {
+    name.as_bytes()
+}
+
+/// Returns the file name that has these bytes.
+pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
+    OsString::from_vec(bytes)
+}
+
+/// Reads at an offset, without moving the position of the file.
+///
+/// # Errors
+/// When the file ends before `bytes` is full, or cannot be read.
+pub fn read_exact_at(file: &File, bytes: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(bytes, offset)
+}
+
+/// What the system knows of a file beside its size and time of writing.
+#[derive(Debug, Clone, Copy)]
+pub struct FileIdentity {
+    /// Device and inode: the same pair is the same file, whatever its name.
+    pub id: (u64, u64),
+    /// Permission bits, `0o7777`.
+    pub mode: u32,
+    pub owner: u32,
+    pub group: u32,
+    /// The number of names that the file has.
+    pub links: u64,
+    /// The last change of content or description (`ctime`), which no program can set.
+    pub changed: SystemTime,
+}
+
+impl FileIdentity {
+    pub fn of(metadata: &Metadata) -> Self {
+        Self {
+            id: (metadata.dev(), metadata.ino()),
+            mode: metadata.mode() & 0o7777,
+            owner: metadata.uid(),
+            group: metadata.gid(),
+            links: metadata.nlink(),
+            changed: u64::try_from(metadata.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s)),
+        }
+    }
+}
+
+/// Sets the permission bits of a file.
+///
+/// # Errors
+/// When the file belongs to another user.
+pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
+    file.set_permissions(Permissions::from_mode(mode))
+}
+
+/// Makes a directory that only this user may look into. With `above`, also those above it, and an existing one is no error.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_private_dir(path: &Path, above: bool) -> io::Result<()> {
+    DirBuilder::new().recursive(above).mode(PRIVATE_DIR).create(path)
+}
+
+/// Returns the id of the process that started this one; of another one after that has ended.
+pub fn parent_process() -> u32 {
+    std::os::unix::process::parent_id()
+}
