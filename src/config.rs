@@ -15,11 +15,11 @@ use serde::Deserialize;
 
 use crate::dir::{Dir, OwnedDir};
 
-use Origin::{Project, ProjectUpTo, User};
+use SettingOrigin::{Project, ProjectUpTo, User};
 
 /// This says who may decide a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// Also the project's file.
     Project,
     /// Also the project's file, but a number that is no larger than this.
@@ -29,7 +29,7 @@ pub enum Origin {
 }
 
 /// Every setting: key, who may decide it, default as it would be written, meaning.
-pub const KEYS: &[(&str, Origin, &str, &str)] = &[
+pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
     ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
     ("index.exclude", Project, "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
     ("index.compress", Project, "false", "Chunk files are written as .json.zst, a sixth as large; a search takes a millisecond longer."),
@@ -409,7 +409,7 @@ impl Said {
 }
 
 /// Tells who may decide the setting of this name.
-fn origin(key: &str) -> Origin {
+fn origin(key: &str) -> SettingOrigin {
     KEYS.iter().find(|(known, ..)| *known == key).map_or(User, |(_, origin, ..)| *origin)
 }
 

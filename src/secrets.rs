@@ -70,7 +70,7 @@ pub struct RedactedFile<'a> {
 
 /// Where a text comes from. It decides how much is taken for a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+enum TextOrigin {
     /// Somebody said it.
     Said,
     /// It is a file of a project, where examples and names stand, and whose lines are counted.
@@ -83,7 +83,7 @@ enum Origin {
 #[must_use]
 pub fn redact(text: &str) -> Redacted {
     let mut n_secrets = 0;
-    let text = redact_with(text, Origin::Said, |_, found| n_secrets += found.len());
+    let text = redact_with(text, TextOrigin::Said, |_, found| n_secrets += found.len());
     Redacted { text: text.into_owned(), n_secrets }
 }
 
@@ -94,7 +94,7 @@ pub fn redact(text: &str) -> Redacted {
 #[must_use]
 pub fn redact_file(text: &str) -> RedactedFile<'_> {
     let mut lines = Vec::new();
-    let text = redact_with(text, Origin::File, |text, found| {
+    let text = redact_with(text, TextOrigin::File, |text, found| {
         let (mut line, mut done) = (1, 0);
         for (range, id) in found {
             line += n_breaks(&text[done..range.start]);
@@ -107,7 +107,7 @@ pub fn redact_file(text: &str) -> RedactedFile<'_> {
 }
 
 /// The text without its secrets; `tell` gets each version of it and what is taken out there.
-fn redact_with(text: &str, origin: Origin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
+fn redact_with(text: &str, origin: TextOrigin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     // A mark can end what hid a second secret from a rule, so look until nothing is found.
     for _ in 0..MAX_PASSES {
@@ -213,7 +213,7 @@ impl Rule {
     }
 
     /// Adds where this rule finds secrets in a part of `text`.
-    fn find(&'static self, text: &str, part: &Range<usize>, origin: Origin, found: &mut Vec<(Range<usize>, &'static str)>) {
+    fn find(&'static self, text: &str, part: &Range<usize>, origin: TextOrigin, found: &mut Vec<(Range<usize>, &'static str)>) {
         let Some((regex, deny)) = self.compiled() else { return };
         for groups in regex.captures_iter(&text.as_bytes()[part.clone()]) {
             let secret = if self.group > 0 { groups.get(self.group) } else { groups.iter().skip(1).flatten().find(|m| !m.is_empty()) };
@@ -222,7 +222,7 @@ impl Rule {
             let range = text.floor_char_boundary(part.start + secret.start())..text.ceil_char_boundary(part.start + secret.end());
             let value = &text[range.clone()];
             let is_secret = match self.judge {
-                Some(judge) => judge(value) && !(origin == Origin::File && is_example(self.id, value)),
+                Some(judge) => judge(value) && !(origin == TextOrigin::File && is_example(self.id, value)),
                 // What starts with the mark of its maker needs no other proof.
                 None => self.is_marked(value) || (entropy(value) >= self.entropy && !is_placeholder(value)),
             };
@@ -239,7 +239,7 @@ impl Rule {
 }
 
 /// Where secrets are in `text` and which rules found them, in order, none touching another.
-fn find(text: &str, origin: Origin) -> Vec<(Range<usize>, &'static str)> {
+fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
     let rules = &*RULES;
     let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
     let mut line = 0..0;
@@ -334,7 +334,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
 }
 
 /// `text` with a mark in place of each range; in a file also its line breaks.
-fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: Origin) -> String {
+fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: TextOrigin) -> String {
     let mut out = String::with_capacity(text.len() + 16 * found.len());
     let mut done = 0;
     for (range, id) in found {
@@ -342,7 +342,7 @@ fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: Origin) -
         out.push_str(MARK);
         out.push_str(id);
         out.push(']');
-        let n_breaks = if origin == Origin::File { n_breaks(&text[range.clone()]) } else { 0 };
+        let n_breaks = if origin == TextOrigin::File { n_breaks(&text[range.clone()]) } else { 0 };
         if n_breaks > 0 {
             // The last line has the mark again: without it, a file would be a line shorter that ends with the secret.
             out.extend(std::iter::repeat_n('\n', n_breaks));

@@ -23,20 +23,20 @@ pub struct Worker {
 /// Asks a [`Worker`] to run. Cheap to clone; may outlive it.
 #[derive(Clone)]
 pub struct WorkerHandle {
-    shared: Arc<Shared>,
+    shared: Arc<WorkerShared>,
 }
 
 /// A place in the queue: the run that begins next, or later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-struct Shared {
-    state: Mutex<State>,
+struct WorkerShared {
+    state: Mutex<WorkerState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct WorkerState {
     asked: u64,
     done: u64,
     /// When the next run is due without being asked for, and whether it was put off already since when.
@@ -52,7 +52,7 @@ impl Worker {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(name: &str, mut job: impl FnMut(&WorkerHandle) -> Duration + Send + 'static) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(WorkerShared { state: Mutex::default(), changed: Condvar::new() });
         let handle = WorkerHandle { shared };
         let own = handle.clone();
         let body = move || {
@@ -120,7 +120,7 @@ impl WorkerHandle {
     }
 }
 
-impl Shared {
+impl WorkerShared {
     /// Waits for the next run; what it will have done for whom. `None`: the worker ends.
     fn next_run(&self) -> Option<u64> {
         let mut state = self.state.lock();

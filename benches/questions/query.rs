@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, LazyCell};
 
-use cortex::bench::{Kind, Questions, build, load};
+use cortex::bench::{Questions, SearchKind, build, load};
 use criterion::{BenchmarkId, Criterion};
 
 use super::{Beds, group, timed};
@@ -17,7 +17,7 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
             let questions = Questions::new(&load(bed).expect("a load").0, QUESTIONS);
             (build(bed, false).expect("an index").0, questions, Cell::new(0))
         });
-        for kind in Kind::ALL {
+        for kind in SearchKind::ALL {
             timed(&mut group, BenchmarkId::new(kind.name(), n), &server, |(manager, questions, asked)| {
                 asked.set(asked.get() + 1);
                 let question = questions.iter().nth(asked.get() % questions.len()).expect("a question");

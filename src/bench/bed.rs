@@ -27,7 +27,7 @@ const SEED: u64 = 1;
 /// Where what is measured comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum BedOrigin {
     /// Made from a seed.
     Generated,
     /// The files of a project.
@@ -40,7 +40,7 @@ pub enum Origin {
 /// that given chunks have inline.
 pub struct Bed {
     pub(super) indexer: Indexer,
-    pub(super) origin: Origin,
+    pub(super) origin: BedOrigin,
 }
 
 impl Bed {
@@ -49,7 +49,7 @@ impl Bed {
     /// # Errors
     /// When the temporary directory cannot be written.
     pub fn generated(n_chunks: usize) -> Result<Self> {
-        let bed = Self::empty(Origin::Generated, StaticModel::bundled())?;
+        let bed = Self::empty(BedOrigin::Generated, StaticModel::bundled())?;
         for file in source_tree(SEED, n_chunks) {
             bed.write(&file.path, file.text.as_bytes())?;
         }
@@ -62,7 +62,7 @@ impl Bed {
     /// # Errors
     /// When a file cannot be copied.
     pub fn copy_of(root: &Path, walk: &WalkOptions) -> Result<Self> {
-        let bed = Self::empty(Origin::Project, StaticModel::bundled())?;
+        let bed = Self::empty(BedOrigin::Project, StaticModel::bundled())?;
         for file in source::walk(root, walk, &Scope::All).files {
             let from = root.join(&file.path);
             let content = fs::read(&from).with_context(|| format!("{} cannot be read", from.display()))?;
@@ -86,7 +86,7 @@ impl Bed {
             Some(v) => Arc::new(GivenVectors { id: "given".into(), dimensions: v.len() }),
             None => StaticModel::bundled(),
         };
-        let bed = Self::empty(Origin::Chunks, embedder)?;
+        let bed = Self::empty(BedOrigin::Chunks, embedder)?;
         bed.write_chunks(&given)?;
         Ok(bed)
     }
@@ -111,14 +111,14 @@ impl Bed {
             }
             files.push((path, name));
         }
-        let bed = Self::empty(Origin::Chunks, Arc::new(embedder))?;
+        let bed = Self::empty(BedOrigin::Chunks, Arc::new(embedder))?;
         for (path, name) in files {
             fs::copy(&path, bed.layout().chunks_dir().join(name)).with_context(|| format!("{} cannot be copied", path.display()))?;
         }
         Ok(bed)
     }
 
-    fn empty(origin: Origin, embedder: Arc<dyn Embedder>) -> Result<Self> {
+    fn empty(origin: BedOrigin, embedder: Arc<dyn Embedder>) -> Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
         let root = std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id()));
@@ -167,7 +167,7 @@ impl Bed {
 
     /// There are files that the chunks were made from.
     pub(super) fn has_tree(&self) -> bool {
-        self.origin != Origin::Chunks
+        self.origin != BedOrigin::Chunks
     }
 
     /// A process of this program makes the same vectors.

@@ -15,14 +15,14 @@ mod recall;
 mod reload;
 mod report;
 
-pub use bed::{Bed, Origin, change};
+pub use bed::{Bed, BedOrigin, change};
 pub use generate::{SourceText, source_tree};
 pub use given::Given;
 pub use index::{OneFile, index_from_scratch};
 pub use load::{build, diff, load, open_saved};
 pub use process::ServerMemory;
-pub use process::{Server, search_once, start};
-pub use query::{Kind, Questions};
+pub use process::{ServerProcess, search_once, start};
+pub use query::{Questions, SearchKind};
 pub use recall::recall_10;
 pub use reload::{STEPS, Steps, reload};
-pub use report::{Machine, Report, Row, Shape, run};
+pub use report::{BenchReport, Machine, Shape, Timing, run};

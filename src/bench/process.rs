@@ -40,9 +40,9 @@ pub fn search_once(bed: &Bed, program: &Path, question: &str) -> Result<Duration
 ///
 /// # Errors
 /// When it cannot be started, or does not find anything.
-pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(Server, Duration)> {
+pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess, Duration)> {
     let start = Instant::now();
-    let mut server = Server::start(bed, program)?;
+    let mut server = ServerProcess::start(bed, program)?;
     // Until it has loaded, it says so.
     while !server.search(question)? {
         ensure!(start.elapsed() < PATIENCE, "the server found nothing within {} s", PATIENCE.as_secs());
@@ -71,14 +71,14 @@ pub struct ServerMemory {
 }
 
 /// `cortex mcp`, for as long as this lives.
-pub struct Server {
+pub struct ServerProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     n_requests: u64,
 }
 
-impl Server {
+impl ServerProcess {
     fn start(bed: &Bed, program: &Path) -> Result<Self> {
         let mut command = command(bed, program);
         command.args(["mcp", "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
@@ -125,7 +125,7 @@ impl Server {
     }
 }
 
-impl Drop for Server {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -16,13 +16,13 @@ const WORDS: usize = 5;
 
 /// What a query is answered by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum SearchKind {
     Text,
     Vector,
     Hybrid,
 }
 
-impl Kind {
+impl SearchKind {
     pub const ALL: [Self; 3] = [Self::Text, Self::Vector, Self::Hybrid];
 
     /// For people and files.
@@ -71,15 +71,15 @@ impl Questions {
     ///
     /// # Errors
     /// When the index cannot be read, or the embedder fails.
-    pub fn ask(manager: &ChunkManager, question: &str, kind: Kind) -> Result<Duration> {
+    pub fn ask(manager: &ChunkManager, question: &str, kind: SearchKind) -> Result<Duration> {
         let start = Instant::now();
         let snapshot = manager.current();
         let searcher = Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
         let query = searcher.query(question)?;
-        let vector = if kind == Kind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
+        let vector = if kind == SearchKind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
         let results = match kind {
-            Kind::Text | Kind::Hybrid => searcher.search(&query, &vector, &Filter::default(), LIMIT)?,
-            Kind::Vector => searcher.by_meaning(&vector, &Filter::default(), LIMIT)?,
+            SearchKind::Text | SearchKind::Hybrid => searcher.search(&query, &vector, &Filter::default(), LIMIT)?,
+            SearchKind::Vector => searcher.by_meaning(&vector, &Filter::default(), LIMIT)?,
         };
         let time = start.elapsed();
         drop(results);

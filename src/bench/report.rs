@@ -8,12 +8,12 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use serde::Serialize;
 
-use super::bed::{Bed, Origin, change};
+use super::bed::{Bed, BedOrigin, change};
 use super::given::Given;
 use super::index::{OneFile, index_from_scratch};
 use super::load::{build, diff, load, open_saved};
 use super::process::{ServerMemory, kilobytes, search_once, start};
-use super::query::{Kind, Questions};
+use super::query::{Questions, SearchKind};
 use super::recall::recall_10;
 use super::reload::{STEPS, Steps, reload};
 use crate::chunk::{Cancel, ChunkSet};
@@ -27,10 +27,10 @@ const CHANGES: [usize; 3] = [1, 100, 1000];
 
 /// Everything that was measured.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Report {
+pub struct BenchReport {
     pub machine: Machine,
     pub corpus: Shape,
-    pub times: Vec<Row>,
+    pub times: Vec<Timing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ServerMemory>,
     /// Of the quantised vectors: share of the ten nearest by `f32` vectors that they find.
@@ -52,7 +52,7 @@ pub struct Machine {
 /// What it was measured with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shape {
-    pub origin: Origin,
+    pub origin: BedOrigin,
     pub n_chunks: usize,
     pub n_files: usize,
     /// Of all chunks.
@@ -62,7 +62,7 @@ pub struct Shape {
 
 /// The times of one question, in milliseconds, by nearest rank: of few, p99 is the longest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Row {
+pub struct Timing {
     pub name: String,
     /// How often it was measured.
     pub n: usize,
@@ -98,7 +98,7 @@ impl Shape {
     }
 }
 
-impl Row {
+impl Timing {
     fn new(name: String, times: &[Duration]) -> Self {
         let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1000.0).collect();
         ms.sort_by(f64::total_cmp);
@@ -108,14 +108,14 @@ impl Row {
 }
 
 /// The rows so far, and whoever is told what is being measured.
-struct Rows<'a> {
-    rows: Vec<Row>,
+struct Timings<'a> {
+    rows: Vec<Timing>,
     told: &'a dyn Fn(&str),
 }
 
-impl Rows<'_> {
+impl Timings<'_> {
     fn add(&mut self, name: impl Into<String>, times: &[Duration]) {
-        self.rows.push(Row::new(name.into(), times));
+        self.rows.push(Timing::new(name.into(), times));
     }
 
     fn measure(&mut self, name: impl Into<String>, n: usize, mut once: impl FnMut(usize) -> Result<Duration>) -> Result<()> {
@@ -132,9 +132,9 @@ impl Rows<'_> {
 ///
 /// # Errors
 /// When something cannot be measured.
-pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &dyn Fn(&str)) -> Result<Report> {
+pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &dyn Fn(&str)) -> Result<BenchReport> {
     let (runs, few) = (runs.max(1), runs.clamp(1, FEW));
-    let mut rows = Rows { rows: Vec::new(), told };
+    let mut rows = Timings { rows: Vec::new(), told };
     // In this order: what changes chunks comes last, since a command would index the files anew.
     if bed.has_tree() {
         rows.measure("index_full", few, |_| index_from_scratch(bed))?;
@@ -158,10 +158,10 @@ pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &
     let recall_10 = recall_10(bed, &old, &questions)?;
     drop(old);
     reloading(&mut rows, bed, corpus.n_chunks, runs)?;
-    Ok(Report { machine: Machine::this(), corpus, times: rows.rows, memory, recall_10 })
+    Ok(BenchReport { machine: Machine::this(), corpus, times: rows.rows, memory, recall_10 })
 }
 
-fn processes(rows: &mut Rows, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<ServerMemory>> {
+fn processes(rows: &mut Timings, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<ServerMemory>> {
     let some: Vec<&str> = questions.iter().collect();
     rows.measure("search_once", runs, |i| search_once(bed, program, some[i % some.len()]))?;
     let mut last = None;
@@ -173,7 +173,7 @@ fn processes(rows: &mut Rows, bed: &Bed, program: &Path, questions: &Questions, 
     last.map_or(Ok(None), |mut server| server.memory(questions))
 }
 
-fn loading(rows: &mut Rows, bed: &Bed, old: &ChunkSet, runs: usize) -> Result<()> {
+fn loading(rows: &mut Timings, bed: &Bed, old: &ChunkSet, runs: usize) -> Result<()> {
     (rows.told)("load");
     let (mut loads, mut opens, mut diffs, mut totals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs {
@@ -190,18 +190,18 @@ fn loading(rows: &mut Rows, bed: &Bed, old: &ChunkSet, runs: usize) -> Result<()
     Ok(())
 }
 
-fn asking(rows: &mut Rows, bed: &Bed, questions: &Questions, few: usize) -> Result<()> {
+fn asking(rows: &mut Timings, bed: &Bed, questions: &Questions, few: usize) -> Result<()> {
     let (mut manager, mut first) = (bed.manager()?, Vec::new());
     let some = questions.iter().next().context("there is nothing to ask")?;
     rows.measure("build", few, |_| {
         let (built, time) = build(bed, false)?;
-        first.push(Questions::ask(&built, some, Kind::Hybrid)?);
+        first.push(Questions::ask(&built, some, SearchKind::Hybrid)?);
         manager = built;
         Ok(time)
     })?;
     rows.measure("build_saved", few, |_| Ok(build(bed, true)?.1))?;
     rows.add("query_first", &first);
-    for kind in Kind::ALL {
+    for kind in SearchKind::ALL {
         let mut all = questions.iter();
         rows.measure(format!("query_{}", kind.name()), questions.len(), |_| {
             Questions::ask(&manager, all.next().context("no question is left")?, kind)
@@ -210,7 +210,7 @@ fn asking(rows: &mut Rows, bed: &Bed, questions: &Questions, few: usize) -> Resu
     Ok(())
 }
 
-fn reloading(rows: &mut Rows, bed: &Bed, n_chunks: usize, runs: usize) -> Result<()> {
+fn reloading(rows: &mut Timings, bed: &Bed, n_chunks: usize, runs: usize) -> Result<()> {
     let before = bed.load()?;
     let n = n_chunks.div_ceil(100);
     change(bed, n)?;
@@ -239,9 +239,9 @@ mod tests {
     #[test]
     fn percentiles_are_times_that_were_measured() {
         let times: Vec<Duration> = (1..=200).map(Duration::from_millis).collect();
-        let row = Row::new("x".into(), &times);
+        let row = Timing::new("x".into(), &times);
         assert_eq!((row.n, row.p50, row.p95, row.p99), (200, 100.0, 190.0, 198.0));
-        let row = Row::new("x".into(), &times[..3]);
+        let row = Timing::new("x".into(), &times[..3]);
         assert_eq!((row.p50, row.p95, row.p99), (2.0, 3.0, 3.0), "of few, the longest");
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use super::outcome::Outcome;
 use super::render::{count, json, line};
-use crate::bench::{Bed, Origin, Report, run as measure};
+use crate::bench::{Bed, BedOrigin, BenchReport, run as measure};
 use crate::engine::{LONG_WAIT, Project};
 
 /// Measure the speed of indexing, loading and searching, and the memory of a server.
@@ -62,12 +62,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// At most 80 columns.
-fn print(report: &Report) -> Result<()> {
-    let Report { machine, corpus, times, memory, recall_10 } = report;
+fn print(report: &BenchReport) -> Result<()> {
+    let BenchReport { machine, corpus, times, memory, recall_10 } = report;
     let origin = match corpus.origin {
-        Origin::Generated => "generated",
-        Origin::Project => "this project",
-        Origin::Chunks => "given chunks",
+        BedOrigin::Generated => "generated",
+        BedOrigin::Project => "this project",
+        BedOrigin::Chunks => "given chunks",
     };
     let (chunks, files) = (count(corpus.n_chunks, "chunk"), count(corpus.n_files, "file"));
     line(&format!("{origin}: {chunks} in {files}, {} MB of text, {} dimensions", mb(corpus.text_bytes as u64), corpus.dimensions))?;

@@ -17,7 +17,7 @@ use self::set::Set;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
-use crate::eval::{self, Baseline, FILES, Other, Question, Row};
+use crate::eval::{self, Baseline, EvalQuestion, FILES, FoundFile, Other};
 use crate::index::Mode;
 use crate::search::{FEATURES, Form, Hit};
 
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
     for (folder, questions) in set.by_folder() {
         bar.set_message(questions[0].repo.clone());
-        let searcher = Searcher::open(&folder, &own_files, args.form.map(Form::from))?;
+        let searcher = EvaluatedProject::open(&folder, &own_files, args.form.map(Form::from))?;
         let baseline = (args.baseline || args.own.is_some()).then(|| searcher.baseline());
         for question in questions {
             let wants_all = features.is_some() || !args.without.is_empty();
@@ -159,7 +159,7 @@ fn read_others(file: &Path) -> Result<Vec<Other>> {
 }
 
 /// One project, loaded.
-struct Searcher {
+struct EvaluatedProject {
     engine: Engine,
     /// Paths that are no answers.
     left_out: BTreeSet<String>,
@@ -167,7 +167,7 @@ struct Searcher {
     form: Option<Form>,
 }
 
-impl Searcher {
+impl EvaluatedProject {
     /// Brings the index of a folder up to date, vectors included, and loads it.
     fn open(folder: &Path, own_files: &[PathBuf], form: Option<Form>) -> Result<Self> {
         let project = Project::open(Some(folder))?;
@@ -198,8 +198,8 @@ impl Searcher {
 }
 
 /// What results show, as rows that can be measured.
-fn rows(hits: &[Hit]) -> Vec<Row> {
-    hits.iter().map(|hit| Row { path: hit.path.to_string(), lines: hit.lines }).collect()
+fn rows(hits: &[Hit]) -> Vec<FoundFile> {
+    hits.iter().map(|hit| FoundFile { path: hit.path.to_string(), lines: hit.lines }).collect()
 }
 
 /// Ranks anew, without some features.
@@ -232,7 +232,7 @@ struct Candidate<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn new(q: &'a Question, hits: &'a [Hit]) -> Self {
+    fn new(q: &'a EvalQuestion, hits: &'a [Hit]) -> Self {
         let candidate = |hit: &'a Hit| Candidate {
             path: &hit.path,
             targets: q.targets.iter().enumerate().filter(|(_, t)| eval::matches(&hit.path, &t.path)).map(|(i, _)| i).collect(),

@@ -9,7 +9,7 @@ use console::{Style, Term, style};
 use serde::Serialize;
 
 use crate::chunk::Chunk;
-use crate::engine::State;
+use crate::engine::AnswerState;
 use crate::search::{Highlighter, Marked};
 pub(super) use crate::text::count;
 pub(super) use crate::tools::printable;
@@ -51,7 +51,7 @@ pub(super) fn json(answer: &impl Serialize) -> Result<()> {
 }
 
 /// Prints what is to be known before trusting an answer.
-pub(super) fn warnings(state: &State) {
+pub(super) fn warnings(state: &AnswerState) {
     for warning in &state.warnings {
         eprintln!("warning: {}", printable(warning));
     }

@@ -13,7 +13,7 @@ use crate::config;
 use crate::engine::{Engine, Project};
 use crate::serve::{self, Access, App, Calls, Changes, Signals};
 use crate::store::ServerFile;
-use crate::tools::{self, Group, Tool};
+use crate::tools::{self, Tool, ToolGroup};
 
 /// Serve agents and programs over HTTP: MCP, a JSON API, events and metrics.
 #[derive(clap::Args)]
@@ -78,10 +78,11 @@ impl Offered {
     pub(super) fn tools(&self, project: &Project) -> Result<Vec<&'static Tool>> {
         let wanted = if self.tools.is_empty() { &project.config.tools } else { &self.tools };
         let named = |name: &String| {
-            Group::named(name).with_context(|| format!("there is no group of tools `{name}`; there are {}", Group::names().join(", ")))
+            ToolGroup::named(name)
+                .with_context(|| format!("there is no group of tools `{name}`; there are {}", ToolGroup::names().join(", ")))
         };
         let groups = match &**wanted {
-            [] => vec![Group::Search, Group::Graph, Group::Memory],
+            [] => vec![ToolGroup::Search, ToolGroup::Graph, ToolGroup::Memory],
             names => names.iter().map(named).collect::<Result<_>>()?,
         };
         Ok(tools::of_groups(&groups))

@@ -51,11 +51,11 @@ pub struct HttpEmbedder {
     query_prefix: String,
     passage_prefix: String,
     timeout: Duration,
-    server: Arc<Server>,
+    server: Arc<EmbeddingServer>,
 }
 
 /// What a request needs, also one that nobody waits for any more.
-struct Server {
+struct EmbeddingServer {
     endpoint: String,
     agent: Agent,
     model: String,
@@ -107,7 +107,7 @@ impl HttpEmbedder {
         if model.is_local {
             config = config.proxy(None);
         }
-        let server = Server {
+        let server = EmbeddingServer {
             endpoint: format!("{}/v1/embeddings", model.url),
             agent: config.build().into(),
             model: model.model.clone(),
@@ -218,7 +218,7 @@ impl State {
     }
 }
 
-impl Server {
+impl EmbeddingServer {
     fn state(&self) -> MutexGuard<'_, State> {
         // No panic leaves it half changed.
         self.state.lock()

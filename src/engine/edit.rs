@@ -1,6 +1,6 @@
 //! Changes of files, taken in at once.
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::serving::Engine;
 use super::{AskError, Call};
 use crate::edit::{Edit, Edited, JsonValue, Root, ViewedLines, trusted};
@@ -11,7 +11,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be changed so, or must not be.
-    pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit, call: &Call) -> Result<(Edited, State), AskError> {
+    pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit, call: &Call) -> Result<(Edited, AnswerState), AskError> {
         let edited = self.changeable()?.edit(path, expected, edit)?;
         // What is written is written: from here on there are warnings, and no errors.
         let late = edited.lines.and_then(|_| self.index_now(&edited.path, call));
@@ -24,7 +24,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be read, or must not be.
-    pub fn view_file(&self, path: &str, lines: Option<&str>, call: &Call) -> Result<(ViewedLines, State), AskError> {
+    pub fn view_file(&self, path: &str, lines: Option<&str>, call: &Call) -> Result<(ViewedLines, AnswerState), AskError> {
         let lines = super::read::line_range(lines)?;
         Ok((self.readable()?.view(path, Some(lines))?, self.state(call)?))
     }
@@ -33,7 +33,7 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be read, or has no such value.
-    pub fn json_value(&self, path: &str, pointer: &str, call: &Call) -> Result<(JsonValue, State), AskError> {
+    pub fn json_value(&self, path: &str, pointer: &str, call: &Call) -> Result<(JsonValue, AnswerState), AskError> {
         Ok((self.readable()?.get(path, pointer)?, self.state(call)?))
     }
 

@@ -46,7 +46,7 @@ pub struct Freshness {
 
 /// Which state of the repository an answer describes, and what to know of it. Part of every answer.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct State {
+pub struct AnswerState {
     /// What the reply describes.
     pub index: Freshness,
     /// What to know before trusting the reply.
@@ -54,7 +54,7 @@ pub struct State {
     pub warnings: Vec<String>,
 }
 
-impl State {
+impl AnswerState {
     /// The same with warnings before its own.
     #[must_use]
     pub fn warning_first(mut self, first: impl IntoIterator<Item = String>) -> Self {

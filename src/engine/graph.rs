@@ -5,7 +5,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::serving::{Engine, Upkeep};
 use super::{AskError, Call};
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
@@ -68,7 +68,7 @@ pub struct GraphAnswer {
     /// Results were left out.
     pub truncated: bool,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// A definition, or a file.

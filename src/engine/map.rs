@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::graph::NO_SOURCES;
 use super::search::SearchRequest;
 use super::serving::Engine;
@@ -28,7 +28,7 @@ pub struct MapAnswer {
     #[serde(flatten)]
     pub map: Map,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 impl Engine {

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use uuid::Uuid;
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::serving::{Engine, Upkeep};
 use super::{AskError, Call, LONG_WAIT};
 use crate::chunk::Cancel;
@@ -48,7 +48,7 @@ pub struct RecallAnswer {
     /// Best first.
     pub results: Vec<RecalledMemory>,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// Something to be remembered.
@@ -77,14 +77,14 @@ pub struct RememberAnswer {
     pub memory: Memory,
     /// Secrets that were taken out before it was stored.
     pub secrets_redacted: usize,
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// What a session is told when it begins.
 #[derive(Debug, Clone)]
 pub struct BriefingAnswer {
     pub text: String,
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// When agents worked here.
@@ -93,7 +93,7 @@ pub struct SessionsAnswer {
     /// Newest first.
     pub sessions: Vec<SessionRow>,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// One session.
@@ -226,7 +226,7 @@ impl Engine {
     ///
     /// # Errors
     /// When one is not there, or nothing can be written.
-    pub fn forget(&self, ids: &[Uuid], call: &Call) -> Result<State, AskError> {
+    pub fn forget(&self, ids: &[Uuid], call: &Call) -> Result<AnswerState, AskError> {
         let unknown = |id: &Uuid| AskError::NotFound(format!("there is no memory {id}"));
         let Some(memories) = self.memories_so_far()? else {
             return Err(ids.first().map_or(AskError::NotFound(NOTHING_YET.into()), unknown));
@@ -299,18 +299,18 @@ impl Engine {
     }
 
     /// The state of an answer that finds nothing because nothing was ever remembered.
-    fn state_without_memories(&self, call: &Call) -> State {
+    fn state_without_memories(&self, call: &Call) -> AnswerState {
         self.state_with(self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())), call)
     }
 
     /// The state of an answer that does not depend on which memories are loaded.
-    fn state_with(&self, warnings: impl IntoIterator<Item = String>, call: &Call) -> State {
+    fn state_with(&self, warnings: impl IntoIterator<Item = String>, call: &Call) -> AnswerState {
         let warnings = call.warnings.iter().cloned().chain(warnings).collect();
-        State { index: self.freshness(), warnings }.in_brief(call)
+        AnswerState { index: self.freshness(), warnings }.in_brief(call)
     }
 
     /// The state that an answer about memories describes.
-    fn state_of_memories(&self, memories: &Memories, call: &Call) -> State {
+    fn state_of_memories(&self, memories: &Memories, call: &Call) -> AnswerState {
         let is_late = self.server().is_some() && self.is_behind(memories).unwrap_or_default();
         let late = is_late.then(|| "not all memories are loaded yet: call again".to_string());
         self.state_with(self.project.memory_home().notice().into_iter().chain(late), call)

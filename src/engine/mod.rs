@@ -22,7 +22,7 @@ mod status;
 mod survey;
 
 pub use filters::{Filters, Kinds};
-pub use freshness::{Freshness, State, Wait};
+pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow, SessionsAnswer};

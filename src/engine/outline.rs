@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::paths;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -30,7 +30,7 @@ pub struct OutlineAnswer {
     #[serde(flatten)]
     pub outline: Outlined,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// What was outlined.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::paths;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
@@ -49,7 +49,7 @@ pub struct ReadAnswer {
     /// The file changed since it was indexed; `content` is the present one.
     pub changed: bool,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 impl Engine {
@@ -76,7 +76,7 @@ impl Engine {
             if answer.changed {
                 warnings.push("the file changed since it was indexed: line numbers of earlier results may be off".into());
             }
-            let state = State { warnings: state.warnings.into_iter().chain(warnings).collect(), ..state }.in_brief(call);
+            let state = AnswerState { warnings: state.warnings.into_iter().chain(warnings).collect(), ..state }.in_brief(call);
             answer.with_lines(&text, range, state)
         })
     }
@@ -92,7 +92,7 @@ impl Engine {
 
 impl ReadAnswer {
     /// Takes the lines of a text.
-    fn with_lines(self, text: &str, (first, last): (usize, usize), state: State) -> Result<Self, AskError> {
+    fn with_lines(self, text: &str, (first, last): (usize, usize), state: AnswerState) -> Result<Self, AskError> {
         let all: Vec<&str> = text.lines().collect();
         if first > all.len().max(1) {
             return Err(AskError::Arguments(format!("there is no line {first}: there are {}", all.len())));
@@ -114,7 +114,10 @@ impl ReadAnswer {
             end_line: self.end_line - left,
             next_start_line: (left > 0).then(|| self.end_line - left + 1),
             content: shown.join("\n"),
-            state: State { warnings: self.state.warnings.iter().cloned().chain(is_cut.then_some(warning)).collect(), ..self.state.clone() },
+            state: AnswerState {
+                warnings: self.state.warnings.iter().cloned().chain(is_cut.then_some(warning)).collect(),
+                ..self.state.clone()
+            },
             ..self.clone()
         }
     }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filters::Kinds;
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::paths;
 use super::rows::{ChunkRow, ResultRow};
 use super::serving::{Engine, View};
@@ -46,7 +46,7 @@ pub struct RelatedAnswer {
     /// Files that are near.
     pub total: usize,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
     /// What the results are near to.
     #[serde(skip)]
     pub of: Arc<Chunk>,

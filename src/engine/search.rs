@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filters::{Filters, unknown_languages};
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::rows::ResultRow;
 use super::serving::{Engine, View};
 use super::{AskError, Call, RecallRequest};
@@ -84,7 +84,7 @@ pub struct SearchAnswer {
     #[schemars(extend("default" = []))]
     pub notes: Vec<String>,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
     /// Chunks in the index.
     #[serde(skip)]
     pub n_chunks: usize,
@@ -214,8 +214,8 @@ impl Engine {
     }
 
     /// The memories that are told beside code, and what is to be said of them. Files that git changed are none.
-    fn beside(&self, request: &SearchRequest, state: State, call: &Call) -> Result<(Vec<RecalledMemory>, State), AskError> {
-        let state = State { warnings: state.warnings.into_iter().chain(self.project.memory_home().notice()).collect(), ..state };
+    fn beside(&self, request: &SearchRequest, state: AnswerState, call: &Call) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
+        let state = AnswerState { warnings: state.warnings.into_iter().chain(self.project.memory_home().notice()).collect(), ..state };
         if !self.remembers() {
             return Ok((Vec::new(), state));
         }

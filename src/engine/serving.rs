@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::freshness::{Freshness, State, Wait};
+use super::freshness::{AnswerState, Freshness, Wait};
 use super::project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 use super::{AskError, Call, chain};
 use crate::chunk::{Cancel, Feed};
@@ -49,7 +49,7 @@ pub struct Engine {
 /// What keeps an engine fresh.
 pub(super) enum Upkeep {
     Command(Command),
-    Server(Box<Server>),
+    Server(Box<ServingState>),
 }
 
 /// A command answers one question: it brings the index up to date before that, and loads what the question needs.
@@ -88,7 +88,7 @@ struct Done {
 }
 
 /// A server's engine has threads of its own.
-pub(super) struct Server {
+pub(super) struct ServingState {
     pub(super) reloader: Reloader,
     /// `None` when this process only serves what is on disk.
     pub(super) indexing: Option<IndexingService>,
@@ -101,7 +101,7 @@ pub(super) struct Server {
 /// What is served at one moment. Everything that is told of it is of one generation.
 pub(super) struct View {
     pub(super) code: Arc<Served>,
-    pub(super) state: State,
+    pub(super) state: AnswerState,
 }
 
 impl Engine {
@@ -144,11 +144,11 @@ impl Engine {
         };
         let (indexing, recording) =
             if follow && created.is_ok() { self::follow(&project, told).map(|(i, r)| (Some(i), Some(r)))? } else { (None, None) };
-        let upkeep = Upkeep::Server(Box::new(Server { reloader, indexing, notes, _recording: recording }));
+        let upkeep = Upkeep::Server(Box::new(ServingState { reloader, indexing, notes, _recording: recording }));
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
 
-    pub(super) fn server(&self) -> Option<&Server> {
+    pub(super) fn server(&self) -> Option<&ServingState> {
         match &self.upkeep {
             Upkeep::Server(server) => Some(server),
             Upkeep::Command(_) => None,
@@ -216,12 +216,12 @@ impl Engine {
         let code = snapshot.feed(ChunkFiles::NAME).ok_or_else(|| AskError::Failed("no code is served (this is a bug of cortex)".into()))?;
         let (activity, n_unserved) = (Activity::read(&self.project.layout), self.unserved(code));
         let warnings = call.warnings.iter().cloned().chain(waited).chain(self.troubles(&snapshot, code, activity, n_unserved));
-        let state = State { index: self.freshness_of(code, activity.pending() + n_unserved), warnings: Vec::new() };
+        let state = AnswerState { index: self.freshness_of(code, activity.pending() + n_unserved), warnings: Vec::new() };
         Ok(View { code: code.clone(), state: state.warning_first(warnings).in_brief(call) })
     }
 
     /// The state of an answer that needs no code loaded.
-    pub(super) fn state(&self, call: &Call) -> Result<State, AskError> {
+    pub(super) fn state(&self, call: &Call) -> Result<AnswerState, AskError> {
         match &self.upkeep {
             Upkeep::Server(_) => Ok(self.view(call)?.state),
             Upkeep::Command(command) => {
@@ -229,7 +229,7 @@ impl Engine {
                 call.check()?;
                 let index = self.freshness();
                 let warnings = call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
-                Ok(State { index, warnings }.in_brief(call))
+                Ok(AnswerState { index, warnings }.in_brief(call))
             }
         }
     }
@@ -282,7 +282,7 @@ impl Engine {
     }
 
     /// Waits as long as the caller wants to; says so if it was in vain.
-    fn wait(&self, server: &Server, call: &Call) -> Option<String> {
+    fn wait(&self, server: &ServingState, call: &Call) -> Option<String> {
         let Call { wait: Wait { min_generation, wait_ms }, cancel, .. } = call;
         let reload_until = |deadline| server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel);
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
@@ -357,7 +357,7 @@ impl Engine {
 
     fn troubles_of_server(
         &self,
-        server: &Server,
+        server: &ServingState,
         snapshot: &Snapshot,
         code: &Served,
         Activity { done, total, .. }: Activity,

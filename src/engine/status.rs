@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::serving::{Engine, Upkeep};
 use super::{AskError, Call, is_zero};
 use crate::chunk::{ChunkSet, ChunkType};
@@ -81,7 +81,7 @@ pub struct StatusAnswer {
     /// How indexing goes.
     pub indexing: Indexing,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// Secrets in files.
@@ -199,7 +199,7 @@ impl Engine {
                 (index.generation, index.local) = (loaded.generation.unwrap_or(u64::from(foreign)), foreign);
                 index.pending = Activity::read(&self.project.layout).pending();
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
-                let state = State { index, warnings: loaded.warnings.into_iter().chain(private).collect() };
+                let state = AnswerState { index, warnings: loaded.warnings.into_iter().chain(private).collect() };
                 Ok(StatusAnswer {
                     foreign,
                     stale: Some(self.project.is_stale()),
@@ -211,7 +211,7 @@ impl Engine {
     }
 
     /// What every process can tell of these chunks.
-    fn status_of(&self, chunks: &ChunkSet, request: StatusRequest, state: State) -> StatusAnswer {
+    fn status_of(&self, chunks: &ChunkSet, request: StatusRequest, state: AnswerState) -> StatusAnswer {
         let layout = &self.project.layout;
         let mut languages: BTreeMap<String, usize> = BTreeMap::new();
         for path in chunks.files() {

@@ -5,11 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::filters::{lower_case, of_paths};
-use super::freshness::State;
+use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
-use crate::survey::{self, By, Group, PatternMatch, Sort};
+use crate::survey::{self, By, PatternMatch, SizeGroup, Sort};
 use crate::text::count;
 
 /// Code of which shape is to be found.
@@ -47,7 +47,7 @@ pub struct PatternAnswer {
     /// Files that were looked at.
     pub files: usize,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// What is to be counted.
@@ -114,7 +114,7 @@ pub struct FilesAnswer {
     /// Of all rows together.
     pub total: FileCount,
     #[serde(flatten)]
-    pub state: State,
+    pub state: AnswerState,
 }
 
 /// Files that are counted together.
@@ -171,7 +171,7 @@ impl Engine {
             CountSort::Files => Sort::Files,
             CountSort::Name => Sort::Name,
         };
-        let row = |g: Group| FileCount { name: g.name, files: g.files, lines: g.lines, bytes: g.bytes };
+        let row = |g: SizeGroup| FileCount { name: g.name, files: g.files, lines: g.lines, bytes: g.bytes };
         let groups = survey::grouped(&sizes, by, sort);
         let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
         let rows = groups.into_iter().take(request.limit).map(row).collect();

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::make::SourceText;
-use super::measure::Row;
+use super::measure::FoundFile;
 use super::prose::name_parts;
 
 /// Lines of a window. Windows do not overlap.
@@ -53,7 +53,7 @@ impl Baseline {
 
     /// The windows that hold words of the query, best first: as many files as results show.
     #[must_use]
-    pub fn search(&self, query: &str) -> Vec<Row> {
+    pub fn search(&self, query: &str) -> Vec<FoundFile> {
         let mut words = name_parts(query);
         words.sort();
         words.dedup();
@@ -77,7 +77,7 @@ impl Baseline {
             }
             files.len() <= FILES
         });
-        in_files.map(|(_, w)| Row { path: w.path.clone(), lines: Some(w.lines) }).collect()
+        in_files.map(|(_, w)| FoundFile { path: w.path.clone(), lines: Some(w.lines) }).collect()
     }
 }
 
@@ -101,7 +101,7 @@ mod tests {
     fn windows_have_forty_lines_and_identifiers_parts() {
         let text = format!("{}fn retryCount_max() {{}}\n", "line\n".repeat(40));
         let rows = Baseline::new(&[file("a", &text)]).search("Count");
-        assert_eq!(rows, [Row { path: "a".to_string(), lines: Some((41, 41)) }]);
+        assert_eq!(rows, [FoundFile { path: "a".to_string(), lines: Some((41, 41)) }]);
         assert_eq!(Baseline::new(&[]).search("x"), []);
     }
 

@@ -138,13 +138,13 @@ impl SplitMix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::eval::question::{Question, Target};
-    use crate::eval::{Row, score};
+    use crate::eval::question::{EvalQuestion, Target};
+    use crate::eval::{FoundFile, score};
 
     fn scored(query: &str, found: &[&str]) -> Scored {
         let target = Target { path: "a".to_string(), file: None, start_line: None, end_line: None };
         let empty = String::new;
-        let q = Question {
+        let q = EvalQuestion {
             id: empty(),
             repo: "r".to_string(),
             language: empty(),
@@ -152,7 +152,7 @@ mod tests {
             query: query.to_string(),
             targets: vec![target],
         };
-        let rows: Vec<Row> = found.iter().map(|p| Row { path: (*p).to_string(), lines: None }).collect();
+        let rows: Vec<FoundFile> = found.iter().map(|p| FoundFile { path: (*p).to_string(), lines: None }).collect();
         score(&q, &rows, 0.0)
     }
 

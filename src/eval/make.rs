@@ -10,8 +10,8 @@ use std::ops::Range;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::prose;
-use super::question::{Question, Target};
-use crate::languages::{Grammar, Kind, Markup, detect};
+use super::question::{EvalQuestion, Target};
+use crate::languages::{Grammar, LanguageKind, Markup, detect};
 use crate::source::Commit;
 use crate::syntax;
 
@@ -36,12 +36,12 @@ const PHRASE: usize = 5;
 /// Makes at most `count` questions of each kind, and blanks in `files` what they were made from; line numbers stay.
 /// The same files and commits give the same questions.
 #[must_use]
-pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usize) -> Vec<Question> {
+pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usize) -> Vec<EvalQuestion> {
     let mut candidates = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match &detect(&file.path, &file.text).kind {
-            Kind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
-            Kind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
+            LanguageKind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
+            LanguageKind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
                 document(at, file, *markup, &mut candidates);
             }
             _ => {}
@@ -59,7 +59,7 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
         .map(|c| {
             let number = numbers.entry(c.kind).or_default();
             *number += 1;
-            Question {
+            EvalQuestion {
                 id: format!("{repo}/{}/{number}", c.kind),
                 repo: repo.to_string(),
                 language: c.language.to_string(),
@@ -213,7 +213,8 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
     let is_text = |path: &str| {
         let language = detect(path, "");
-        let is_text = matches!(language.kind, Kind::Code(_) | Kind::Text | Kind::Document(_)) && !prose::is_in(NO_TEXT, language.name);
+        let is_text = matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text | LanguageKind::Document(_))
+            && !prose::is_in(NO_TEXT, language.name);
         is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
     };
     for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
@@ -295,7 +296,8 @@ fn is_aside(path: &str) -> bool {
 }
 
 fn is_about_project(path: &str) -> bool {
-    matches!(detect(path, "").kind, Kind::Document(_)) && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
+    matches!(detect(path, "").kind, LanguageKind::Document(_))
+        && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
 }
 
 /// The parts of a file's own name.
@@ -402,7 +404,7 @@ mod tests {
             (Some(a), Some(b)) => format!("{}:{a}-{b}", t.path),
             _ => t.path,
         };
-        let show = |q: Question| format!("{} => {}", q.query, q.targets.into_iter().map(place).collect::<Vec<_>>().join(" "));
+        let show = |q: EvalQuestion| format!("{} => {}", q.query, q.targets.into_iter().map(place).collect::<Vec<_>>().join(" "));
         make("r", files, commits, 40).into_iter().map(show).collect()
     }
 

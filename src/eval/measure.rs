@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::question::{Question, Target};
+use super::question::{EvalQuestion, Target};
 
 /// How many files NDCG looks at.
 const K: usize = 10;
@@ -15,7 +15,7 @@ const KEPT_FILES: usize = 10;
 
 /// One row of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct FoundFile {
     pub path: String,
     /// First and last line.
     pub lines: Option<(u32, u32)>,
@@ -54,7 +54,7 @@ pub fn matches(a: &str, b: &str) -> bool {
 
 /// Measures the rows that answered a question, best first.
 #[must_use]
-pub fn score(question: &Question, rows: &[Row], ms: f64) -> Scored {
+pub fn score(question: &EvalQuestion, rows: &[FoundFile], ms: f64) -> Scored {
     let mut files: Vec<&str> = Vec::new();
     for row in rows {
         if !files.contains(&&*row.path) {
@@ -92,9 +92,9 @@ fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
     if ideal > 0.0 && !found.is_empty() { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
 }
 
-fn span_recall(targets: &[Target], rows: &[Row]) -> Option<f64> {
+fn span_recall(targets: &[Target], rows: &[FoundFile]) -> Option<f64> {
     let spans: Vec<(&str, u32, u32)> = targets.iter().filter_map(|t| Some((&*t.path, t.start_line?, t.end_line?))).collect();
-    let covers = |row: &Row, (path, first, last): (&str, u32, u32)| {
+    let covers = |row: &FoundFile, (path, first, last): (&str, u32, u32)| {
         row.lines.filter(|_| matches(&row.path, path)).is_some_and(|(a, b)| {
             let common = (last.min(b) + 1).saturating_sub(first.max(a));
             2 * common > last - first.min(last)
@@ -112,13 +112,13 @@ mod tests {
         Target { path: path.to_string(), file: None, start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1) }
     }
 
-    fn question(targets: Vec<Target>) -> Question {
+    fn question(targets: Vec<Target>) -> EvalQuestion {
         let empty = String::new;
-        Question { id: empty(), repo: empty(), language: empty(), category: empty(), query: empty(), targets }
+        EvalQuestion { id: empty(), repo: empty(), language: empty(), category: empty(), query: empty(), targets }
     }
 
-    fn rows(paths: &[&str]) -> Vec<Row> {
-        paths.iter().map(|p| Row { path: (*p).to_string(), lines: None }).collect()
+    fn rows(paths: &[&str]) -> Vec<FoundFile> {
+        paths.iter().map(|p| FoundFile { path: (*p).to_string(), lines: None }).collect()
     }
 
     fn near(a: f64, b: f64) {
@@ -161,7 +161,7 @@ mod tests {
     #[test]
     fn a_row_must_cover_half_of_the_lines() {
         let span = |lines| {
-            let row = Row { path: "a".to_string(), lines: Some(lines) };
+            let row = FoundFile { path: "a".to_string(), lines: Some(lines) };
             score(&question(vec![target("a", Some((11, 20)))]), &[row], 0.0).span_recall_5
         };
         assert_eq!(span((1, 15)), Some(1.0));

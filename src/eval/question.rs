@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A question with its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
+pub struct EvalQuestion {
     pub id: String,
     /// Which repository is asked; empty: the only one.
     pub repo: String,
@@ -77,7 +77,7 @@ struct Line {
 ///
 /// # Errors
 /// When a line is no question.
-pub fn parse(file: &str, text: &str) -> Result<Vec<Question>, LineError> {
+pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
     let question = |read: Result<(usize, Line), LineError>| {
         let (number, line) = read?;
         let error = |reason: &str| LineError { file: file.to_string(), line: number, reason: reason.to_string(), remedy: REMEDY };
@@ -90,7 +90,7 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<Question>, LineError> {
             return Err(error("the query is empty"));
         }
         let id = if line.id.is_empty() { format!("{file}:{number}") } else { line.id };
-        Ok(Question { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
+        Ok(EvalQuestion { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
     };
     read_lines(file, text, REMEDY).map(question).collect()
 }

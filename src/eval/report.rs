@@ -8,7 +8,7 @@ use super::measure::Scored;
 
 /// Means over some questions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub struct Group {
+pub struct QuestionGroup {
     pub n: usize,
     pub ndcg: f64,
     pub recall_1: f64,
@@ -30,13 +30,13 @@ pub struct Latency {
 /// The means of all answers, and of each group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
-    pub overall: Group,
-    pub by_category: BTreeMap<String, Group>,
-    pub by_language: BTreeMap<String, Group>,
-    pub by_repo: BTreeMap<String, Group>,
+    pub overall: QuestionGroup,
+    pub by_category: BTreeMap<String, QuestionGroup>,
+    pub by_language: BTreeMap<String, QuestionGroup>,
+    pub by_repo: BTreeMap<String, QuestionGroup>,
 }
 
-impl Group {
+impl QuestionGroup {
     fn new(scored: &[&Scored]) -> Self {
         let mean = |of: &dyn Fn(&Scored) -> Option<f64>| {
             let values: Vec<f64> = scored.iter().filter_map(|s| of(s)).collect();
@@ -62,10 +62,10 @@ impl Summary {
             for s in scored.iter().filter(|s| !key(s).is_empty()) {
                 groups.entry(key(s)).or_default().push(s);
             }
-            groups.into_iter().map(|(name, scored)| (name.to_string(), Group::new(&scored))).collect()
+            groups.into_iter().map(|(name, scored)| (name.to_string(), QuestionGroup::new(&scored))).collect()
         };
         Self {
-            overall: Group::new(&scored.iter().collect::<Vec<_>>()),
+            overall: QuestionGroup::new(&scored.iter().collect::<Vec<_>>()),
             by_category: by(|s| &s.category),
             by_language: by(|s| &s.language),
             by_repo: by(|s| &s.repo),

@@ -19,7 +19,7 @@ fn surely(entity: Entity) -> Known {
 
 /// One name of a chain.
 #[derive(Debug, PartialEq)]
-struct Step<'a> {
+struct Link<'a> {
     name: &'a str,
     is_called: bool,
     n_indexed: usize,
@@ -27,14 +27,14 @@ struct Step<'a> {
     is_path: bool,
 }
 
-fn steps(chain: &str) -> Vec<Step<'_>> {
+fn steps(chain: &str) -> Vec<Link<'_>> {
     let mut out = Vec::new();
     let mut rest = chain;
     while !rest.is_empty() {
         let end = rest.find(['.', ':']).unwrap_or(rest.len());
         let (written, tail) = rest.split_at(end);
         let name = written.split(['(', '[', '{']).next().unwrap_or(written);
-        out.push(Step {
+        out.push(Link {
             name,
             is_called: written.contains(['(', '{']),
             n_indexed: written.matches("[]").count(),
@@ -71,7 +71,7 @@ impl Resolver<'_> {
         Ok(known)
     }
 
-    fn root(&mut self, step: &Step, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
         let name = if step.name.starts_with("$crate") { step.name } else { step.name.trim_start_matches('$') };
         if name.starts_with('"') || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(ELSEWHERE);
@@ -111,7 +111,7 @@ impl Resolver<'_> {
     }
 
     /// A name that is a module, or comes from one.
-    fn imported_module(&mut self, file_scope: &Rc<FileScope>, step: &Step, name: &str, at: SymbolId) -> Result<Known, GraphError> {
+    fn imported_module(&mut self, file_scope: &Rc<FileScope>, step: &Link, name: &str, at: SymbolId) -> Result<Known, GraphError> {
         let file = at.file;
         for import in &file_scope.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
@@ -175,7 +175,7 @@ impl Resolver<'_> {
         }
     }
 
-    fn step(&mut self, known: Known, step: &Step, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn step(&mut self, known: Known, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
         let Known { entity, confidence } = known;
         if step.name == "?" {
             return self.unwrapped(entity, confidence);
@@ -206,7 +206,7 @@ impl Resolver<'_> {
     }
 
     /// What a member of a value is.
-    fn member(&mut self, entity: &Entity, confidence: f32, step: &Step, depth: u8) -> Result<Known, GraphError> {
+    fn member(&mut self, entity: &Entity, confidence: f32, step: &Link, depth: u8) -> Result<Known, GraphError> {
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;

@@ -34,7 +34,7 @@ use self::rows::Parsed;
 use self::scopes::Scopes;
 use self::sql::Tables;
 use self::traversal::Traversal;
-use crate::languages::{Kind, detect};
+use crate::languages::{LanguageKind, detect};
 use crate::syntax::{Relations, relations};
 
 /// Files that are parsed and written at once; bounds the memory of an update.
@@ -163,7 +163,7 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
     let language = detect(path, &text);
     let found = match &language.kind {
         // A parser that panics spoils one file.
-        Kind::Code(grammar) => catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten(),
+        LanguageKind::Code(grammar) => catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten(),
         _ => None,
     };
     let relations = found.unwrap_or_else(Relations::default);

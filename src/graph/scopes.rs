@@ -12,7 +12,7 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A file of the project.
 #[derive(Debug)]
-pub(super) struct File {
+pub(super) struct SourceFile {
     pub(super) row: FileRow,
     /// Its path as imports name it.
     pub(super) module: ModulePath,
@@ -87,7 +87,7 @@ impl Wanted {
 /// Reads rows, and keeps what it read for the time of one answer.
 pub(super) struct Scopes<'a> {
     pub(super) tables: &'a Tables,
-    pub(super) files: Vec<File>,
+    pub(super) files: Vec<SourceFile>,
     by_id: HashMap<FileId, usize>,
     scopes: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
@@ -99,10 +99,10 @@ pub(super) struct Scopes<'a> {
 
 impl<'a> Scopes<'a> {
     pub(super) fn new(tables: &'a Tables) -> Result<Self, GraphError> {
-        let files: Vec<File> = tables
+        let files: Vec<SourceFile> = tables
             .files()?
             .into_iter()
-            .map(|row| File { module: ModulePath::new(&row.path), names: names_of(&row.language), row })
+            .map(|row| SourceFile { module: ModulePath::new(&row.path), names: names_of(&row.language), row })
             .collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
         Ok(Self {
@@ -117,7 +117,7 @@ impl<'a> Scopes<'a> {
         })
     }
 
-    pub(super) fn file(&self, id: FileId) -> Option<&File> {
+    pub(super) fn file(&self, id: FileId) -> Option<&SourceFile> {
         self.by_id.get(&id).map(|i| &self.files[*i])
     }
 
@@ -225,11 +225,11 @@ impl<'a> Scopes<'a> {
 }
 
 /// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
-fn is_package(file: &File, module: &str) -> bool {
+fn is_package(file: &SourceFile, module: &str) -> bool {
     file.names.modules != Modules::Directories && !file.row.package.is_empty() && file.row.package == module
 }
 
-fn best_match(places: &[Module], file: &File) -> f32 {
+fn best_match(places: &[Module], file: &SourceFile) -> f32 {
     places.iter().map(|m| m.matches(&file.module, &file.row.package)).fold(0.0, f32::max)
 }
 

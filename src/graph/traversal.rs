@@ -28,7 +28,7 @@ struct Edge {
 
 /// In which direction steps are followed, and by which uses.
 #[derive(Debug, Clone, Copy)]
-enum Step {
+enum Follow {
     Incoming(&'static [ReferenceKind]),
     Outgoing(&'static [ReferenceKind]),
     Derived,
@@ -66,12 +66,12 @@ impl<'a> Traversal<'a> {
         }
         let depth = question.depth.clamp(1, MAX_DEPTH);
         let step = match question.operation {
-            Operation::Callers => Step::Incoming(CALLS),
-            Operation::Callees => Step::Outgoing(CALLS),
-            Operation::Dependencies => Step::Outgoing(USES),
-            Operation::Dependents | Operation::TypeUsages => Step::Incoming(USES),
-            Operation::Implementations => Step::Derived,
-            Operation::Impact => Step::Touched,
+            Operation::Callers => Follow::Incoming(CALLS),
+            Operation::Callees => Follow::Outgoing(CALLS),
+            Operation::Dependencies => Follow::Outgoing(USES),
+            Operation::Dependents | Operation::TypeUsages => Follow::Incoming(USES),
+            Operation::Implementations => Follow::Derived,
+            Operation::Impact => Follow::Touched,
             Operation::Path => {
                 let goals = self.resolver.scopes.targets(question.to.unwrap_or(""))?;
                 answer.results = self.path(targets, &goals)?;
@@ -90,7 +90,7 @@ impl<'a> Traversal<'a> {
     }
 
     /// Follows steps from the targets outward. What is not sure enough is not followed.
-    fn walk(&mut self, targets: &[SymbolId], step: Step, depth: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
+    fn walk(&mut self, targets: &[SymbolId], step: Follow, depth: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
         let mut seen: HashSet<SymbolId> = HashSet::new();
         let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
         let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
@@ -156,7 +156,7 @@ impl<'a> Traversal<'a> {
                     self.is_cut = true;
                     break;
                 }
-                for edge in self.edges(at, Step::Outgoing(USES))? {
+                for edge in self.edges(at, Follow::Outgoing(USES))? {
                     if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
                         frontier.push(edge.to);
                         came_from.insert(edge.to, Some((at, edge)));
@@ -182,15 +182,15 @@ impl<'a> Traversal<'a> {
         Ok(out)
     }
 
-    fn edges(&mut self, at: SymbolId, step: Step) -> Result<Vec<Edge>, GraphError> {
+    fn edges(&mut self, at: SymbolId, step: Follow) -> Result<Vec<Edge>, GraphError> {
         match step {
-            Step::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
-            Step::Incoming(kinds) => self.incoming(at, kinds),
-            Step::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
-            Step::Outgoing(kinds) => self.outgoing(at, kinds),
-            Step::Derived => self.derived(at),
-            Step::Touched if at.n < 0 => self.users_of_file(at.file, USES),
-            Step::Touched => {
+            Follow::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
+            Follow::Incoming(kinds) => self.incoming(at, kinds),
+            Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
+            Follow::Outgoing(kinds) => self.outgoing(at, kinds),
+            Follow::Derived => self.derived(at),
+            Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
+            Follow::Touched => {
                 let mut edges = self.incoming(at, USES)?;
                 edges.extend(self.derived(at)?);
                 Ok(edges)

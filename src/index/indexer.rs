@@ -11,7 +11,7 @@ use chrono::{DateTime, Utc};
 use rayon::prelude::*;
 
 use super::chunker::{chunk_file, chunk_lines};
-use super::plan::{Action, Plan, trusted_before};
+use super::plan::{Action, IndexPlan, trusted_before};
 use super::report::{Progress, Summary};
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Quantized};
 use crate::dir::Dir;
@@ -89,7 +89,7 @@ pub type Journal = dyn Fn(&[FileChange]) + Send + Sync;
 
 /// The tree, or a part of it, beside the index.
 #[derive(Debug)]
-pub struct Look {
+pub struct TreeScan {
     /// They differ.
     pub is_stale: bool,
     /// Every directory of that part that is not ignored, relative to the root.
@@ -101,11 +101,11 @@ impl Indexer {
     /// stamp cannot be trusted; those that turn out unchanged get their new stamps noted, so as not to be read again.
     /// An index of another program is never stale.
     #[must_use]
-    pub fn look(&self, scope: &Scope) -> Look {
+    pub fn look(&self, scope: &Scope) -> TreeScan {
         let walked_at_ns = now_ns();
         let walk = || source::walk(self.layout.root(), &self.walk, scope);
         let (SourceTree { files, directories, .. }, table) = rayon::join(walk, || self.valid_table());
-        Look { is_stale: self.differs(table, files, scope, walked_at_ns), directories }
+        TreeScan { is_stale: self.differs(table, files, scope, walked_at_ns), directories }
     }
 
     fn differs(&self, table: Option<SourceTable>, files: Vec<SourceFile>, scope: &Scope, walked_at_ns: u64) -> bool {
@@ -117,7 +117,7 @@ impl Indexer {
             return true;
         }
         let Some(mut table) = table else { return true };
-        let plan = Plan::new(self.layout.root(), &table, files, scope, false, self.keeping());
+        let plan = IndexPlan::new(self.layout.root(), &table, files, scope, false, self.keeping());
         if !plan.is_empty() {
             return true;
         }
@@ -152,7 +152,7 @@ impl Indexer {
         let before = SourceTable::read(&self.layout).unwrap_or_default();
         let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
         let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
-        let plan = Plan::new(self.layout.root(), &before, tree.files, &Scope::All, before.rules != self.rules(), None);
+        let plan = IndexPlan::new(self.layout.root(), &before, tree.files, &Scope::All, before.rules != self.rules(), None);
         let root = Dir::open(self.layout.root()).ok();
         let look = |(path, action)| match action {
             Action::Keep(entry) => Some((path, entry)),
@@ -220,7 +220,7 @@ impl Indexer {
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
         let mut skipped: BTreeMap<String, String> = old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
         skipped.extend(tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))));
-        let plan = Plan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse, self.keeping());
+        let plan = IndexPlan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse, self.keeping());
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
@@ -291,7 +291,7 @@ impl Indexer {
         &self,
         lock: &WriteLock,
         previous: &Previous,
-        plan: Plan,
+        plan: IndexPlan,
         table: &mut SourceTable,
         summary: &mut Summary,
         progress: &(dyn Fn(Progress) + Sync),
@@ -394,9 +394,9 @@ impl Indexer {
         entry.sha256 = sha256(&bytes);
         entry.bytes = bytes.len() as u64;
         let lines = match languages::detect(&file.path, "").kind {
-            languages::Kind::Document(_) => LineLimit::Prose,
+            languages::LanguageKind::Document(_) => LineLimit::Prose,
             // Outputs, pictures among them, stand in it as long lines, and are left out later.
-            languages::Kind::Notebook => LineLimit::None,
+            languages::LanguageKind::Notebook => LineLimit::None,
             _ => LineLimit::Code,
         };
         if let Some(skip) = source::check_content(&bytes, lines) {

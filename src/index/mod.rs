@@ -10,6 +10,6 @@ mod report;
 mod service;
 
 pub use chunker::chunk_file;
-pub use indexer::{IndexError, Indexer, Journal, Look, Mode};
+pub use indexer::{IndexError, Indexer, Journal, Mode, TreeScan};
 pub use report::{Progress, Summary};
 pub use service::{IndexEvent, IndexingService, ServiceStatus, Watching};

@@ -24,11 +24,11 @@ pub(super) enum Action {
 
 /// Every file, by path, with what becomes of it.
 #[derive(Debug, Default)]
-pub(super) struct Plan {
+pub(super) struct IndexPlan {
     pub(super) actions: BTreeMap<String, Action>,
 }
 
-impl Plan {
+impl IndexPlan {
     /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays. `keeping`: what
     /// the walk was told, where the chunks of deleted files stay.
     pub(super) fn new(

@@ -42,7 +42,7 @@ pub struct IndexingService {
     worker: Worker,
     /// Makes the vectors of an embedder that takes its time.
     _embedding: Option<Worker>,
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     indexer: Indexer,
     cancel: Arc<Cancel>,
 }
@@ -86,7 +86,7 @@ pub enum Watching {
     Polling(String),
 }
 
-struct Shared {
+struct ServiceState {
     queue: Mutex<Queue>,
     status: Mutex<ServiceStatus>,
 }
@@ -125,7 +125,7 @@ impl IndexingService {
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> io::Result<Self> {
-        let shared = Arc::new(Shared { queue: Mutex::default(), status: Mutex::default() });
+        let shared = Arc::new(ServiceState { queue: Mutex::default(), status: Mutex::default() });
         let cancel = indexer.cancel.clone();
         // One core stays free for those who search meanwhile.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
@@ -195,7 +195,7 @@ impl Drop for IndexingService {
 }
 
 /// Runs when the index was brought up to date, beside whatever is indexed next.
-fn embedding_worker(indexer: Indexer, shared: Arc<Shared>, told: Arc<dyn Fn(IndexEvent) + Send + Sync>) -> io::Result<Worker> {
+fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn Fn(IndexEvent) + Send + Sync>) -> io::Result<Worker> {
     let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
         let result = indexer.embed_rest(&|_| told(IndexEvent::Written));
@@ -232,7 +232,7 @@ struct Job {
     quiet: Duration,
     told: Arc<dyn Fn(IndexEvent) + Send + Sync>,
     embedding: Option<WorkerHandle>,
-    shared: Arc<Shared>,
+    shared: Arc<ServiceState>,
     pool: ThreadPool,
     leader: Option<Leader>,
     backoff: Backoff,
@@ -433,7 +433,7 @@ impl Leader {
     }
 
     /// Watches the directories of `scope` that are there, and forgets those that are not. Returns the new ones.
-    fn watch(&mut self, root: &Path, scope: &Scope, there: &[String], shared: &Shared) -> BTreeSet<String> {
+    fn watch(&mut self, root: &Path, scope: &Scope, there: &[String], shared: &ServiceState) -> BTreeSet<String> {
         let names: HashSet<&str> = there.iter().map(String::as_str).collect();
         let is_gone = |d: &str| scope.contains(d) && !names.contains(d);
         self.forget(root, is_gone);

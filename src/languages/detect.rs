@@ -1,6 +1,6 @@
 //! Which language a file is written in.
 
-use super::{Kind, Language, languages};
+use super::{Language, LanguageKind, languages};
 
 /// The row named `name`.
 fn named(name: &str) -> &'static Language {
@@ -9,7 +9,7 @@ fn named(name: &str) -> &'static Language {
 
 /// The row for text of no known language.
 fn plain() -> &'static Language {
-    static PLAIN: Language = Language { name: "other", extensions: &[], filenames: &[], interpreters: &[], kind: Kind::Text };
+    static PLAIN: Language = Language { name: "other", extensions: &[], filenames: &[], interpreters: &[], kind: LanguageKind::Text };
     &PLAIN
 }
 

@@ -10,7 +10,7 @@ mod plain;
 mod spec;
 
 pub use detect::detect;
-pub use spec::{COMMON_METHODS, Export, Grammar, Hides, Kind, Lang, Language, Markup, Modules, Names, Reach, Spec, Template};
+pub use spec::{COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names, Reach, Spec, Template};
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
 
 // `PARSED`: the grammars of all folders, in order of their names.
@@ -22,7 +22,7 @@ pub fn languages() -> &'static [Language] {
     TABLE.get_or_init(|| {
         let parsed = PARSED.iter().map(|grammar| {
             let Spec { name, extensions, filenames, interpreters, .. } = grammar.spec;
-            Language { name, extensions, filenames, interpreters, kind: Kind::Code(grammar) }
+            Language { name, extensions, filenames, interpreters, kind: LanguageKind::Code(grammar) }
         });
         parsed.chain(plain::languages()).collect()
     })

@@ -1,14 +1,14 @@
 //! Languages that are not parsed: documents, settings, and program text that is cut by lines.
 
-use super::{Kind, Language, Markup};
+use super::{Language, LanguageKind, Markup};
 
 /// All of them, in the order in which they are tried.
 pub(super) fn languages() -> Vec<Language> {
     let mut table = Vec::new();
     let mut add = |name, extensions, filenames, kind| table.push(Language { name, extensions, filenames, interpreters: &[], kind });
-    add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], Kind::Document(Markup::Markdown));
-    add("rst", &["rst", "rest"], &[], Kind::Document(Markup::ReStructuredText));
-    add("asciidoc", &["adoc", "asciidoc", "asc"], &[], Kind::Document(Markup::AsciiDoc));
+    add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], LanguageKind::Document(Markup::Markdown));
+    add("rst", &["rst", "rest"], &[], LanguageKind::Document(Markup::ReStructuredText));
+    add("asciidoc", &["adoc", "asciidoc", "asc"], &[], LanguageKind::Document(Markup::AsciiDoc));
     add(
         "text",
         &["txt", "text", "org", "tex", "rdoc", "textile", "pod"],
@@ -27,22 +27,22 @@ pub(super) fn languages() -> Vec<Language> {
             "install",
             "thanks*",
         ],
-        Kind::Document(Markup::Plain),
+        LanguageKind::Document(Markup::Plain),
     );
-    add("notebook", &["ipynb"], &[], Kind::Notebook);
+    add("notebook", &["ipynb"], &[], LanguageKind::Notebook);
 
-    add("toml", &["toml"], &[], Kind::Config);
-    add("yaml", &["yaml", "yml"], &[], Kind::Config);
-    add("json", &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"], &[], Kind::Config);
-    add("ini", &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"], &[], Kind::Config);
+    add("toml", &["toml"], &[], LanguageKind::Config);
+    add("yaml", &["yaml", "yml"], &[], LanguageKind::Config);
+    add("json", &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"], &[], LanguageKind::Config);
+    add("ini", &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"], &[], LanguageKind::Config);
     add(
         "xml",
         &["xml", "xsd", "xsl", "xslt", "plist", "csproj", "fsproj", "vbproj", "props", "targets", "pom", "svg", "storyboard", "xib"],
         &[],
-        Kind::Config,
+        LanguageKind::Config,
     );
-    add("csv", &["csv", "tsv", "psv"], &[], Kind::Config);
-    add("gomod", &["mod", "sum", "work"], &["go.mod", "go.work"], Kind::Config);
+    add("csv", &["csv", "tsv", "psv"], &[], LanguageKind::Config);
+    add("gomod", &["mod", "sum", "work"], &["go.mod", "go.work"], LanguageKind::Config);
 
     let lines: &[(&str, &[&str], &[&str])] = &[
         (
@@ -90,7 +90,7 @@ pub(super) fn languages() -> Vec<Language> {
         ("diff", &["diff", "patch"], &[]),
     ];
     for (name, extensions, filenames) in lines {
-        add(name, extensions, filenames, Kind::Text);
+        add(name, extensions, filenames, LanguageKind::Text);
     }
     table
 }

@@ -18,11 +18,11 @@ pub struct Language {
     /// Programs that `#!` lines name.
     pub(super) interpreters: &'static [&'static str],
     /// How a file of this language is cut into chunks.
-    pub kind: Kind,
+    pub kind: LanguageKind,
 }
 
 /// How the text of a language is understood.
-pub enum Kind {
+pub enum LanguageKind {
     /// Parsed with tree-sitter into an outline.
     Code(&'static Grammar),
     /// Program text without a grammar here: cut by lines.

@@ -31,14 +31,14 @@ pub struct ChunkManager {
     embedder: Arc<dyn Embedder>,
     current: ArcSwap<Snapshot>,
     /// The state that reloads change. A reload holds the lock until it ends.
-    state: Mutex<Vec<Source>>,
+    state: Mutex<Vec<ServedFeed>>,
     metrics: Mutex<Metrics>,
     /// Receives a request for a reload when a search finds a saved index damaged. It is empty in a process without a reloader.
     reloader: Arc<OnceLock<WorkerHandle>>,
 }
 
 /// A feed and the corpus that is built from it.
-struct Source {
+struct ServedFeed {
     feed: Box<dyn Feed>,
     /// Whether the saved corpus was looked for.
     is_restored: bool,
@@ -107,7 +107,7 @@ impl ChunkManager {
                 n_without_vectors: 0,
                 warnings: Vec::new(),
             }));
-            sources.push(Source {
+            sources.push(ServedFeed {
                 feed,
                 is_restored: false,
                 reads_saved: false,
@@ -336,7 +336,7 @@ impl ChunkManager {
     }
 }
 
-impl Source {
+impl ServedFeed {
     /// Does the same as [`Source::reload`], but returns a panic as an error. If a saved index is damaged, it is abandoned and built again from the
     /// chunks.
     fn reload_or_rebuild(

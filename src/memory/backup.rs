@@ -105,7 +105,7 @@ fn without(capture: &MemoryCaptureService, from: &Path, to: &Path, ids: &[Uuid])
 
 /// What is to be restored, and in place of what.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RestorePlan {
     /// The backup.
     pub file: PathBuf,
     /// When it was made.
@@ -131,7 +131,7 @@ pub enum RestoreError {
     Failed { path: PathBuf, cause: io::Error },
 }
 
-impl Plan {
+impl RestorePlan {
     /// Chooses what is restored: `from`, or the newest backup that is whole. A database that is not damaged is replaced only by a file
     /// that is named.
     ///

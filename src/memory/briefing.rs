@@ -6,7 +6,7 @@ use chrono::{DateTime, Local, Utc};
 use uuid::Uuid;
 
 use super::recall::{DATA, source_of};
-use super::statements::{self, Kind, is_recognised};
+use super::statements::{self, StatementKind, is_recognised};
 use super::summary::{DECIDED, parts_of_summary};
 use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Select, StorageError};
 use crate::source::printable;
@@ -159,7 +159,7 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
     let mut decided = read(of(&[EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]))?;
     // What a person noted counts as what was decided.
     decided.sort_by_key(
-        |m| if is_recognised(m) { statements::kind_of(&m.content).unwrap_or(Kind::Fact) } else { Kind::Decision } == Kind::Fact,
+        |m| if is_recognised(m) { statements::kind_of(&m.content).unwrap_or(StatementKind::Fact) } else { StatementKind::Decision } == StatementKind::Fact,
     );
     let mut answers = read(Select { sources: vec!["claude_response".into()], ..of(&[]) })?;
     answers.retain(|m| !m.is_continued());

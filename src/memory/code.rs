@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::CodeReference;
 use crate::graph::defining_files;
-use crate::languages::{Kind, detect};
+use crate::languages::{LanguageKind, detect};
 use crate::source::head;
 use crate::syntax;
 
@@ -107,7 +107,7 @@ fn names(text: &str, identifier: &str) -> bool {
 /// Names that a file defines, and their lines.
 fn definitions(path: &str, code: &str) -> impl Iterator<Item = (String, (u32, u32))> {
     let outline = match &detect(path, code).kind {
-        Kind::Code(grammar) => syntax::outline(grammar, code),
+        LanguageKind::Code(grammar) => syntax::outline(grammar, code),
         _ => None,
     };
     outline.unwrap_or_default().symbols.into_iter().map(|s| (s.name, (s.start_line, s.end_line)))

@@ -171,7 +171,7 @@ fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageE
 pub(super) struct Batch {
     /// The work tree, relative to the project root.
     pub tree: String,
-    pub operation: source::Operation,
+    pub operation: source::GitOperation,
     memory_id: Uuid,
     pub git_batch_id: String,
     session_id: String,
@@ -183,7 +183,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    pub(super) fn new(tree: &str, operation: source::Operation, session_id: &str) -> Self {
+    pub(super) fn new(tree: &str, operation: source::GitOperation, session_id: &str) -> Self {
         Self {
             tree: tree.into(),
             operation,
@@ -200,7 +200,7 @@ impl Batch {
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
         let (at, subject) = (event.at.timestamp(), String::new());
-        let operation = source::Operation { kind: OperationKind::Other, from: None, to: None, subject, at, zone };
+        let operation = source::GitOperation { kind: OperationKind::Other, from: None, to: None, subject, at, zone };
         Self::new(tree, operation, &event.session_id)
     }
 
@@ -233,7 +233,7 @@ impl Batch {
 
     /// What is remembered of the operation as a whole.
     pub(super) fn memory(&self) -> Memory {
-        let source::Operation { from, to, subject, at, .. } = &self.operation;
+        let source::GitOperation { from, to, subject, at, .. } = &self.operation;
         let name = self.summary();
         let mut content = name.clone();
         if !self.tree.is_empty() {

@@ -60,7 +60,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-pub use backup::{Plan, RestoreError, back_up_if_due, forget_in_backups};
+pub use backup::{RestoreError, RestorePlan, back_up_if_due, forget_in_backups};
 pub use briefing::briefing;
 pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{

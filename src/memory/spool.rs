@@ -106,9 +106,9 @@ fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureS
     let mut result = Ok(());
     for line in bytes.split_inclusive(|b| *b == b'\n') {
         match store(line, capture) {
-            Ok(Stored::Yes) => n += 1,
-            Ok(Stored::Nothing) => {}
-            Ok(Stored::Unusable(why)) => bad.push((line, why)),
+            Ok(SpooledItem::Yes) => n += 1,
+            Ok(SpooledItem::Nothing) => {}
+            Ok(SpooledItem::Unusable(why)) => bad.push((line, why)),
             Err(e) => {
                 result = Err(e);
                 break;
@@ -128,7 +128,7 @@ fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureS
     result.map(|()| n)
 }
 
-enum Stored {
+enum SpooledItem {
     Yes,
     /// It says nothing.
     Nothing,
@@ -136,13 +136,13 @@ enum Stored {
     Unusable(String),
 }
 
-fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<Stored, CaptureError> {
+fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, CaptureError> {
     if line.trim_ascii().is_empty() {
-        return Ok(Stored::Nothing);
+        return Ok(SpooledItem::Nothing);
     }
     let memory: Memory = match serde_json::from_slice(line) {
         Ok(memory) => memory,
-        Err(e) => return Ok(Stored::Unusable(e.to_string())),
+        Err(e) => return Ok(SpooledItem::Unusable(e.to_string())),
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
         let (id, started_at) = (memory.session_id.clone(), memory.created_at);
@@ -150,9 +150,9 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<Stored, CaptureE
         capture.store().put_session(&session)?;
     }
     match capture.capture_kept(memory) {
-        Ok(_) => Ok(Stored::Yes),
-        Err(CaptureError::EmptyContent) => Ok(Stored::Nothing),
-        Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => Ok(Stored::Unusable(e.to_string())),
+        Ok(_) => Ok(SpooledItem::Yes),
+        Err(CaptureError::EmptyContent) => Ok(SpooledItem::Nothing),
+        Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => Ok(SpooledItem::Unusable(e.to_string())),
         Err(e) => Err(e),
     }
 }

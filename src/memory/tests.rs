@@ -701,7 +701,7 @@ fn a_database_that_was_emptied_or_damaged_is_no_empty_one() {
     assert!(back_up_if_due(&f.store).unwrap() && !back_up_if_due(&f.store).unwrap());
     let backup = f.layout.dot_cortex().join("memory.backup.db");
     assert_eq!(fs::metadata(&backup).unwrap().permissions().mode() & 0o777, 0o600);
-    assert!(matches!(Plan::new(f.store.path(), None), Err(RestoreError::NotDamaged { memories: 1, .. })));
+    assert!(matches!(RestorePlan::new(f.store.path(), None), Err(RestoreError::NotDamaged { memories: 1, .. })));
     let is_damaged = |r: Result<(), StorageError>| matches!(&r, Err(e @ StorageError::Damaged { .. }) if e.to_string().contains("memory.db") && e.to_string().contains("cortex memory restore"));
     for damage in [b"".to_vec(), b"no database".repeat(1000)] {
         fs::write(f.store.path(), &damage).unwrap();
@@ -710,7 +710,7 @@ fn a_database_that_was_emptied_or_damaged_is_no_empty_one() {
             assert!(is_damaged(f.store.count(&Select::default()).map(drop)), "who has it open is told, too");
         }
         assert!(f.manager().0.reload(&Cancel::new(false)).is_err());
-        let plan = Plan::new(f.store.path(), None).unwrap();
+        let plan = RestorePlan::new(f.store.path(), None).unwrap();
         assert_eq!((plan.memories, &plan.file), (1, &backup));
         let kept = plan.carry_out().unwrap().unwrap();
         assert_eq!(fs::read(kept).unwrap(), damage);
@@ -740,7 +740,8 @@ fn a_damaged_database_takes_no_backups_place() {
     yesterday("memory.backup.db");
     f.capture.capture(said("One more.")).unwrap();
     assert!(back_up_if_due(&f.store).unwrap());
-    let backups = || ["memory.backup.db", "memory.backup.1.db"].map(|name| Plan::new(&path, Some(&folder.join(name))).unwrap().memories);
+    let backups =
+        || ["memory.backup.db", "memory.backup.1.db"].map(|name| RestorePlan::new(&path, Some(&folder.join(name))).unwrap().memories);
     assert_eq!(backups(), [301, 300]);
     yesterday("memory.backup.db");
     let Fixture { store, capture, .. } = f;
@@ -756,9 +757,9 @@ fn a_damaged_database_takes_no_backups_place() {
     drop(store);
     // The newest backup that is whole is taken.
     fs::write(folder.join("memory.backup.db"), "").unwrap();
-    assert_eq!(Plan::new(&path, None).unwrap().memories, 300);
+    assert_eq!(RestorePlan::new(&path, None).unwrap().memories, 300);
     fs::write(folder.join("memory.backup.1.db"), "").unwrap();
-    assert!(matches!(Plan::new(&path, None), Err(RestoreError::Unusable { .. })));
+    assert!(matches!(RestorePlan::new(&path, None), Err(RestoreError::Unusable { .. })));
 }
 
 /// The migrations were indexed beyond their end.
@@ -875,7 +876,7 @@ fn what_is_forgotten_does_not_come_back_from_a_backup() {
     forget_in_backups(&f.capture, &[id]).unwrap();
     for name in ["memory.backup.db", "memory.backup.1.db"] {
         let path = folder.join(name);
-        assert_eq!(Plan::new(f.store.path(), Some(&path)).unwrap().memories, 2, "the other prompt and the summary");
+        assert_eq!(RestorePlan::new(f.store.path(), Some(&path)).unwrap().memories, 2, "the other prompt and the summary");
         let bytes = fs::read(&path).unwrap();
         assert!(!bytes.windows(10).any(|w| w == b"lighthouse") && bytes.windows(8).any(|w| w == b"windmill"), "{name}");
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
@@ -896,7 +897,7 @@ fn a_restored_database_is_not_taken_for_the_one_before() {
     let manager = f.manager();
     assert_eq!(f.found(&manager, "windmill", &MemoryFilter::default()).len(), 1);
     manager.0.save(0.0);
-    Plan::new(f.store.path(), Some(&f.layout.dot_cortex().join("memory.backup.db"))).unwrap().carry_out().unwrap();
+    RestorePlan::new(f.store.path(), Some(&f.layout.dot_cortex().join("memory.backup.db"))).unwrap().carry_out().unwrap();
     f.capture.capture(said("A mole by the harbour.")).unwrap();
     for manager in [manager, f.manager()] {
         let found = f.found(&manager, "windmill lighthouse mole", &MemoryFilter::default());

@@ -4,7 +4,7 @@
 //! whatever the segments look like.
 
 use super::corpus::Corpus;
-use super::files::{File, Key, key};
+use super::files::{IndexedFile, Key, key};
 use super::query::{Query, QueryTerm};
 use super::text::{DocAddress, Field, Frequencies, Lengths, TextError, TextReader};
 use super::{Slot, cores};
@@ -199,7 +199,7 @@ impl Lexical {
 
     /// How much of the query the names, the place and the text of some files hold together, 0–1. Chunks count that are `allowed`,
     /// and no outline.
-    pub(super) fn files(&self, files: &[&File], average_bytes: f64, allowed: impl Fn(Slot) -> bool) -> Vec<f64> {
+    pub(super) fn files(&self, files: &[&IndexedFile], average_bytes: f64, allowed: impl Fn(Slot) -> bool) -> Vec<f64> {
         // By slot: its file, counted from 1.
         let mut file_of = vec![0u32; self.chunks.len()];
         for (file, number) in files.iter().zip(1..) {

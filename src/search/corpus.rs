@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{File, FileContribution};
+use super::files::{FileContribution, IndexedFile};
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -45,7 +45,7 @@ pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
     pub(super) rows: Vec<Option<Arc<Entry>>>,
     pub(super) file_of: Vec<u32>,
-    pub(super) files: Vec<Arc<File>>,
+    pub(super) files: Vec<Arc<IndexedFile>>,
     /// Mean size of a file's text, in bytes; at least 1.
     pub(super) average_file_bytes: f64,
     /// Folders above the file that has the fewest.
@@ -122,7 +122,7 @@ pub struct CorpusBuilder {
     places: Option<Places>,
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
-    files: Vec<Arc<File>>,
+    files: Vec<Arc<IndexedFile>>,
     pub(super) mentions: AllMentions,
     file_of: Vec<u32>,
     analyzer: Analyzer,
@@ -147,7 +147,7 @@ impl CorpusBuilder {
         text: TextIndex,
         rows: Vec<Option<Arc<Entry>>>,
         vectors: VectorTable,
-        files: Vec<Arc<File>>,
+        files: Vec<Arc<IndexedFile>>,
         mentions: AllMentions,
         file_of: Vec<u32>,
     ) -> Self {
@@ -289,7 +289,7 @@ impl CorpusBuilder {
                 });
             }
             let mentions = mentions(&of_file);
-            let file = File::new(path.clone(), of_file, &mut self.analyzer);
+            let file = IndexedFile::new(path.clone(), of_file, &mut self.analyzer);
             let next = u32::try_from(self.files.len()).expect("fewer than 2^32 files");
             let at = *places.file_at.entry(path).or_insert(next);
             for (slot, _) in &entries {
@@ -317,7 +317,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(rows: &[Option<Arc<Entry>>], files: &[Arc<File>]) -> Self {
+    fn new(rows: &[Option<Arc<Entry>>], files: &[Arc<IndexedFile>]) -> Self {
         let (mut slots, mut free) = (HashMap::with_capacity(rows.len()), Vec::new());
         for (slot, row) in (0..).zip(rows) {
             match row {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::bm25::Lexical;
 use super::corpus::Corpus;
-use super::files::{File, FileChunk, Key, key};
+use super::files::{FileChunk, IndexedFile, Key, key};
 use super::filter::Filter;
 use super::form::Form;
 use super::proximity::closeness;
@@ -206,7 +206,7 @@ impl<'a> Evidence<'a> {
         // What the query names is looked at even if its text says little.
         files.extend(self.defining()?);
         if !self.query.paths.is_empty() {
-            let named = |(_, file): &(u32, &Arc<File>)| self.path(file) > 0.0 && file.parts.iter().any(|p| self.allowed(p.slot));
+            let named = |(_, file): &(u32, &Arc<IndexedFile>)| self.path(file) > 0.0 && file.parts.iter().any(|p| self.allowed(p.slot));
             files.extend((0..).zip(&self.corpus.files).filter(named).take(POOL).map(|(at, _)| at));
         }
         Ok(files)
@@ -236,7 +236,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// Whether the query names the file (1) or a folder that it lies in (less).
-    fn path(&self, file: &File) -> f64 {
+    fn path(&self, file: &IndexedFile) -> f64 {
         let named = |(path, folder): (&String, &String)| match file.path.strip_suffix(path.as_str()) {
             Some(before) if before.is_empty() || before.ends_with('/') => 1.0,
             _ if path.contains('/') && (file.path.starts_with(&folder[1..]) || file.path.contains(folder)) => FOLDER,
@@ -273,22 +273,22 @@ impl<'a> Evidence<'a> {
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
-    pub(super) fn parts<'f>(&self, file: &'f File) -> impl Iterator<Item = &'f FileChunk> + use<'f, '_, 'a> {
+    pub(super) fn parts<'f>(&self, file: &'f IndexedFile) -> impl Iterator<Item = &'f FileChunk> + use<'f, '_, 'a> {
         let skip = file.outline.filter(|_| ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols)));
         file.parts.iter().filter(move |p| Some(p.slot) != skip && self.allowed(p.slot))
     }
 
-    pub(super) fn slots<'f>(&self, file: &'f File) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
+    pub(super) fn slots<'f>(&self, file: &'f IndexedFile) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
         self.parts(file).map(|p| p.slot)
     }
 
     /// The best of a file's chunks.
-    fn best(&self, file: &File, score: impl Fn(Slot) -> f64) -> f64 {
+    fn best(&self, file: &IndexedFile, score: impl Fn(Slot) -> f64) -> f64 {
         self.slots(file).map(score).fold(0.0, f64::max)
     }
 
     /// Weighted mean of a file's five best chunks; each missing one counts as this share of the one before it.
-    fn best_five(&self, file: &File, score: impl Fn(Slot) -> f64, missing: f64) -> f64 {
+    fn best_five(&self, file: &IndexedFile, score: impl Fn(Slot) -> f64, missing: f64) -> f64 {
         let mut best = [f64::MIN; BEST_CHUNKS];
         for mut score in self.slots(file).map(score) {
             for kept in &mut best {
@@ -309,7 +309,7 @@ impl<'a> Evidence<'a> {
 
     /// Looks at the files of the pool, before [`Evidence::facts`] are asked for.
     pub(super) fn look_at(&mut self, pool: &BTreeSet<u32>) {
-        let files: Vec<&File> = pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
+        let files: Vec<&IndexedFile> = pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
         let shares = self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
         self.in_files = pool.iter().copied().zip(shares).collect();
         self.follow_references(pool);
@@ -320,7 +320,7 @@ impl<'a> Evidence<'a> {
         if self.query.form == Form::Statement {
             return; // They do not count.
         }
-        let is_code = |f: &File| !f.is_document && !f.is_config;
+        let is_code = |f: &IndexedFile| !f.is_document && !f.is_config;
         let mut from: Vec<(u32, f64)> = pool
             .iter()
             .map(|at| (*at, &*self.corpus.files[*at as usize]))
@@ -370,7 +370,7 @@ impl<'a> Evidence<'a> {
     }
 
     /// How well the file defines the identifiers of the query (0–1), and where the best definition is.
-    pub(super) fn definition(&self, file: &File) -> (f64, Option<Slot>) {
+    pub(super) fn definition(&self, file: &IndexedFile) -> (f64, Option<Slot>) {
         let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
         for identifier in &self.identifiers {
             let mut worth = 0f32;

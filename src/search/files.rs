@@ -19,7 +19,7 @@ pub(super) fn key(text: &str) -> Key {
 
 /// A file as ranking sees it.
 #[derive(Debug, Default, Encode, Decode)]
-pub(super) struct File {
+pub(super) struct IndexedFile {
     /// The path, or the id of a chunk without one.
     pub(super) path: Arc<str>,
     /// Its chunks, by id.
@@ -151,7 +151,7 @@ const NAMELESS: [&str; 6] = ["mod", "index", "init", "__init__", "package-info",
 const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
 const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
-impl File {
+impl IndexedFile {
     /// Puts a file together from its chunks, which must come in the order of their ids.
     pub(super) fn new(path: Arc<str>, pieces: Vec<FileContribution>, analyzer: &mut Analyzer) -> Self {
         let mut file =
@@ -292,7 +292,7 @@ mod tests {
     #[test]
     fn a_nameless_file_is_called_after_its_folder() {
         let mut a = Analyzer::default();
-        let file = File::new("src/live/mod.rs".into(), Vec::new(), &mut a);
+        let file = IndexedFile::new("src/live/mod.rs".into(), Vec::new(), &mut a);
         assert_eq!(file.stem, [key(&a.canonical("live"))]);
     }
 }

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::Slot;
 use super::corpus::Corpus;
 use super::evidence::{Evidence, Facts, MIN_COSINE};
-use super::files::{File, lines};
+use super::files::{IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
 use super::query::Query;
@@ -114,7 +114,7 @@ pub(super) fn by_meaning(
     let no_words = Query::new("");
     let ranking = Evidence::new(corpus, &no_words, vector, filter)?;
     ranking.scan();
-    let mut files: Vec<(f32, &File)> = (0..)
+    let mut files: Vec<(f32, &IndexedFile)> = (0..)
         .zip(&corpus.files)
         .filter(|(at, _)| Some(*at) != without)
         .map(|(_, file)| (ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max), &**file))

@@ -8,7 +8,7 @@ use bitcode::{Decode, Encode};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::files::{File, FileContribution, Key, sorted};
+use super::files::{FileContribution, IndexedFile, Key, sorted};
 use crate::chunk::{SaveWriter, SavedFiles};
 use crate::languages::{Spec, grammars};
 
@@ -98,7 +98,7 @@ impl From<AllReferences> for References {
 const MAX_OWNERS: usize = 2;
 
 impl References {
-    pub(super) fn new(files: &[Arc<File>]) -> Self {
+    pub(super) fn new(files: &[Arc<IndexedFile>]) -> Self {
         let mut owners: FxHashMap<Key, Vec<u32>> = FxHashMap::default();
         let live = || (0u32..).zip(files).filter(|(_, f)| !f.parts.is_empty());
         for (at, file) in live() {
@@ -110,12 +110,12 @@ impl References {
             }
         }
         owners.retain(|_, owners| owners.len() <= MAX_OWNERS);
-        let stem_if = |file: &'_ File, extensions: fn(&Spec) -> &[&str]| {
+        let stem_if = |file: &'_ IndexedFile, extensions: fn(&Spec) -> &[&str]| {
             let (stem, extension) = file.path.rsplit('/').next()?.rsplit_once('.')?;
             grammars().iter().any(|g| extensions(&g.spec).contains(&extension)).then(|| stem.to_lowercase())
         };
         let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, |spec| spec.headers)).collect();
-        let has_header = |f: &File| stem_if(f, |spec| spec.with_headers).is_some_and(|stem| headers.contains(&stem));
+        let has_header = |f: &IndexedFile| stem_if(f, |spec| spec.with_headers).is_some_and(|stem| headers.contains(&stem));
         let with_header = live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect();
         Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
     }

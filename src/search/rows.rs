@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use super::Slot;
 use super::evidence::{Evidence, MIN_COSINE};
-use super::files::{File, FileChunk, LineRange};
+use super::files::{FileChunk, IndexedFile, LineRange};
 use super::hit::{Hit, Term};
 use crate::chunk::{ChunkType, Entry};
 
@@ -40,7 +40,7 @@ struct Excerpt {
 
 /// A file and what it scored.
 pub(super) struct Ranked<'f> {
-    pub(super) file: &'f File,
+    pub(super) file: &'f IndexedFile,
     pub(super) score: f64,
     pub(super) terms: Vec<Term>,
 }
@@ -76,14 +76,14 @@ impl Evidence<'_> {
         rows
     }
 
-    fn hit(&self, file: &File, place: &Excerpt, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
+    fn hit(&self, file: &IndexedFile, place: &Excerpt, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
         let chunk = self.corpus.chunk(place.best)?;
         let coverage = self.lexical.coverage(place.best);
         Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms, coverage })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.
-    fn others(&self, file: &File, shown: Slot, places: &[Option<LineRange>]) -> Vec<Arc<Entry>> {
+    fn others(&self, file: &IndexedFile, shown: Slot, places: &[Option<LineRange>]) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&FileChunk| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
@@ -98,7 +98,7 @@ impl Evidence<'_> {
     }
 
     /// The places of a file, best first; the one that defines what the query names before all.
-    fn places(&self, file: &File) -> Vec<Excerpt> {
+    fn places(&self, file: &IndexedFile) -> Vec<Excerpt> {
         let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
             parts.extend(file.parts.iter().filter(|p| self.allowed(p.slot)));
@@ -125,7 +125,7 @@ impl Evidence<'_> {
 }
 
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
-fn whole(part: &FileChunk, file: &File) -> Option<LineRange> {
+fn whole(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let own = part.lines?;
     let fits = |(first, last): &LineRange| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
     let found = if part.chunk_type == ChunkType::Documentation {
@@ -139,7 +139,7 @@ fn whole(part: &FileChunk, file: &File) -> Option<LineRange> {
 }
 
 /// A short place with the chunks after and before it, as far as they go with it.
-fn with_neighbours((mut first, mut last): LineRange, file: &File) -> LineRange {
+fn with_neighbours((mut first, mut last): LineRange, file: &IndexedFile) -> LineRange {
     let parts = file.parts.iter().filter(|p| p.chunk_type != ChunkType::Symbols);
     let mut around: Vec<LineRange> = parts.filter_map(|p| p.lines).collect();
     around.sort_unstable();
@@ -161,7 +161,7 @@ fn overlap(a: Option<LineRange>, b: Option<LineRange>) -> bool {
 }
 
 /// The lines of a file's chunks under one heading.
-fn section(part: &FileChunk, file: &File) -> Option<LineRange> {
+fn section(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let same = || file.parts.iter().filter(|p| p.section == part.section).filter_map(|p| p.lines);
     Some((same().map(|l| l.0).min()?, same().map(|l| l.1).max()?))
 }

@@ -7,7 +7,7 @@ use bitcode::{Decode, Encode};
 use rustc_hash::FxHashMap;
 
 use super::corpus::{Corpus, CorpusBuilder};
-use super::files::File;
+use super::files::IndexedFile;
 use super::references::{AllMentions, AllReferences, References};
 use super::text::TextIndex;
 use super::vector::VectorTable;
@@ -23,7 +23,7 @@ struct Table {
     /// By slot: the position of its entry in the set.
     rows: Vec<Option<u32>>,
     file_of: Vec<u32>,
-    files: Vec<Arc<File>>,
+    files: Vec<Arc<IndexedFile>>,
     references: AllReferences,
 }
 

@@ -21,7 +21,7 @@ use crate::chunk::ChunkType;
 use crate::config::Config;
 use crate::engine::{AskError, Call, Engine, Project};
 use crate::store::Layout;
-use crate::tools::{Answer, Effect, Group, Tool};
+use crate::tools::{Answer, Effect, Tool, ToolGroup};
 
 /// Set when a call of `cortex_wait` has ended because it was cancelled.
 static CANCELLED: AtomicUsize = AtomicUsize::new(0);
@@ -33,7 +33,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         _ => Map::new(),
     };
     let tool = |name, run| Tool {
-        group: Group::Search,
+        group: ToolGroup::Search,
         effect: Effect::None,
         needs_memories: false,
         name,

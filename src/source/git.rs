@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::dir::{Dir, FileKind};
 
 pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
-pub use watch::{Committed, GitWatch, Operation, OperationKind};
+pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
 
 /// How much is read of a file of git such as `HEAD` or `MERGE_MSG`.

@@ -4,4 +4,4 @@ mod pattern;
 mod sizes;
 
 pub use pattern::{PatternMatch, PatternMatches, find, patterns};
-pub use sizes::{By, Group, Size, Sort, grouped, sizes, total};
+pub use sizes::{By, Size, SizeGroup, Sort, grouped, sizes, total};

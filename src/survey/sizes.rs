@@ -18,7 +18,7 @@ pub struct Size {
 
 /// Files taken together.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
-pub struct Group {
+pub struct SizeGroup {
     pub name: String,
     pub files: u64,
     pub lines: u64,
@@ -55,21 +55,21 @@ pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
 
 /// Sizes taken together, the first in order first.
 #[must_use]
-pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<Group> {
-    let mut groups: BTreeMap<&str, Group> = BTreeMap::new();
+pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
+    let mut groups: BTreeMap<&str, SizeGroup> = BTreeMap::new();
     for size in sizes {
         let name = match by {
             By::Language => &size.language,
             By::Directory(depth) => directory(&size.path, depth),
             By::File => &size.path,
         };
-        let group = groups.entry(name).or_insert_with(|| Group { name: name.into(), files: 0, lines: 0, bytes: 0 });
+        let group = groups.entry(name).or_insert_with(|| SizeGroup { name: name.into(), files: 0, lines: 0, bytes: 0 });
         group.files += 1;
         group.lines += size.lines;
         group.bytes += size.bytes;
     }
-    let mut groups: Vec<Group> = groups.into_values().collect();
-    let key = |group: &Group| match sort {
+    let mut groups: Vec<SizeGroup> = groups.into_values().collect();
+    let key = |group: &SizeGroup| match sort {
         Sort::Lines => group.lines,
         Sort::Bytes => group.bytes,
         Sort::Files => group.files,
@@ -81,9 +81,9 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<Group> {
 
 /// All groups together.
 #[must_use]
-pub fn total(groups: &[Group]) -> Group {
-    let sum = |of: fn(&Group) -> u64| groups.iter().map(of).sum();
-    Group { name: "total".into(), files: sum(|g| g.files), lines: sum(|g| g.lines), bytes: sum(|g| g.bytes) }
+pub fn total(groups: &[SizeGroup]) -> SizeGroup {
+    let sum = |of: fn(&SizeGroup) -> u64| groups.iter().map(of).sum();
+    SizeGroup { name: "total".into(), files: sum(|g| g.files), lines: sum(|g| g.lines), bytes: sum(|g| g.bytes) }
 }
 
 /// The folder of a file, at most so many levels of it; `.` for the root.

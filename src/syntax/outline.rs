@@ -43,11 +43,11 @@ thread_local! {
 
 /// The time that one file may take. Parsers and queries that look for sense in garbage may need quadratic time; a megabyte of
 /// any real program takes a tenth of this.
-pub(super) struct Budget {
+pub(super) struct ParseBudget {
     start: Instant,
 }
 
-impl Budget {
+impl ParseBudget {
     const LIMIT: Duration = Duration::from_secs(4);
 
     pub(super) fn is_spent(&self) -> bool {
@@ -103,8 +103,8 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
 }
 
 /// The syntax tree of a text, and what is left of the time for it.
-pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
-    let budget = Budget { start: Instant::now() };
+pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)> {
+    let budget = ParseBudget { start: Instant::now() };
     let hidden = match grammar.spec.hides {
         Hides::Macros => macros::hide(text),
         Hides::AllButScripts => Some(scripts::alone(text)),
@@ -122,7 +122,7 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, Budget)> {
 }
 
 /// The tree of a text in another language, within the time that is left.
-pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &Budget) -> Option<Tree> {
+pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &ParseBudget) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         parser.set_language(language).ok()?;
         parse(parser, text, |_| budget.go_on())
@@ -130,7 +130,7 @@ pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &Bud
 }
 
 /// Symbols and imports of a tree.
-pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &Budget) -> Option<(Vec<Symbol>, Vec<String>)> {
+pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &ParseBudget) -> Option<(Vec<Symbol>, Vec<String>)> {
     let mut matched = run_query(grammar, tree, text, budget);
     if budget.is_spent() {
         return None;
@@ -167,7 +167,7 @@ struct QueryMatches<'t, 's> {
     imports: Vec<String>,
 }
 
-fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &Budget) -> QueryMatches<'t, 's> {
+fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &ParseBudget) -> QueryMatches<'t, 's> {
     let query = grammar.outline();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();

@@ -14,7 +14,7 @@ use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
-use super::outline::{Budget, definitions, tree, tree_of};
+use super::outline::{ParseBudget, definitions, tree, tree_of};
 use super::symbol::Symbol;
 use crate::languages::{Grammar, Hides};
 pub use import::Import;
@@ -112,7 +112,7 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     let text = opened.as_deref().unwrap_or(text);
     let (tree, budget) = tree(grammar, text)?;
     let (symbols, _) = definitions(grammar, &tree, text, &budget)?;
-    let mut reader = Reader::new(text, &symbols);
+    let mut reader = RelationReader::new(text, &symbols);
     reader.run(grammar.references(), &tree, &budget);
     if budget.is_spent() {
         return None;
@@ -123,14 +123,14 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
         reader.run(query, &markup, &budget);
     }
     let (references, bindings) = reader.references();
-    let Reader { package, shapes, imports, bases, .. } = reader;
+    let RelationReader { package, shapes, imports, bases, .. } = reader;
     Some(Relations { package, shapes, references, imports, bindings, bases: bases.into_iter().collect(), symbols })
 }
 
 type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
 
 /// What one run of the query finds.
-struct Reader<'a> {
+struct RelationReader<'a> {
     text: &'a str,
     symbols: &'a [Symbol],
     /// The innermost symbol of each line.
@@ -151,7 +151,7 @@ struct Reader<'a> {
 /// The captures of one match.
 type Captures<'t, 'q> = HashMap<&'q str, Node<'t>>;
 
-impl<'a> Reader<'a> {
+impl<'a> RelationReader<'a> {
     fn new(text: &'a str, symbols: &'a [Symbol]) -> Self {
         let mut innermost = vec![None; text.lines().count() + 2];
         for (i, symbol) in symbols.iter().enumerate() {
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn run(&mut self, query: &Query, tree: &Tree, budget: &Budget) {
+    fn run(&mut self, query: &Query, tree: &Tree, budget: &ParseBudget) {
         let names = query.capture_names();
         let mut cursor = QueryCursor::new();
         let mut in_time = |_: &QueryCursorState| budget.go_on();

@@ -8,7 +8,7 @@ use crate::text::tokens;
 
 /// The argument that limits a reply.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Budget {
+pub(super) struct TokenBudget {
     /// Limit of the reply in tokens, text and JSON together. The reply says what was left out.
     #[serde(default = "default_tokens")]
     #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_reply::{EditReply, edit, view};
-use super::tool::{Effect, Group, Question};
+use super::tool::{Effect, Question, ToolGroup};
 use crate::edit::Edit;
 use crate::engine::{AskError, Call, Engine};
 
@@ -48,7 +48,7 @@ impl Question for Args {
     const TITLE: &'static str = "View and edit a file";
     const DESCRIPTION: &'static str = "View, create and change files of the project as text. A change is whole or not at all, keeps line ends and mode, and is indexed \
 before the reply, so that the next search finds it.";
-    const GROUP: Group = Group::Edit;
+    const GROUP: ToolGroup = ToolGroup::Edit;
     const EFFECT: Effect = Effect::Destroys;
     const WAITS: bool = false;
     type Reply = EditReply;

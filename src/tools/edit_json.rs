@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::edit_reply::{EditReply, edit, json_value};
-use super::tool::{Effect, Group, Question};
+use super::tool::{Effect, Question, ToolGroup};
 use crate::edit::Edit;
 use crate::engine::{AskError, Call, Engine};
 
@@ -40,7 +40,7 @@ impl Question for Args {
     const TITLE: &'static str = "Edit a JSON file";
     const DESCRIPTION: &'static str = "Read and change values of a JSON file by JSON Pointer. Order, comments, indentation and everything that is not changed stay as \
 they are. Indexed before the reply, so that the next search finds it.";
-    const GROUP: Group = Group::Edit;
+    const GROUP: ToolGroup = ToolGroup::Edit;
     const EFFECT: Effect = Effect::Destroys;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::budget::{MAX_TOKENS, fit};
 use super::reply::{Reply, printable};
 use crate::edit::Edit;
-use crate::engine::{AskError, Call, Engine, State};
+use crate::engine::{AnswerState, AskError, Call, Engine};
 use crate::text::{cut, tokens};
 
 /// Of a hash that a reader is shown: enough to tell two versions apart.
@@ -35,7 +35,7 @@ pub(super) struct EditReply {
     /// The lines or the value asked for; after an edit the lines that changed and some around them, numbered.
     content: String,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 /// Changes a file, and tells what became of it.
@@ -88,7 +88,7 @@ pub(super) fn json_value(engine: &Engine, path: &str, pointer: &str, call: &Call
 }
 
 impl Reply for EditReply {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

@@ -1,8 +1,8 @@
 //! `cortex_files`: how much there is of what.
 
 use super::reply::{Reply, printable};
-use super::tool::{Group, Question};
-use crate::engine::{AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest, State};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest};
 use crate::text::count;
 
 impl Question for FilesRequest {
@@ -10,7 +10,7 @@ impl Question for FilesRequest {
     const TITLE: &'static str = "Count files, lines and bytes";
     const DESCRIPTION: &'static str = "Tell how large the project is: files, lines and bytes by language, by directory or by file, largest first. Use it \
 to get to know a project, and instead of find and wc.";
-    const GROUP: Group = Group::Graph;
+    const GROUP: ToolGroup = ToolGroup::Graph;
     const HAS_BUDGET: bool = false;
     type Reply = FilesAnswer;
 
@@ -20,7 +20,7 @@ to get to know a project, and instead of find and wc.";
 }
 
 impl Reply for FilesAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

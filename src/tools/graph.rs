@@ -2,8 +2,8 @@
 
 use super::budget::fit;
 use super::reply::{Reply, printable};
-use super::tool::{Group, Question};
-use crate::engine::{AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow, State};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow};
 use crate::text::count;
 
 /// Uses of one result that are listed.
@@ -14,7 +14,7 @@ impl Question for GraphRequest {
     const TITLE: &'static str = "Ask who calls and uses what";
     const DESCRIPTION: &'static str = "Ask the code graph: who calls a function, what it calls, what depends on a file, where a type is used, what implements it, how one \
 leads to another, what a change may touch. Told apart by scopes, imports and types in the text. Use it before changing a signature or deleting code.";
-    const GROUP: Group = Group::Graph;
+    const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
     fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<GraphAnswer, AskError> {
@@ -47,7 +47,7 @@ fn lines(row: &GraphRow) -> Vec<String> {
 }
 
 impl Reply for GraphAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

@@ -18,7 +18,7 @@ const LEAD: usize = 40;
 
 /// One result with as much of its text as fits.
 #[derive(Clone, Serialize, JsonSchema)]
-pub(super) struct Row {
+pub(super) struct HitRow {
     #[serde(flatten)]
     pub(super) row: ResultRow,
     /// Lines and symbols of other matching chunks of the file. Only the text has them; the JSON has `others` with `explain`.
@@ -39,7 +39,7 @@ pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
     Some(last.filter(|l| *l != first).map_or_else(|| first.to_string(), |last| format!("{first}-{last}")))
 }
 
-impl Row {
+impl HitRow {
     fn new(row: &ResultRow) -> Self {
         let explain = row.explain.iter().map(|part| ScorePart {
             value: rounded(part.value),
@@ -77,7 +77,7 @@ fn rounded(x: f64) -> f64 {
 /// then lines of their text. Better results get lines earlier, and more of them.
 pub(super) struct Hits<'r> {
     all: &'r [ResultRow],
-    bare: Vec<Row>,
+    bare: Vec<HitRow>,
     others: Vec<Vec<String>>,
     texts: Vec<(Marked<'r>, Option<u32>)>,
     /// The results that have other matches, in the order in which these are added.
@@ -103,7 +103,7 @@ impl<'r> Hits<'r> {
         lines.sort_unstable();
         Self {
             all: rows,
-            bare: rows.iter().map(Row::new).collect(),
+            bare: rows.iter().map(HitRow::new).collect(),
             with_others: (0..others.len()).filter(|i| !others[*i].is_empty()).collect(),
             line_of: lines.into_iter().map(|(_, i)| i).collect(),
             others,
@@ -118,8 +118,8 @@ impl<'r> Hits<'r> {
     }
 
     /// Returns the rows at a level of detail. Level 0 is the first row without its text.
-    pub(super) fn rows(&self, level: usize) -> Vec<Row> {
-        let mut rows: Vec<Row> = self.bare.iter().take(level + 1).cloned().collect();
+    pub(super) fn rows(&self, level: usize) -> Vec<HitRow> {
+        let mut rows: Vec<HitRow> = self.bare.iter().take(level + 1).cloned().collect();
         let level = (level + 1).saturating_sub(self.bare.len());
         for i in self.with_others.iter().take(level) {
             rows[*i].also.clone_from(&self.others[*i]);

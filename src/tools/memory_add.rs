@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reply::Reply;
-use super::tool::{Effect, Group, Question};
-use crate::engine::{AskError, Call, Engine, RememberRequest, State};
+use super::tool::{Effect, Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, RememberRequest};
 use crate::memory::{EpisodeSource, Operation};
 
 #[derive(Deserialize, JsonSchema)]
@@ -62,7 +62,7 @@ pub(super) struct Added {
     #[schemars(extend("default" = 0))]
     secrets_redacted: Option<usize>,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 impl Question for Args {
@@ -70,7 +70,7 @@ impl Question for Args {
     const TITLE: &'static str = "Remember";
     const DESCRIPTION: &'static str = "Remember a decision, a convention or a preference of this project for later sessions: one thing in each memory, with the \
 reason, naming the files it is about. Not for what the code or the documents say already.";
-    const GROUP: Group = Group::Memory;
+    const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Adds;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;
@@ -87,7 +87,7 @@ reason, naming the files it is about. Not for what the code or the documents say
 }
 
 impl Reply for Added {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

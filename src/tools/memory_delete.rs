@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::reply::Reply;
-use super::tool::{Effect, Group, Question};
-use crate::engine::{AskError, Call, Engine, State};
+use super::tool::{Effect, Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
@@ -18,14 +18,14 @@ pub(super) struct Deleted {
     /// What was deleted.
     id: String,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 impl Question for Args {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Forget";
     const DESCRIPTION: &'static str = "Delete one memory that is wrong or no longer true, by its fingerprintId.";
-    const GROUP: Group = Group::Memory;
+    const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Destroys;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;
@@ -40,7 +40,7 @@ impl Question for Args {
 }
 
 impl Reply for Deleted {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

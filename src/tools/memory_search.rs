@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::memory_add::operations;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
-use super::tool::{Group, Question};
-use crate::engine::{AskError, Call, Engine, RecallRequest, State};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, RecallRequest};
 use crate::memory::MemorySource;
 
 #[derive(Deserialize, JsonSchema)]
@@ -86,7 +86,7 @@ pub(super) struct MemoriesReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     briefing: Option<String>,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 impl Question for NodeSearch {
@@ -94,7 +94,7 @@ impl Question for NodeSearch {
     const TITLE: &'static str = "Search what is remembered";
     const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
 something again, and when the user speaks of something that was said before.";
-    const GROUP: Group = Group::Memory;
+    const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
@@ -116,7 +116,7 @@ impl Question for FactSearch {
     const TITLE: &'static str = "Search what happened";
     const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, what git did and to which files. Use it to \
 find out what happened to a file, or what an operation changed.";
-    const GROUP: Group = Group::Memory;
+    const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
@@ -133,7 +133,7 @@ fn recall(engine: &Engine, request: &RecallRequest, call: &Call) -> Result<Memor
 }
 
 impl Reply for MemoriesReply {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

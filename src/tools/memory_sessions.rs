@@ -5,8 +5,8 @@ use serde::Deserialize;
 
 use super::memory_search::ten;
 use super::reply::{Reply, printable};
-use super::tool::{Group, Question};
-use crate::engine::{AskError, Call, Engine, SessionRow, SessionsAnswer, State};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, SessionRow, SessionsAnswer};
 use crate::text::count;
 
 #[derive(Deserialize, JsonSchema)]
@@ -21,7 +21,7 @@ impl Question for Args {
     const NAME: &'static str = "list_sessions";
     const TITLE: &'static str = "List sessions";
     const DESCRIPTION: &'static str = "When agents worked in this project, and how much is remembered of each session.";
-    const GROUP: Group = Group::Memory;
+    const GROUP: ToolGroup = ToolGroup::Memory;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;
@@ -33,7 +33,7 @@ impl Question for Args {
 }
 
 impl Reply for SessionsAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

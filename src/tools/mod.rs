@@ -26,7 +26,7 @@ mod tolerant;
 mod tool;
 
 pub use self::reply::printable;
-pub use self::tool::{Answer, Effect, Group, Tool};
+pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{FilesRequest, GraphRequest, PatternRequest, ReadRequest, RelatedRequest, SearchRequest, StatusRequest};
 
 /// All tools, in the order in which they are listed.
@@ -51,7 +51,7 @@ pub const ALL: &[Tool] = &[
 
 /// Returns the tools of these groups.
 #[must_use]
-pub fn of_groups(groups: &[Group]) -> Vec<&'static Tool> {
+pub fn of_groups(groups: &[ToolGroup]) -> Vec<&'static Tool> {
     ALL.iter().filter(|t| groups.contains(&t.group)).collect()
 }
 

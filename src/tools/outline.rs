@@ -9,7 +9,7 @@ use super::budget::fit;
 use super::hits::lines as lines_of;
 use super::reply::{Reply, printable};
 use super::tool::Question;
-use crate::engine::{AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined, State};
+use crate::engine::{AnswerState, AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined};
 use crate::text::count;
 
 /// Deeper nesting is not shown as such in the text.
@@ -45,7 +45,7 @@ pub(super) struct OutlineReply {
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 /// A directory with nothing but a count.
@@ -143,7 +143,7 @@ fn directory(files: &[FileOutline], reply: &OutlineReply, depth: Option<usize>, 
 }
 
 impl Reply for OutlineReply {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

@@ -2,8 +2,8 @@
 
 use super::budget::fit;
 use super::reply::{Reply, printable};
-use super::tool::{Group, Question};
-use crate::engine::{AskError, Call, Engine, PatternAnswer, PatternRequest, State};
+use super::tool::{Question, ToolGroup};
+use crate::engine::{AnswerState, AskError, Call, Engine, PatternAnswer, PatternRequest};
 use crate::text::count;
 
 impl Question for PatternRequest {
@@ -11,7 +11,7 @@ impl Question for PatternRequest {
     const TITLE: &'static str = "Find code by its structure";
     const DESCRIPTION: &'static str = "Find code of a given shape, whatever its names, line breaks and comments: `$A.unwrap()`, `foo($$$ARGS)`, \
 `class $C(Base): $$$`. A name that occurs twice is the same code twice. Use it where text search finds too much or too little.";
-    const GROUP: Group = Group::Graph;
+    const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = PatternAnswer;
 
     fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<PatternAnswer, AskError> {
@@ -21,7 +21,7 @@ impl Question for PatternRequest {
 }
 
 impl Reply for PatternAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

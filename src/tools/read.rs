@@ -3,7 +3,7 @@
 use super::budget::{MAX_TOKENS, MIN_TOKENS, fit};
 use super::reply::{Reply, printable};
 use super::tool::Question;
-use crate::engine::{AskError, Call, Engine, ReadAnswer, ReadRequest, State};
+use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest};
 
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
@@ -22,7 +22,7 @@ disk as they are now, with secrets as [REDACTED:rule]. Says when the file change
 }
 
 impl Reply for ReadAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::fit;
-use super::hits::{Hits, Row, place};
+use super::hits::{HitRow, Hits, place};
 use super::reply::Reply;
 use super::search::left_out;
 use super::tool::Question;
-use crate::engine::{AskError, Call, Engine, RelatedRequest, RelatedTo, State};
+use crate::engine::{AnswerState, AskError, Call, Engine, RelatedRequest, RelatedTo};
 use crate::search::Highlighter;
 use crate::text::count;
 
@@ -17,14 +17,14 @@ pub(super) struct RelatedReply {
     /// What the results are near to.
     chunk: RelatedTo,
     /// Nearest first; the score is the cosine. The chunk's own file is left out.
-    results: Vec<Row>,
+    results: Vec<HitRow>,
     /// Files that are near.
     total: usize,
     /// What was left out to fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
 }
 
 impl Question for RelatedRequest {
@@ -47,7 +47,7 @@ files by meaning: similar implementations, tests, documentation, duplicates. Use
 }
 
 impl Reply for RelatedReply {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 
@@ -57,7 +57,7 @@ impl Reply for RelatedReply {
             0 => format!("nothing is near {place}"),
             n => format!("{} near {place}, of {}", count(n, "result"), count(self.total, "file")),
         }];
-        lines.extend(self.results.iter().flat_map(Row::lines));
+        lines.extend(self.results.iter().flat_map(HitRow::lines));
         lines.extend(self.note.clone());
         lines
     }

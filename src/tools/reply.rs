@@ -3,20 +3,20 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::engine::State;
+use crate::engine::AnswerState;
 use crate::source;
 use crate::text::count;
 
 /// A reply that has a text form beside its JSON form.
 pub(super) trait Reply: Serialize + JsonSchema {
-    fn state(&self) -> &State;
+    fn state(&self) -> &AnswerState;
 
     /// Returns the text form, in as few words as possible.
     fn lines(&self) -> Vec<String>;
 
     /// Returns the whole text: first the warnings, last the freshness of the index.
     fn text(&self) -> String {
-        let State { index, warnings } = self.state();
+        let AnswerState { index, warnings } = self.state();
         let mut freshness = vec![format!("generation {}{}", index.generation, if index.local { " (local)" } else { "" })];
         freshness.extend(index.head.as_ref().map(|head| format!("HEAD {head}")));
         if index.pending > 0 {

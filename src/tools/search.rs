@@ -4,11 +4,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::budget::fit;
-use super::hits::{Hits, Row};
+use super::hits::{HitRow, Hits};
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
 use super::tool::Question;
-use crate::engine::{AskError, Call, Engine, SearchAnswer, SearchMode, SearchRequest, SearchStats, State};
+use crate::engine::{AnswerState, AskError, Call, Engine, SearchAnswer, SearchMode, SearchRequest, SearchStats};
 use crate::search::Highlighter;
 use crate::text::count;
 
@@ -16,7 +16,7 @@ use crate::text::count;
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SearchReply {
     /// Best first.
-    results: Vec<Row>,
+    results: Vec<HitRow>,
     /// Files that match; in exact searches chunks that do.
     total: usize,
     /// There are more: pass it as `cursor`.
@@ -34,7 +34,7 @@ pub(super) struct SearchReply {
     #[schemars(extend("default" = []))]
     notes: Vec<String>,
     #[serde(flatten)]
-    state: State,
+    state: AnswerState,
     #[serde(skip)]
     head: String,
 }
@@ -87,13 +87,13 @@ pub(super) fn left_out(n: usize) -> Option<String> {
 }
 
 impl Reply for SearchReply {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 
     fn lines(&self) -> Vec<String> {
         let mut lines = vec![self.head.clone()];
-        lines.extend(self.results.iter().flat_map(Row::lines));
+        lines.extend(self.results.iter().flat_map(HitRow::lines));
         lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));
         lines.extend(self.notes.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));

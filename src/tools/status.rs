@@ -2,7 +2,7 @@
 
 use super::reply::{Reply, printable};
 use super::tool::Question;
-use crate::engine::{AskError, Call, Engine, State, StatusAnswer, StatusRequest};
+use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
 use crate::text::count;
 
 impl Question for StatusRequest {
@@ -19,7 +19,7 @@ Use it when results look incomplete or stale, or with wait_ms to have changes in
 }
 
 impl Reply for StatusAnswer {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 

@@ -12,7 +12,7 @@ use super::reply::Reply;
 use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
 use crate::config::Config;
-use crate::engine::{AskError, Call, Engine, ResultRow, State};
+use crate::engine::{AnswerState, AskError, Call, Engine, ResultRow};
 use crate::index::chunk_file;
 use crate::store::{ChunkFiles, Layout};
 
@@ -481,7 +481,7 @@ fn the_status_counts_and_an_empty_index_says_what_to_do() {
     assert_eq!((&a.structured["files"], &a.structured["languages"]["rust"]), (&json!(4), &json!(2)));
     assert!(a.structured["reload"]["successful"].as_u64().unwrap() > 0 && a.structured["indexing"]["leads"] == false);
     assert!(a.text.contains("2 rust") && a.text.contains(Path::new(p.dir.path()).to_str().unwrap()), "{}", a.text);
-    for tool in of_groups(&[Group::Search]).into_iter().filter(|t| !["cortex_read", "cortex_related"].contains(&t.name)) {
+    for tool in of_groups(&[ToolGroup::Search]).into_iter().filter(|t| !["cortex_read", "cortex_related"].contains(&t.name)) {
         let a = empty()
             .get(tool.name, if tool.name == "cortex_search" || tool.name == "cortex_exact" { json!({"query": "x"}) } else { json!({}) });
         assert!(a.text.starts_with("warning: there is no index: run `cortex index`"), "{}", a.text);
@@ -534,17 +534,17 @@ fn schemas_are_plain_and_say_everything() {
 
 #[derive(Clone, Serialize, JsonSchema)]
 struct Probe {
-    rows: Vec<hits::Row>,
-    state: State,
+    rows: Vec<hits::HitRow>,
+    state: AnswerState,
 }
 
 impl Reply for Probe {
-    fn state(&self) -> &State {
+    fn state(&self) -> &AnswerState {
         &self.state
     }
 
     fn lines(&self) -> Vec<String> {
-        self.rows.iter().flat_map(hits::Row::lines).collect()
+        self.rows.iter().flat_map(hits::HitRow::lines).collect()
     }
 }
 
@@ -582,7 +582,7 @@ proptest! {
         }).collect();
         let hits: Vec<ResultRow> = hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), &ChunkSet::default(), explain)).collect();
         let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), mark);
-        let build = |level| Probe { rows: details.rows(level), state: State::default() };
+        let build = |level| Probe { rows: details.rows(level), state: AnswerState::default() };
         let reply = budget::fit(max_tokens, details.top(), build);
         prop_assert!(budget::cost(&reply) <= max_tokens.max(budget::cost(&build(0))), "{} > {max_tokens}", budget::cost(&reply));
         let json = serde_json::to_value(&reply.rows).unwrap();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::budget::Budget;
+use super::budget::TokenBudget;
 use super::reply::Reply;
 use super::{schema, tolerant};
 use crate::engine::{AskError, Call, Engine, Wait};
@@ -15,7 +15,7 @@ use crate::source;
 
 /// A group of tools that a server offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Group {
+pub enum ToolGroup {
     Search,
     Graph,
     Memory,
@@ -23,7 +23,7 @@ pub enum Group {
     Edit,
 }
 
-impl Group {
+impl ToolGroup {
     const ALL: [(&'static str, Self); 4] =
         [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory), ("edit", Self::Edit)];
 
@@ -50,7 +50,7 @@ pub enum Effect {
 
 /// A tool as a transport sees it.
 pub struct Tool {
-    pub group: Group,
+    pub group: ToolGroup,
     pub effect: Effect,
     /// The tool works on memories, so it is listed only after the first one is stored.
     pub needs_memories: bool,
@@ -90,7 +90,7 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
     const DESCRIPTION: &'static str;
-    const GROUP: Group = Group::Search;
+    const GROUP: ToolGroup = ToolGroup::Search;
     const EFFECT: Effect = Effect::None;
     const NEEDS_MEMORIES: bool = false;
     /// The tool answers from the index, so its callers may ask for fresh data.
@@ -139,7 +139,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
         schema::add(&mut input, schema::input::<Wait>());
     }
     if Q::HAS_BUDGET {
-        schema::add(&mut input, schema::input::<Budget>());
+        schema::add(&mut input, schema::input::<TokenBudget>());
     }
     input
 }
@@ -149,7 +149,7 @@ fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong = |e: serde_json::Error| AskError::Arguments(format!("the arguments are not understood: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
-    let Budget { max_tokens } = Budget::deserialize(&arguments).map_err(wrong)?;
+    let TokenBudget { max_tokens } = TokenBudget::deserialize(&arguments).map_err(wrong)?;
     let question = Q::deserialize(arguments).map_err(wrong)?;
     let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
     let reply = question.answer(engine, &call, max_tokens)?;

@@ -6,7 +6,7 @@ use anyhow::Result;
 use serde::Serialize;
 
 use crate::cli::render::{line, width};
-use crate::eval::{Comparison, Group, Latency, Move, Other, Scored, Summary, compare};
+use crate::eval::{Comparison, Latency, Move, Other, QuestionGroup, Scored, Summary, compare};
 
 /// All that is told. Serialised for `--json`; documented in specs/cli-json.md.
 #[derive(Serialize)]
@@ -53,7 +53,7 @@ pub(super) fn report(report: &Report) -> Result<()> {
     let columns = format!("{:<20} {:>6} {:>8} {:>6} {:>6} {:>6} {:>6} {:>7}", "", "n", "NDCG@10", "R@1", "R@5", "R@10", "MRR", "span@5");
     line(&if plain.is_some() { format!("{columns} {:>6}", "BM25") } else { columns })?;
     group("overall", &report.summary.overall, plain.map(|p| &p.overall))?;
-    let of = |s: fn(&Summary) -> &BTreeMap<String, Group>| (s(&report.summary), plain.map(s));
+    let of = |s: fn(&Summary) -> &BTreeMap<String, QuestionGroup>| (s(&report.summary), plain.map(s));
     for (groups, plain) in [of(|s| &s.by_category), of(|s| &s.by_language), of(|s| &s.by_repo)] {
         // One group alone says what was said already.
         if groups.len() > 1 {
@@ -77,7 +77,7 @@ pub(super) fn report(report: &Report) -> Result<()> {
     line(&format!("one query: {:.1} ms (median), {:.1} ms (95 of 100)", report.latency_ms.p50, report.latency_ms.p95))
 }
 
-fn group(name: &str, g: &Group, plain: Option<&Group>) -> Result<()> {
+fn group(name: &str, g: &QuestionGroup, plain: Option<&QuestionGroup>) -> Result<()> {
     let span = g.span_recall_5.map_or_else(String::new, |s| format!("{s:.3}"));
     let plain = plain.map_or_else(String::new, |p| format!("{:.3}", p.ndcg));
     let name = console::truncate_str(name, 20, "…");

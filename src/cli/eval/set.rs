@@ -9,8 +9,8 @@ use rayon::prelude::*;
 
 use super::files::{JsonLinesWriter, read_file};
 use crate::engine::{LONG_WAIT, Project};
-use crate::eval::{self, Question, SourceText};
-use crate::languages::{Kind, detect};
+use crate::eval::{self, EvalQuestion, SourceText};
+use crate::languages::{LanguageKind, detect};
 use crate::platform::make_private_dir;
 use crate::source::{self, LineLimit, Scope};
 use crate::store::Layout;
@@ -26,7 +26,7 @@ const FILE_MODE: u32 = 0o666;
 
 /// Questions, and where they are asked.
 pub(super) struct Set {
-    pub(super) questions: Vec<Question>,
+    pub(super) questions: Vec<EvalQuestion>,
     /// The folder of each repository that is named.
     folders: BTreeMap<String, PathBuf>,
     /// Removed in the end.
@@ -98,8 +98,8 @@ impl Set {
     }
 
     /// The questions of each folder, folders in order of their names.
-    pub(super) fn by_folder(&self) -> BTreeMap<PathBuf, Vec<&Question>> {
-        let mut out: BTreeMap<PathBuf, Vec<&Question>> = BTreeMap::new();
+    pub(super) fn by_folder(&self) -> BTreeMap<PathBuf, Vec<&EvalQuestion>> {
+        let mut out: BTreeMap<PathBuf, Vec<&EvalQuestion>> = BTreeMap::new();
         for q in &self.questions {
             out.entry(self.folders.get(&q.repo).cloned().unwrap_or_default()).or_default().push(q);
         }
@@ -126,8 +126,8 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
     let read = |file: source::SourceFile| {
         let bytes = project.layout.tree().read(&file.path, source::MAX_BYTES).ok()?;
         let limit = match detect(&file.path, "").kind {
-            Kind::Document(_) => LineLimit::Prose,
-            Kind::Notebook => LineLimit::None,
+            LanguageKind::Document(_) => LineLimit::Prose,
+            LanguageKind::Notebook => LineLimit::None,
             _ => LineLimit::Code,
         };
         source::check_content(&bytes, limit)

@@ -15,7 +15,7 @@ use super::super::render::{json, line, printable};
 use super::shared::{PrivateFolder, memories_in_words};
 use crate::dir::OpenMode;
 use crate::engine::Project;
-use crate::memory::{Memories, Memory, MemoryStore, Plan, Select};
+use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
 
 /// Memories that are read at once.
 const PAGE: usize = 500;
@@ -76,7 +76,7 @@ struct Restored<'a> {
 /// Puts a backup in place of the database, and stores what was kept for later meanwhile.
 pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> Result<Outcome> {
     let home = project.memory_home();
-    let plan = Plan::new(&home.database, from)?;
+    let plan = RestorePlan::new(&home.database, from)?;
     let on = |at: DateTime<Utc>| at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
     let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
     eprintln!(

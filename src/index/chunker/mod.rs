@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 
 use self::draft::{Draft, LineIndex};
 use crate::chunk::{Chunk, ChunkType, Metadata};
-use crate::languages::{Kind, Language, detect};
+use crate::languages::{Language, LanguageKind, detect};
 use crate::syntax;
 
 /// The chunks of a file, in the order of their types and lines, with time stamps of 1970: the indexer stamps them.
@@ -26,14 +26,14 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
         return Vec::new();
     }
     let mut drafts = match &language.kind {
-        Kind::Code(grammar) => match syntax::outline(grammar, text) {
+        LanguageKind::Code(grammar) => match syntax::outline(grammar, text) {
             Some(outline) => code::drafts(path, grammar, &outline, &lines),
             None => pieces::by_lines(path, ChunkType::Definitions, &lines),
         },
-        Kind::Text => pieces::by_lines(path, ChunkType::Definitions, &lines),
-        Kind::Config => pieces::by_lines(path, ChunkType::Data, &lines),
-        Kind::Document(markup) => document::drafts(path, *markup, &lines),
-        Kind::Notebook => notebook::drafts(path, &lines).unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
+        LanguageKind::Text => pieces::by_lines(path, ChunkType::Definitions, &lines),
+        LanguageKind::Config => pieces::by_lines(path, ChunkType::Data, &lines),
+        LanguageKind::Document(markup) => document::drafts(path, *markup, &lines),
+        LanguageKind::Notebook => notebook::drafts(path, &lines).unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
     };
     drafts.sort_by_key(|d| d.chunk_type);
     finish(path, language, drafts)

@@ -27,7 +27,7 @@ const MASKED: &str = "\u{fffc}";
 
 /// What a statement says, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Kind {
+pub(super) enum StatementKind {
     Decision,
     Rule,
     Fact,
@@ -38,7 +38,7 @@ pub(super) enum Kind {
 pub(super) struct Statement {
     /// As it was said, on one line.
     pub text: String,
-    pub kind: Kind,
+    pub kind: StatementKind,
 }
 
 /// Who says a text.
@@ -110,13 +110,13 @@ pub(super) fn is_recognised(memory: &Memory) -> bool {
 }
 
 /// The strongest kind of statement that a text holds.
-pub(super) fn kind_of(text: &str) -> Option<Kind> {
+pub(super) fn kind_of(text: &str) -> Option<StatementKind> {
     sentences(text, Speaker::Person).into_iter().filter_map(|s| s.kind).min()
 }
 
 struct Sentence {
     text: String,
-    kind: Option<Kind>,
+    kind: Option<StatementKind>,
     is_chat: bool,
 }
 
@@ -146,7 +146,7 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
     all
 }
 
-fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) -> Option<Kind> {
+fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) -> Option<StatementKind> {
     let n = words.iter().filter(|w| w.chars().any(char::is_alphanumeric)).count();
     let is_question = text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?').ends_with('?');
     if !(LEAST_WORDS..=MOST_WORDS).contains(&n) || is_question {
@@ -156,10 +156,10 @@ fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) 
     if is_any(&RULES.not) {
         return None;
     }
-    let is_ordered = |kind: &Kind| *kind == Kind::Rule && speaker == Speaker::Person && is_any(&RULES.orders);
-    let is_excepted = |kind: &Kind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
-    let holds = |kind: &Kind| (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind);
-    [Kind::Decision, Kind::Rule, Kind::Fact].into_iter().find(holds)
+    let is_ordered = |kind: &StatementKind| *kind == StatementKind::Rule && speaker == Speaker::Person && is_any(&RULES.orders);
+    let is_excepted = |kind: &StatementKind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let holds = |kind: &StatementKind| (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind);
+    [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].into_iter().find(holds)
 }
 
 /// Whether a sentence begins with a word for something that the one before it names.
@@ -289,9 +289,9 @@ fn in_full(word: &str, all: &mut Vec<String>) {
 
 /// The rules as they are written.
 struct Rules {
-    kinds: BTreeMap<Kind, Vec<Rule>>,
+    kinds: BTreeMap<StatementKind, Vec<Rule>>,
     orders: Vec<Rule>,
-    exceptions: BTreeMap<Kind, Vec<Rule>>,
+    exceptions: BTreeMap<StatementKind, Vec<Rule>>,
     not: Vec<Rule>,
     chat: Vec<Rule>,
     openers: BTreeSet<String>,
@@ -302,9 +302,9 @@ struct Rules {
 }
 
 /// One line of the rules: what must follow each other.
-struct Rule(Vec<Part>);
+struct Rule(Vec<SentencePart>);
 
-enum Part {
+enum SentencePart {
     Start,
     Gap,
     /// One of these; may it be absent?
@@ -316,7 +316,7 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(include_str!("rules.
 impl Rules {
     fn new(text: &'static str) -> Self {
         let mut rules = Self {
-            kinds: [Kind::Decision, Kind::Rule, Kind::Fact].map(|kind| (kind, Vec::new())).into(),
+            kinds: [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].map(|kind| (kind, Vec::new())).into(),
             orders: Vec::new(),
             exceptions: BTreeMap::new(),
             not: Vec::new(),
@@ -330,11 +330,11 @@ impl Rules {
         let listed = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
         for (what, rule) in text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t')) {
             match what {
-                "decision" => rules.kinds.entry(Kind::Decision).or_default().push(Rule::new(rule)),
-                "rule" => rules.kinds.entry(Kind::Rule).or_default().push(Rule::new(rule)),
-                "fact" => rules.kinds.entry(Kind::Fact).or_default().push(Rule::new(rule)),
-                "not-rule" => rules.exceptions.entry(Kind::Rule).or_default().push(Rule::new(rule)),
-                "not-fact" => rules.exceptions.entry(Kind::Fact).or_default().push(Rule::new(rule)),
+                "decision" => rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule)),
+                "rule" => rules.kinds.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
+                "fact" => rules.kinds.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
+                "not-rule" => rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
+                "not-fact" => rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
                 "order" => rules.orders.push(Rule::new(rule)),
                 "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
@@ -354,9 +354,9 @@ impl Rules {
 impl Rule {
     fn new(text: &'static str) -> Self {
         let part = |part: &'static str| match part {
-            "^" => Part::Start,
-            "*" => Part::Gap,
-            word => Part::Word(word.trim_end_matches('?').split('|').collect(), word.ends_with('?')),
+            "^" => SentencePart::Start,
+            "*" => SentencePart::Gap,
+            word => SentencePart::Word(word.trim_end_matches('?').split('|').collect(), word.ends_with('?')),
         };
         Self(text.split(' ').map(part).collect())
     }
@@ -366,12 +366,12 @@ impl Rule {
     }
 }
 
-fn follows(parts: &[Part], words: &[String], at: usize, starts: &[usize]) -> bool {
+fn follows(parts: &[SentencePart], words: &[String], at: usize, starts: &[usize]) -> bool {
     let Some((part, rest)) = parts.split_first() else { return true };
     match part {
-        Part::Start => starts.contains(&at) && follows(rest, words, at, starts),
-        Part::Gap => (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts)),
-        Part::Word(any, may_be_absent) => {
+        SentencePart::Start => starts.contains(&at) && follows(rest, words, at, starts),
+        SentencePart::Gap => (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts)),
+        SentencePart::Word(any, may_be_absent) => {
             let is_here = words.get(at).is_some_and(|word| any.contains(&&**word));
             is_here && follows(rest, words, at + 1, starts) || *may_be_absent && follows(rest, words, at, starts)
         }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use super::super::Slot;
-use super::scan::{Block, Question, Row, Rows};
+use super::scan::{Block, QuantizedRow, QuantizedRows, QueryVector};
 
 /// How many a question finds. Recall and time grow with it: `specs/vector-search.md`.
 const FOUND: usize = 300;
@@ -41,7 +41,7 @@ struct Point {
 #[derive(Clone, Copy, Serialize)]
 struct Raw<'a> {
     #[serde(skip)]
-    row: Row<'a>,
+    row: QuantizedRow<'a>,
     #[serde(skip)]
     cancel: &'a AtomicBool,
 }
@@ -52,7 +52,7 @@ struct Cancelled;
 /// Further than any two vectors are from each other.
 const NOWHERE: f32 = 3.0;
 
-fn distance(a: Row, b: Row) -> f32 {
+fn distance(a: QuantizedRow, b: QuantizedRow) -> f32 {
     1.0 - a.cosine(b)
 }
 
@@ -76,7 +76,7 @@ impl instant_distance::Point for Point {
 }
 
 impl Point {
-    fn row(&self) -> Option<Row<'_>> {
+    fn row(&self) -> Option<QuantizedRow<'_>> {
         self.place.get().map(|(slot, block)| block.row(*slot))
     }
 }
@@ -84,7 +84,7 @@ impl Point {
 impl Hnsw {
     /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to those who ask meanwhile. Minutes
     /// for a hundred thousand. `None` when it was cancelled, or no thread can be started.
-    pub(super) fn build(rows: &Rows, cancel: &AtomicBool) -> Option<Self> {
+    pub(super) fn build(rows: &QuantizedRows, cancel: &AtomicBool) -> Option<Self> {
         let points: Vec<Raw> = rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
         let builder = Builder::default().seed(SEED).ef_construction(CONSIDERED).ef_search(FOUND);
         // One thread also makes it the same HNSW graph each time.
@@ -107,7 +107,7 @@ impl Hnsw {
 
     /// What [`Hnsw::to_bytes`] gave, over rows of which most are the same, at whatever slots. `None` when the bytes are not
     /// those of a HNSW graph.
-    pub(super) fn from_bytes(bytes: &[u8], rows: &Rows) -> Option<Self> {
+    pub(super) fn from_bytes(bytes: &[u8], rows: &QuantizedRows) -> Option<Self> {
         let (check, body) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         if u64::from_le_bytes(*check) != xxh3_64(body) {
             return None;
@@ -139,7 +139,7 @@ impl Hnsw {
     }
 
     /// The slots whose rows of that time were nearest to a query, the nearest first.
-    pub(super) fn nearest(&self, question: &Question) -> Vec<Slot> {
+    pub(super) fn nearest(&self, question: &QueryVector) -> Vec<Slot> {
         let point = Point { place: OnceLock::from((0, Arc::new(question.to_block()))) };
         let mut search = Search::default();
         self.hnsw.search(&point, &mut search).filter_map(|found| Some(found.point.place.get()?.0)).collect()
@@ -148,7 +148,7 @@ impl Hnsw {
 
 fn encode<P: instant_distance::Point + Serialize>(
     hnsw: &instant_distance::Hnsw<P>,
-    row: impl Fn(&P) -> Option<Row<'_>>,
+    row: impl Fn(&P) -> Option<QuantizedRow<'_>>,
 ) -> Option<Vec<u8>> {
     // A row that is gone will not be found again either.
     let fingerprints: Vec<u64> = hnsw.iter().map(|(_, p)| row(p).map_or(0, fingerprint)).collect();
@@ -157,7 +157,7 @@ fn encode<P: instant_distance::Point + Serialize>(
 }
 
 /// Of a vector's exact components.
-fn fingerprint(row: Row) -> u64 {
+fn fingerprint(row: QuantizedRow) -> u64 {
     let bytes: Vec<u8> = row.components.iter().map(|c| c.cast_unsigned()).collect();
     xxh3_64_with_seed(&bytes, u64::from(row.scale.to_bits()))
 }

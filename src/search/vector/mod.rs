@@ -16,7 +16,7 @@ use rustc_hash::FxHashSet;
 use super::Slot;
 use crate::chunk::SavedFile;
 pub use hnsw::Hnsw;
-use scan::{Question, Rows};
+use scan::{QuantizedRows, QueryVector};
 
 /// From this many vectors on a HNSW graph is worth its building.
 pub const HNSW_FROM: usize = 500_000;
@@ -26,7 +26,7 @@ const STALE: usize = 10;
 /// One quantised vector for each slot that has one. A copy shares what neither of the two writes.
 #[derive(Clone)]
 pub struct VectorTable {
-    rows: Rows,
+    rows: QuantizedRows,
     hnsw: Option<Attached>,
 }
 
@@ -41,7 +41,7 @@ struct Attached {
 impl VectorTable {
     #[must_use]
     pub fn new(dimensions: usize) -> Self {
-        Self { rows: Rows::new(dimensions), hnsw: None }
+        Self { rows: QuantizedRows::new(dimensions), hnsw: None }
     }
 
     /// Length of a vector.
@@ -56,7 +56,7 @@ impl VectorTable {
 
     /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
-        Some(Self { rows: Rows::read(dimensions, file)?, hnsw: None })
+        Some(Self { rows: QuantizedRows::read(dimensions, file)?, hnsw: None })
     }
 
     /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot without a vector.
@@ -128,7 +128,7 @@ impl VectorTable {
 /// The cosines of one query to the vectors of a table.
 pub struct Nearness<'a> {
     table: &'a VectorTable,
-    question: Option<Question>,
+    question: Option<QueryVector>,
     /// By slot. Filled by the exact tier at once, by the other when it does not get on without.
     all: OnceLock<Vec<f32>>,
 }

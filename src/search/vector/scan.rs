@@ -17,7 +17,7 @@ const PARALLEL_BLOCKS: usize = 32;
 
 /// One quantised vector for each slot; all zero where there is none.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Rows {
+pub(super) struct QuantizedRows {
     dimensions: usize,
     blocks: Vec<Arc<Block>>,
 }
@@ -34,19 +34,19 @@ pub(super) struct Block {
 
 /// A vector: component i is `scale · components[i]`.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Row<'a> {
+pub(super) struct QuantizedRow<'a> {
     pub(super) scale: f32,
     pub(super) components: &'a [i8],
 }
 
 /// A query's vector, rounded: component i is `step · components[i]`.
 #[derive(Debug)]
-pub(super) struct Question {
+pub(super) struct QueryVector {
     step: f32,
     components: Vec<i16>,
 }
 
-impl Rows {
+impl QuantizedRows {
     pub(super) fn new(dimensions: usize) -> Self {
         Self { dimensions, blocks: Vec::new() }
     }
@@ -100,7 +100,7 @@ impl Rows {
     }
 
     /// The vector of a slot, and the block that holds it; `None` where there is none.
-    pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<Block>, Row<'_>)> {
+    pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<Block>, QuantizedRow<'_>)> {
         let block = self.blocks.get(place(slot).0)?;
         let row = block.row(slot);
         (row.scale != 0.0).then_some((block, row))
@@ -117,7 +117,7 @@ impl Rows {
     }
 
     /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another length.
-    pub(super) fn question(&self, query: &[f32]) -> Option<Question> {
+    pub(super) fn question(&self, query: &[f32]) -> Option<QueryVector> {
         let largest = query.iter().fold(0f32, |m, x| m.max(x.abs()));
         if query.len() != self.dimensions || largest == 0.0 {
             return None;
@@ -126,7 +126,7 @@ impl Rows {
         let step = largest / self.query_limit();
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within the limit")]
         let components = query.iter().map(|x| (x / step).round() as i16).collect();
-        Some(Question { step, components })
+        Some(QueryVector { step, components })
     }
 
     /// The largest query component whose sums of products stay within an i32.
@@ -136,7 +136,7 @@ impl Rows {
     }
 
     /// The cosine of the query to every slot; 0 where there is no vector.
-    pub(super) fn cosines(&self, question: &Question) -> Vec<f32> {
+    pub(super) fn cosines(&self, question: &QueryVector) -> Vec<f32> {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
         let one =
             |(block, out): (&Arc<Block>, &mut [f32])| scan(&block.components, &block.scales, &question.components, question.step, out);
@@ -149,7 +149,7 @@ impl Rows {
     }
 
     /// The same of one slot.
-    pub(super) fn cosine(&self, question: &Question, slot: Slot) -> f32 {
+    pub(super) fn cosine(&self, question: &QueryVector, slot: Slot) -> f32 {
         let mut cosine = [0.0];
         if let Some((_, row)) = self.get(slot) {
             scan(row.components, &[row.scale], &question.components, question.step, &mut cosine);
@@ -158,7 +158,7 @@ impl Rows {
     }
 }
 
-impl Question {
+impl QueryVector {
     /// A block that holds nothing but this, at slot 0, rounded further to the eight bits of a row.
     pub(super) fn to_block(&self) -> Block {
         let largest = self.components.iter().fold(1, |m, x| x.unsigned_abs().max(m));
@@ -175,13 +175,13 @@ impl Block {
     }
 
     /// The row of a slot that lies in this block.
-    pub(super) fn row(&self, slot: Slot) -> Row<'_> {
+    pub(super) fn row(&self, slot: Slot) -> QuantizedRow<'_> {
         let (_, row) = place(slot);
-        Row { scale: self.scales[row], components: &self.components[row * self.dimensions..][..self.dimensions] }
+        QuantizedRow { scale: self.scales[row], components: &self.components[row * self.dimensions..][..self.dimensions] }
     }
 }
 
-impl Row<'_> {
+impl QuantizedRow<'_> {
     /// The cosine of two vectors.
     pub(super) fn cosine(self, other: Self) -> f32 {
         dot(self.components, other.components) as f32 * self.scale * other.scale

@@ -44,7 +44,7 @@ pub enum OperationKind {
 
 /// Something git did that may change files of the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operation {
+pub struct GitOperation {
     pub kind: OperationKind,
     /// The commit before; `None` for the first one.
     pub from: Option<String>,
@@ -70,7 +70,7 @@ pub struct Committed {
 /// What git did since it was asked last, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Happened {
-    pub operations: Vec<Operation>,
+    pub operations: Vec<GitOperation>,
     pub commits: Vec<Committed>,
 }
 
@@ -103,7 +103,7 @@ type Stamp = Option<(u128, u64)>;
 /// What git has put into the work tree, as far as that was seen.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<RefMove>,
     pub(super) merges: Vec<Merged>,
     pub(super) stashes: Vec<Stashed>,
     pub(super) rewrites: Vec<Rewrite>,
@@ -111,7 +111,7 @@ pub(super) struct Evidence {
 
 /// The head went from one commit to another.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct RefMove {
     pub(super) from: Option<String>,
     pub(super) to: String,
     /// The commit records what was in the work tree, instead of changing it.
@@ -385,7 +385,7 @@ impl GitWatch {
                 Action::Operation(kind) => {
                     running = matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
                     let LogEntry { from, to, message: subject, at, zone } = entry;
-                    happened.operations.push(Operation { kind, from, to, subject, at, zone });
+                    happened.operations.push(GitOperation { kind, from, to, subject, at, zone });
                 }
                 Action::Nothing => {}
             }
@@ -415,7 +415,7 @@ impl GitWatch {
         let commit = *action == Action::Commit || entry.message.starts_with("rebase (continue)") || entry.message.contains("(continue): ");
         if *action != Action::Nothing {
             let reset = *action == Action::Operation(OperationKind::Reset);
-            self.evidence.steps.push(Step {
+            self.evidence.steps.push(RefMove {
                 from: entry.from.clone(),
                 to,
                 commit,
@@ -446,7 +446,7 @@ impl GitWatch {
         self.stashes = self.stash_entries();
         let mut made = Vec::new();
         let is_in = |list: &[LogEntry], entry: &LogEntry| list.iter().any(|e| e.to == entry.to);
-        let push = |entry: &LogEntry| Operation {
+        let push = |entry: &LogEntry| GitOperation {
             kind: OperationKind::Stash,
             from: None,
             to: entry.to.clone(),
@@ -468,14 +468,14 @@ impl GitWatch {
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id, popped: true, at });
                 let (kind, to, at) = (OperationKind::StashPop, None, seconds(at));
-                happened.operations.push(Operation { kind, to, at, zone: self.log.zone, ..push(entry) });
+                happened.operations.push(GitOperation { kind, to, at, zone: self.log.zone, ..push(entry) });
             }
         }
         made
     }
 
     /// The operation that merged without a word in the reflog: conflicts, or changes that are not committed.
-    fn unlogged_merge(&self, commits: &[Committed]) -> Operation {
+    fn unlogged_merge(&self, commits: &[Committed]) -> GitOperation {
         let is = |name: &str| self.dir.own.join(name).exists();
         let said = |part: &str| commits.iter().any(|c| c.subject.starts_with(part));
         let kind = if is("MERGE_HEAD") || is(SQUASH) || said("commit (merge)") || self.evidence.merges.last().is_some_and(|m| m.squashed) {
@@ -494,7 +494,7 @@ impl GitWatch {
         let message = small_text(&self.dir.own, "MERGE_MSG");
         let subject = message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
-        Operation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
+        GitOperation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
     }
 
     fn forget_old(&mut self) {
@@ -570,7 +570,7 @@ impl OperationKind {
     }
 }
 
-impl Operation {
+impl GitOperation {
     /// `git reset --hard: 47 files at 15:30`, by the clock of the one who did it.
     #[must_use]
     pub fn summary(&self, files: usize) -> String {

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use super::object_id;
 use super::reflog::{is_zero, lines};
-use super::watch::{Evidence, GitWatch, Merged, Rewrite, Stashed, Step, modified};
+use super::watch::{Evidence, GitWatch, Merged, RefMove, Rewrite, Stashed, modified};
 
 use crate::platform::{name_bytes, name_of_bytes};
 
@@ -117,7 +117,7 @@ impl GitWatch {
     }
 
     /// What git has in the places where it may have taken the content from, and when the file was written.
-    fn by_content(&self, steps: &[Step], items: &[&Item]) -> Vec<Attribution> {
+    fn by_content(&self, steps: &[RefMove], items: &[&Item]) -> Vec<Attribution> {
         let specs = self.specs(steps);
         let Some(answers) = self.blobs(&specs, items) else { return vec![Attribution::Hand; items.len()] };
         let judge = |(item, answers): (&&Item, &[Option<String>])| {
@@ -135,7 +135,7 @@ impl GitWatch {
         items.iter().zip(answers.chunks(specs.len())).map(judge).collect()
     }
 
-    fn specs(&self, steps: &[Step]) -> Vec<(Role, String)> {
+    fn specs(&self, steps: &[RefMove]) -> Vec<(Role, String)> {
         let mut specs: Vec<(Role, String)> =
             steps.iter().filter(|s| !s.commit).map(|s| (if s.reset { Role::Reset } else { Role::Target }, format!("{}:", s.to))).collect();
         specs.dedup();
@@ -180,7 +180,7 @@ impl GitWatch {
     }
 
     /// What a step changed of the wanted files.
-    fn diff(&self, step: &Step, wanted: &HashSet<&[u8]>) -> Diff {
+    fn diff(&self, step: &RefMove, wanted: &HashSet<&[u8]>) -> Diff {
         let mut diff = Diff::new();
         if step.from.as_ref() == Some(&step.to) {
             return diff;
@@ -300,7 +300,7 @@ impl GitWatch {
 /// What git knows of one file.
 struct BlobAnswers<'a> {
     watch: &'a GitWatch,
-    steps: &'a [Step],
+    steps: &'a [RefMove],
     specs: &'a [(Role, String)],
     answers: &'a [Option<String>],
 }
@@ -370,7 +370,7 @@ impl GitWatch {
     }
 }
 
-impl Step {
+impl RefMove {
     fn to_is(&self, id: Option<&String>) -> bool {
         id == Some(&self.to)
     }
@@ -383,11 +383,12 @@ impl Evidence {
 
     /// The newest steps, oldest first. Those of one operation and commits in a row are one; operations in a row, too, when there
     /// are many.
-    fn joined_steps(&self) -> Vec<Step> {
+    fn joined_steps(&self) -> Vec<RefMove> {
         let many = self.steps.iter().filter(|s| !s.goes_on).count() > MAX_STEPS;
-        let mut joined: Vec<Step> = Vec::new();
+        let mut joined: Vec<RefMove> = Vec::new();
         for step in &self.steps {
-            let join = |last: &Step| last.commit == step.commit && last.to_is(step.from.as_ref()) && (many || step.commit || step.goes_on);
+            let join =
+                |last: &RefMove| last.commit == step.commit && last.to_is(step.from.as_ref()) && (many || step.commit || step.goes_on);
             match joined.last_mut() {
                 Some(last) if join(last) => {
                     last.to.clone_from(&step.to);
@@ -402,8 +403,8 @@ impl Evidence {
 }
 
 /// Who made the newest step that led to this content.
-fn by_steps(steps: &[Step], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Attribution> {
-    let led = |(_, diff): &(&Step, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
+fn by_steps(steps: &[RefMove], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Attribution> {
+    let led = |(_, diff): &(&RefMove, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
     let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
     Some(if step.commit { Attribution::Hand } else { Attribution::Git })
 }

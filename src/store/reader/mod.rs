@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 use self::loaded::{KnownFiles, in_order, unusable};
 use self::parse::FileParser;
 pub use self::read::LoadError;
-use self::read::{FileReader, Look, Raw, RawFiles};
+use self::read::{Consistency, FileReader, Raw, RawFiles};
 use super::cache::IndexCache;
 use super::chunk_file::ChunkFileError;
 use super::layout::Layout;
@@ -101,7 +101,7 @@ impl ChunkFiles {
             let again = match &look {
                 _ if unsettled => true,
                 // A writer may be between two renames, so look again. If no writer is active, a second look must agree.
-                Ok(Look::Torn(..) | Look::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
+                Ok(Consistency::Torn(..) | Consistency::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
                 _ => false,
             };
             if again && (attempt == 1 || start.elapsed() < SETTLE_DEADLINE) {
@@ -110,8 +110,8 @@ impl ChunkFiles {
             }
             let others = others?;
             return match look? {
-                Look::Consistent(files, manifest) => self.assemble(files, others, manifest, None),
-                Look::Torn(files, manifest) => {
+                Consistency::Consistent(files, manifest) => self.assemble(files, others, manifest, None),
+                Consistency::Torn(files, manifest) => {
                     // The set of the previous load is better than a part of this one.
                     let is_gone = |t: &ChunkType| {
                         let is_known = self.known.contains_key(&Which::Of(*t));
@@ -126,7 +126,7 @@ impl ChunkFiles {
                     );
                     self.assemble(files, others, Some(manifest), Some(warning))
                 }
-                Look::Senseless(files) => {
+                Consistency::Senseless(files) => {
                     let senseless = LoadError::Senseless { path: self.layout.manifest() };
                     if self.had_manifest {
                         return Err(senseless);

@@ -77,7 +77,7 @@ impl Raw {
 pub(super) type RawFiles = Vec<(Which, Raw)>;
 
 /// What one look at the files found.
-pub(super) enum Look {
+pub(super) enum Consistency {
     Consistent(RawFiles, Option<Manifest>),
     Torn(RawFiles, Manifest),
     /// The manifest cannot be understood.
@@ -100,7 +100,7 @@ pub(super) struct FileReader<'a> {
 
 impl FileReader<'_> {
     /// Looks at the files once. It reads the manifest before the files, since a writer writes it after them.
-    pub(super) fn look(&self) -> Result<Look, LoadError> {
+    pub(super) fn look(&self) -> Result<Consistency, LoadError> {
         let unreadable = |source| LoadError::Manifest { source };
         let manifest = Manifest::read(&self.layout).map_err(unreadable)?;
         let files = match &manifest {
@@ -112,21 +112,21 @@ impl FileReader<'_> {
             None => self.read_all(manifest.as_ref(), false)?,
         };
         if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
-            return Ok(Look::Consistent(files, manifest));
+            return Ok(Consistency::Consistent(files, manifest));
         }
         // A writer that died between its renames left a complete set: the `.next` files are those that it did not rename.
         if let Some(next) = Manifest::read_next(&self.layout).map_err(unreadable)? {
             let rolled = self.read_all(Some(&next), true)?;
             if matches(&next, &rolled) {
-                return Ok(Look::Consistent(rolled, Some(next)));
+                return Ok(Consistency::Consistent(rolled, Some(next)));
             }
         }
         match manifest {
-            Some(manifest) => Ok(Look::Torn(files, manifest)),
+            Some(manifest) => Ok(Consistency::Torn(files, manifest)),
             // The first manifest appeared while the files were read, so they may be older than it.
             None if Manifest::read(&self.layout).map_err(unreadable)?.is_some() => self.look(),
-            None if self.layout.has(MANIFEST) => Ok(Look::Senseless(files)),
-            None => Ok(Look::Consistent(files, None)),
+            None if self.layout.has(MANIFEST) => Ok(Consistency::Senseless(files)),
+            None => Ok(Consistency::Consistent(files, None)),
         }
     }
 

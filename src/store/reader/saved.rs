@@ -94,12 +94,12 @@ impl Positions {
 
 /// The texts that many saved lines share.
 #[derive(Default)]
-struct Shared {
+struct SharedPositions {
     paths: Positions,
     languages: Positions,
 }
 
-impl Shared {
+impl SharedPositions {
     /// Returns the line of a chunk in its saved form; `None` for a chunk whose text is only in memory.
     fn save(&mut self, entry: &Entry, at: Option<Range<u32>>) -> Option<SavedLine> {
         let (hash, place) = entry.line()?;
@@ -110,12 +110,12 @@ impl Shared {
 }
 
 /// The shared texts, read again.
-struct SharedTexts {
+struct RestoredTexts {
     paths: Vec<Arc<str>>,
     languages: Vec<Arc<str>>,
 }
 
-impl SharedTexts {
+impl RestoredTexts {
     fn entry(&self, line: SavedLine, chunk_type: ChunkType, lines: &Arc<dyn LineStore>) -> Option<Arc<Entry>> {
         let text = |at: Option<u32>, all: &[Arc<str>]| at.map(|at| all.get(at as usize).cloned().ok_or(())).transpose().ok();
         let (path, language) = (text(line.path, &self.paths)?, text(line.language, &self.languages)?);
@@ -140,14 +140,14 @@ pub(super) fn save(known: &KnownFiles, had_manifest: bool, saving: &mut dyn Save
 /// Returns the files that were saved, and whether they had a manifest. `None` when they cannot be restored.
 pub(super) fn restore(layout: &Layout, saved: &dyn SavedFiles) -> Option<(KnownFiles, bool)> {
     let SavedChunkFiles { had_manifest, paths, languages, files } = bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
-    let shared = SharedTexts { paths, languages };
+    let shared = RestoredTexts { paths, languages };
     let restore = |file: SavedChunkFile| Some((file.which.clone(), Arc::new(restore_file(layout, file, &shared, saved)?)));
     Some((files.into_par_iter().map(restore).collect::<Option<KnownFiles>>()?, had_manifest))
 }
 
 /// Returns the known files in their saved form, and adds lines and vectors of other programs to `kept`. Returns `None` if a file holds more than its lines can restore.
 fn to_save(known: &KnownFiles, had_manifest: bool, kept: &mut ForeignLines) -> Option<SavedChunkFiles> {
-    let mut shared = Shared::default();
+    let mut shared = SharedPositions::default();
     let mut files = Vec::new();
     for which in in_order(known) {
         let file = &known[which];
@@ -182,7 +182,7 @@ fn to_save(known: &KnownFiles, had_manifest: bool, kept: &mut ForeignLines) -> O
     Some(SavedChunkFiles { had_manifest, paths: shared.paths.1, languages: shared.languages.1, files })
 }
 
-fn restore_file(layout: &Layout, file: SavedChunkFile, shared: &SharedTexts, saved: &dyn SavedFiles) -> Option<LoadedFile> {
+fn restore_file(layout: &Layout, file: SavedChunkFile, shared: &RestoredTexts, saved: &dyn SavedFiles) -> Option<LoadedFile> {
     let SavedChunkFile { which, entry, content } = file;
     let chunk_type = which.chunk_type();
     match content {
@@ -221,7 +221,7 @@ fn restore_file(layout: &Layout, file: SavedChunkFile, shared: &SharedTexts, sav
 }
 
 impl LoadedBlock {
-    fn to_save(&self, shared: &mut Shared) -> Option<SavedBlock> {
+    fn to_save(&self, shared: &mut SharedPositions) -> Option<SavedBlock> {
         let lines = self.entries.iter().map(|entry| shared.save(entry, None)).collect::<Option<_>>()?;
         let BlockLocation { start, packed, .. } = self.lines.place();
         Some(SavedBlock { start, block: Block { packed, ..self.block.clone() }, lines })

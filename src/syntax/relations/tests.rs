@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::languages::{Kind, detect};
+use crate::languages::{LanguageKind, detect};
 
 fn dump(file: &str, text: &str) -> BTreeSet<String> {
-    let Kind::Code(grammar) = &detect(file, text).kind else { panic!("{file} has no grammar") };
+    let LanguageKind::Code(grammar) = &detect(file, text).kind else { panic!("{file} has no grammar") };
     let found = relations(grammar, text).unwrap();
     let name = |i: Option<usize>| i.map_or("file", |i| &found.symbols[i].name).to_string();
     let mut out = BTreeSet::new();
@@ -398,7 +398,7 @@ fn other_languages_have_calls_types_and_imports() {
 
 #[test]
 fn a_name_is_one_reference_a_function_with_all_its_lines() {
-    let Kind::Code(grammar) = &detect("a.rs", "").kind else { panic!() };
+    let LanguageKind::Code(grammar) = &detect("a.rs", "").kind else { panic!() };
     let found = relations(grammar, "fn a() {\n    b();\n    b();\n}\nfn c() { b() }\n").unwrap();
     let lines: Vec<(Option<usize>, Vec<u32>)> = found.references.iter().map(|r| (r.symbol, r.lines.clone())).collect();
     assert_eq!(lines, [(Some(0), vec![2, 3]), (Some(1), vec![5])]);
@@ -414,7 +414,7 @@ fn odd_texts_are_no_panic() {
         for file in
             ["a.rs", "a.go", "a.py", "a.ts", "a.tsx", "a.js", "a.java", "a.c", "a.cpp", "a.rb", "a.php", "a.kt", "a.sh", "a.hs", "a.ex"]
         {
-            if let Kind::Code(grammar) = &detect(file, text).kind {
+            if let LanguageKind::Code(grammar) = &detect(file, text).kind {
                 let _ = relations(grammar, text);
             }
         }

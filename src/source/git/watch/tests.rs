@@ -213,7 +213,7 @@ fn a_reset_over_47_files_is_told_from_what_was_edited_meanwhile() {
     let [reset] = &happened.operations[..] else { panic!("{happened:?}") };
     assert_eq!((reset.kind, reset.subject.as_str()), (Kind::Reset, "reset: moving to HEAD"));
     assert_eq!((&reset.from, reset.to.as_deref()), (&reset.to, Some(repo.git(&["rev-parse", "HEAD"]).as_str())));
-    let half = Operation { at: 15 * 3600 + 90, zone: 29, ..reset.clone() };
+    let half = GitOperation { at: 15 * 3600 + 90, zone: 29, ..reset.clone() };
     assert_eq!(half.summary(47), "git reset --hard: 47 files at 15:30");
     assert_eq!(half.summary(1), "git reset --hard: 1 file at 15:30");
 
