@@ -1,5 +1,6 @@
-//! Finds the folders of languages, so that a new language needs no line elsewhere, and gives what is kept on disk a version that no change of the
-//! code behind it can miss.
+//! Lists the folders of languages, so that a new language needs no line elsewhere, and
+//! computes versions of the data that is kept on disk, which change with every change
+//! of the code that makes it.
 
 use std::fmt::Write;
 use std::hash::{DefaultHasher, Hasher};
@@ -8,7 +9,7 @@ use std::{env, fs};
 
 const LANGUAGES: &str = "src/languages";
 
-/// What is kept on disk, and the sources that decide what is in it. Each is a variable at build time: the hash of these sources.
+/// The versions of data on disk: the build-time variable, and the sources whose hash is its value.
 const KEPT: [(&str, &[&str]); 3] = [
     ("CORTEX_CHUNKS", &[LANGUAGES, "src/syntax", "src/index/chunker", "src/chunk", "src/secrets.rs", "src/secrets"]),
     ("CORTEX_GRAPH_ROWS", &[LANGUAGES, "src/syntax", "src/graph/mod.rs", "src/graph/names.rs", "src/graph/rows.rs", "src/graph/sql.rs"]),
@@ -27,12 +28,12 @@ fn main() {
             println!("cargo::rerun-if-changed={source}");
             add(&root.join(source), &mut hash);
         }
-        // SQLite keeps 31 bits of a version, and 0 is no version.
+        // SQLite stores 31 bits of a version, and 0 means that there is none.
         println!("cargo::rustc-env={variable}={}", (hash.finish() >> 33) | 1);
     }
 }
 
-/// Writes `languages.rs`: a module for each folder, and the table of their grammars.
+/// Writes `languages.rs`: a module for each folder, and the table of the grammars.
 fn list_languages(folder: &Path) {
     println!("cargo::rerun-if-changed={LANGUAGES}");
     let is_language = |path: &PathBuf| path.join("mod.rs").is_file();
@@ -40,7 +41,7 @@ fn list_languages(folder: &Path) {
     for path in entries(folder).into_iter().filter(is_language) {
         let (file, name) =
             (path.join("mod.rs"), path.file_name().and_then(|name| name.to_str()).expect("a language has a name").to_owned());
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(code, "#[path = \"{}\"]\nmod {name};", file.display());
         let _ = write!(table, "&{name}::LANGUAGE, ");
     }
@@ -49,7 +50,8 @@ fn list_languages(folder: &Path) {
     fs::write(out, code).expect("the list of languages can be written");
 }
 
-/// Adds a file, or all files of a folder, to a hash. Tests decide nothing.
+/// Adds a file, or all files of a folder, to a hash, without tests: they do
+/// not change what is kept.
 fn add(path: &Path, hash: &mut DefaultHasher) {
     if path.is_dir() {
         for entry in entries(path) {
@@ -62,7 +64,7 @@ fn add(path: &Path, hash: &mut DefaultHasher) {
     }
 }
 
-/// What is in a folder, in order.
+/// Returns the paths in a folder, sorted.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();

@@ -1,8 +1,10 @@
-//! Settings: `.cortex/config.toml`, then the user's own file, then `CORTEX_*`, then flags; resolved and checked once.
+//! Settings: flags override `CORTEX_*`, which override the user's own file, which overrides
+//! `.cortex/config.toml`. They are resolved and checked once.
 //!
-//! The table [`KEYS`] is the only list of settings: unknown keys are told apart by it, the environment is read by it,
-//! the documentation is tested against it, and it says who may decide each. A project's file comes with the code, from strangers: it
-//! may choose what is indexed and how results look, and nothing else.
+//! The table [`KEYS`] is the only list of settings. It decides which keys and environment
+//! variables are known and who may set them, and a test compares the documentation with it.
+//! A project's file comes with the code, from strangers: it may choose what is indexed and
+//! how results look, and nothing else.
 
 use std::collections::BTreeMap;
 use std::io::{self, ErrorKind};
@@ -17,84 +19,84 @@ use crate::dir::{Dir, OwnedDir};
 
 use SettingOrigin::{Project, ProjectUpTo, User};
 
-/// This says who may decide a setting.
+/// The sources that may decide a setting.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingOrigin {
-    /// Also the project's file.
+    /// The project's file, or the user.
     Project,
-    /// Also the project's file, but a number that is no larger than this.
+    /// The project's file up to this number, or the user.
     ProjectUpTo(u64),
-    /// The user alone: by a flag, the environment or a file outside all projects.
+    /// Only the user: by a flag, the environment or a file outside all projects.
     User,
 }
 
-/// Every setting: key, who may decide it, default as it would be written, meaning.
+/// Every setting: key, who may decide it, default as it is written in a file, meaning.
 pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
     ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
-    ("index.exclude", Project, "[]", "Globs over paths that are not indexed, beside .gitignore and .cortexignore."),
-    ("index.compress", Project, "false", "Chunk files are written as .json.zst, a sixth as large; a search takes a millisecond longer."),
+    ("index.exclude", Project, "[]", "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore."),
+    ("index.compress", Project, "false", "Whether chunk files are written as .json.zst: a sixth of the size; a search takes a millisecond longer."),
     (
         "index.keep_deleted",
         User,
         "false",
-        "Whether chunks of deleted files stay in the index, marked as deleted, until it is built anew. Files that are ignored, excluded or too large never stay.",
+        "Whether chunks of deleted files stay in the index, marked as deleted, until it is rebuilt. Chunks of files that are ignored, excluded or too large never stay.",
     ),
     ("index.location", User, "project", "Where the index is: project for .cortex, cache for a folder of the user's cache directory."),
     ("search.limit", Project, "10", "How many results `cortex search` prints."),
-    ("search.context", ProjectUpTo(1000), "6", "How many lines of each result it shows; 0 for none."),
+    ("search.context", ProjectUpTo(1000), "6", "How many lines of each result `cortex search` shows; 0 for none."),
     (
         "embed.url",
         User,
         "",
-        "An OpenAI-compatible server that makes the vectors (http://localhost:11434 is Ollama's). It is sent all text that is indexed, and every \
-question. Empty: the bundled model, and nothing leaves this machine.",
+        "The URL of an OpenAI-compatible server that computes the vectors (http://localhost:11434 is Ollama's). It receives all text that is \
+indexed, and every question. Empty: the bundled model, and nothing leaves this machine.",
     ),
-    ("embed.model", User, "", "The name of its model."),
+    ("embed.model", User, "", "The name of the model on that server."),
     ("embed.dimensions", User, "0", "How many numbers a vector of that model has."),
-    ("embed.token", User, "", "What it must be sent as `Authorization: Bearer …`; rather set CORTEX_EMBED_TOKEN."),
-    ("embed.query_prefix", User, "", "What the model wants before a question, such as `search_query: `."),
-    ("embed.passage_prefix", User, "", "What the model wants before a text that is found, such as `search_document: `."),
+    ("embed.token", User, "", "The token that is sent to that server as `Authorization: Bearer …`. Prefer to set it in CORTEX_EMBED_TOKEN."),
+    ("embed.query_prefix", User, "", "The prefix that the model expects before a question, such as `search_query: `."),
+    ("embed.passage_prefix", User, "", "The prefix that the model expects before an indexed text, such as `search_document: `."),
     (
         "embed.timeout_ms",
         User,
         "2000",
-        "How long a search waits for the vector of its question before it goes by words alone, in milliseconds.",
+        "How long a search waits for the vector of its question before it uses words alone, in milliseconds.",
     ),
-    ("live.debounce_ms", User, "500", "How long files must be quiet before a server takes changes in, in milliseconds."),
+    ("live.debounce_ms", User, "500", "How long files must stay unchanged before a server indexes the changes, in milliseconds."),
     (
         "live.memory_budget_mb",
         User,
         "0",
-        "How much memory a server may hold, in megabytes. Above it, it first does without what it keeps of the index in memory, then without vectors, until it is \
-started anew; 0 for no limit.",
+        "How much memory a server may use, in megabytes. Above this, it first reads the index from disk instead of memory, then searches \
+without vectors until it is restarted. 0 for no limit.",
     ),
     (
         "memory.notes",
         User,
         "[]",
-        "Folders of Markdown files that are remembered and are not part of the index. Empty: the notes that Claude Code keeps of this project.",
+        "Folders of Markdown files that become memories and are not part of the index. Empty: the notes that Claude Code keeps for this project.",
     ),
     (
         "memory.window_ms",
         User,
         "5000",
-        "How long before or after git did something a change of a file may be git's: events are recorded when things were quiet for so long, in milliseconds.",
+        "A file that changes this long before or after a git operation, in milliseconds, may have been changed by git. Events are recorded when nothing changed for so long.",
     ),
-    ("memory.max_events", User, "5000", "How many events of each kind (edits, git's operations, files that git changed) are kept."),
+    ("memory.max_events", User, "5000", "How many events of each kind (edits, git operations, files that git changed) are kept."),
     (
         "memory.event_days",
         User,
         "180",
-        "For how many days. What somebody said, or an agent answered, is kept until it is forgotten by hand.",
+        "How many days events are kept. What a user said, or an agent answered, is kept until somebody forgets it.",
     ),
-    ("serve.address", User, "127.0.0.1", "The address on which `cortex serve` listens; any but this machine's own needs a token."),
-    ("serve.port", User, "7717", "The first port that it tries."),
+    ("serve.address", User, "127.0.0.1", "The address on which `cortex serve` listens. Any other than a loopback address requires serve.token."),
+    ("serve.port", User, "7717", "The first port that `cortex serve` tries."),
     ("serve.tools", User, "[]", "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory."),
-    ("serve.token", User, "", "What clients must send as `Authorization: Bearer …`; empty for nothing."),
-    ("serve.edit_trusted", User, "false", "Whether the tools that edit may change files that programs execute or trust without asking."),
+    ("serve.token", User, "", "The token that clients must send as `Authorization: Bearer …`. Empty: none is required."),
+    ("serve.edit_trusted", User, "false", "Whether the edit tools may change files that programs execute or trust without asking."),
 ];
 
-/// Earlier names of settings, each with the name that it has now.
+/// Former names of settings, each with its current name.
 const RENAMED: &[(&str, &str)] = &[("live.memory_mb", "live.memory_budget_mb")];
 
 /// Resolved settings.
@@ -104,47 +106,47 @@ pub struct Config {
     pub max_file_bytes: u64,
     /// Paths that are not indexed.
     pub exclude: GlobSet,
-    /// The same as they were written.
+    /// The same globs as they were written.
     pub exclude_patterns: Vec<String>,
-    /// Chunk files are compressed.
+    /// Whether chunk files are compressed.
     pub compress: bool,
-    /// Chunks of deleted files stay.
+    /// Whether chunks of deleted files stay in the index.
     pub keep_deleted: bool,
     /// Where the index is.
     pub location: Location,
-    /// Results that a search prints.
+    /// Number of results that a search prints.
     pub limit: usize,
-    /// Lines that are shown of each.
+    /// Number of lines that are shown of each result.
     pub context: usize,
-    /// The server that makes the vectors; `None`: the bundled model does.
+    /// The server that computes the vectors; `None` for the bundled model.
     pub remote_model: Option<RemoteModel>,
-    /// How long files must be quiet before a server takes changes in.
+    /// How long files must stay unchanged before a server indexes the changes.
     pub debounce: Duration,
-    /// How much memory a server may hold, in bytes.
+    /// How much memory a server may use, in bytes; `None` for no limit.
     pub memory_budget: Option<u64>,
-    /// Folders of notes that are remembered; empty when nothing is said.
+    /// Folders of notes that become memories; empty for the notes of Claude Code.
     pub notes: Vec<PathBuf>,
-    /// How long things must be quiet before events are recorded.
+    /// How long nothing must change before events are recorded.
     pub window: Duration,
-    /// Events that are kept of each kind.
+    /// Most events of each kind that are kept.
     pub max_events: usize,
-    /// For how many days.
+    /// Number of days for which events are kept.
     pub event_days: u32,
     /// Where the HTTP server listens.
     pub address: IpAddr,
     /// The first port that it tries.
     pub port: u16,
-    /// Groups of tools that it offers; empty when nothing is said.
+    /// Groups of tools that servers offer; empty for the default groups.
     pub tools: Vec<String>,
-    /// What its clients must know.
+    /// The token that clients of the HTTP server must send; `None` if none is required.
     pub token: Option<String>,
-    /// The tools that edit may change files that programs execute or trust.
+    /// Whether the edit tools may change files that programs execute or trust.
     pub edit_trusted: bool,
-    /// What a file said and does not count: sentences that name the file, the settings and the remedy.
+    /// Warnings about settings that were ignored. Each names the file, the settings and the remedy.
     pub ignored: Vec<String>,
 }
 
-/// Where an index is.
+/// The place where an index is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Location {
@@ -158,31 +160,31 @@ pub enum Location {
 /// A model behind an OpenAI-compatible server.
 #[derive(Debug, Clone)]
 pub struct RemoteModel {
-    /// `http://localhost:11434`: what comes before `/v1`.
+    /// The part of the URL before `/v1`, such as `http://localhost:11434`.
     pub url: String,
-    /// `localhost:11434`
+    /// Host and port, such as `localhost:11434`.
     pub authority: String,
-    /// The server is on this machine.
+    /// Whether the server is on this machine.
     pub is_local: bool,
-    /// What is sent can be read on the way.
+    /// Whether the connection is not encrypted (`http`).
     pub is_plain: bool,
     pub model: String,
     pub dimensions: usize,
     pub token: Option<String>,
     pub query_prefix: String,
     pub passage_prefix: String,
-    /// How long a search waits for its vector.
+    /// How long a search waits for the vector of its question.
     pub timeout: Duration,
 }
 
-/// Most results that may be asked for.
+/// Most results that a search may return.
 pub const MAX_LIMIT: usize = 1000;
-/// Most bytes of a file of settings.
+/// Largest file of settings that is read, in bytes.
 const MAX_BYTES: u64 = 64 << 10;
-/// In `.cortex`, and in `cortex` of the user's settings.
+/// File name in `.cortex` of the project, and in `cortex` of the user's configuration directory.
 const FILE: &str = "config.toml";
 
-/// What a source of settings says; `None`: nothing.
+/// The settings of one source, or of all sources merged; `None` where a setting is not set.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct RawConfig {
@@ -249,7 +251,7 @@ struct RawServe {
     edit_trusted: Option<bool>,
 }
 
-/// A setting that cannot be used. The message names where it stands and what would do.
+/// A setting or a file that cannot be used. The message names the place and says what is valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {message}")]
 pub struct ConfigError {
@@ -268,7 +270,7 @@ impl Config {
     /// `env` (name, value).
     ///
     /// # Errors
-    /// A file that cannot be read or parsed, an unknown key, a value of the wrong shape.
+    /// When a file cannot be read or parsed, a key is unknown, or a value has the wrong type.
     pub fn load(
         project: Option<&OwnedDir>,
         user: Option<&Path>,
@@ -292,7 +294,7 @@ impl Config {
         }
         let mut config = said.resolve()?;
         match unreadable {
-            // Nothing in the project's directory is used.
+            // With the index in the user's cache, nothing else in the project's `.cortex` is used.
             Some(e) if config.location == Location::Cache => config.ignored.push(e.to_string()),
             Some(e) => return Err(e),
             None => {}
@@ -300,10 +302,11 @@ impl Config {
         Ok(config)
     }
 
-    /// The same for a command that has to work whatever is wrong: files that cannot be used do not count, and [`Config::ignored`] says so.
+    /// Does the same for a command that must work even with unusable settings: files that cannot be
+    /// used are left out, and [`Config::ignored`] says so.
     ///
     /// # Errors
-    /// Never, as long as the defaults are good.
+    /// Only if the defaults are invalid, which is a bug.
     pub fn load_or_default(
         project: Option<&OwnedDir>,
         user: Option<&Path>,
@@ -320,17 +323,18 @@ impl Config {
     }
 }
 
-/// What all sources say, the stronger ones over the weaker ones.
+/// The settings of all sources, merged. A source that is added later overrides the ones before.
 #[derive(Default)]
 struct Said {
     table: toml::Table,
-    /// For each setting that is set, what set it.
+    /// For each setting that is set, the file or variable that set it.
     places: BTreeMap<&'static str, String>,
     ignored: Vec<String>,
 }
 
 impl Said {
-    /// Takes what the project's file may say.
+    /// Adds the settings of the project's file that a project may decide, and warns about the
+    /// others.
     fn project(&mut self, path: &Path, text: &str) -> Result<(), ConfigError> {
         let file = path.display().to_string();
         let (mut not_its_own, mut too_large) = (Vec::new(), Vec::new());
@@ -345,7 +349,7 @@ impl Said {
                 Project | ProjectUpTo(_) => self.set(key, value, file.clone())?,
             }
         }
-        // It comes with the code.
+        // The file comes with the code, so the user has to confirm these settings.
         for (keys, is_left) in [(not_its_own, "only you decide"), (too_large, "only you set higher")] {
             if !keys.is_empty() {
                 let own = user_file().map_or_else(|| "your own settings".into(), |f| f.display().to_string());
@@ -356,9 +360,9 @@ impl Said {
         Ok(())
     }
 
-    /// Sets a value, if it is of the right shape.
+    /// Sets a value, if it has the right type.
     fn set(&mut self, key: &'static str, value: toml::Value, place: String) -> Result<(), ConfigError> {
-        // Every key of the table has a section: a test goes through it.
+        // Every key of the table has a section; a test checks that.
         let (section, name) = key.split_once('.').unwrap_or(("", key));
         let alone = |value| toml::Table::from_iter([(section.to_string(), toml::Table::from_iter([(name.to_string(), value)]).into())]);
         if let Err(e) = alone(value.clone()).try_into::<RawConfig>() {
@@ -408,18 +412,19 @@ impl Said {
     }
 }
 
-/// Tells who may decide the setting of this name.
+/// Returns who may decide the setting of this name.
 fn origin(key: &str) -> SettingOrigin {
     KEYS.iter().find(|(known, ..)| *known == key).map_or(User, |(_, origin, ..)| *origin)
 }
 
-/// The file in the project's directory; `None` when it is not there.
+/// Reads the project's file; `None` if it does not exist.
 fn text_of_project(place: &OwnedDir) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let text = place.open().and_then(|dir| dir.read_text(FILE, MAX_BYTES));
     found(text).map(|text| Some((place.path().join(FILE), text?)))
 }
 
-/// The user's own file; `None` when it is not there. It may be a link: programs that manage such files make links.
+/// Reads the user's own file; `None` if it does not exist. It may be a link,
+/// since dotfile managers create links.
 fn text_of_user(file: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
     let read = |real: PathBuf| Dir::open(real.parent().unwrap_or(&real))?.read_text(real.file_name().unwrap_or_default(), MAX_BYTES);
     found(std::fs::canonicalize(file).and_then(read)).map(|text| Some((file.to_path_buf(), text?)))
@@ -429,41 +434,43 @@ fn found(text: io::Result<String>) -> Result<Option<String>, ConfigError> {
     match text {
         Ok(text) => Ok(Some(text)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(ConfigError::new("the settings cannot be read", e.to_string())),
+        Err(e) => Err(ConfigError::new("cannot read the settings", e.to_string())),
     }
 }
 
-/// More than any model gives.
+/// Most numbers of a vector; no model returns more.
 const MAX_DIMENSIONS: usize = 16_384;
 
 impl RawEmbed {
-    /// The model, if there is a server; or what is wrong.
+    /// Returns the remote model, or `None` without a server. An error says which setting is wrong
+    /// and why.
     fn resolve(self) -> Result<Option<RemoteModel>, String> {
         let url = self.url.unwrap_or_default();
         if url.is_empty() {
             return Ok(None);
         }
-        // Clients of OpenAI are given the address with /v1.
+        // Clients of OpenAI are configured with the URL that ends in /v1, so users may write it
+        // that way.
         let url = url.trim_end_matches('/').trim_end_matches("/v1").trim_end_matches('/').to_string();
-        let unusable = |why| format!("embed.url is `{url}`, but {why}; http://localhost:11434 would do");
-        let uri: http::Uri = url.parse().map_err(|e| unusable(format!("that is no address: {e}")))?;
+        let unusable = |why| format!("embed.url is `{url}`, but {why}; set it to a URL like http://localhost:11434");
+        let uri: http::Uri = url.parse().map_err(|e| unusable(format!("that is not a valid URL: {e}")))?;
         let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(unusable("it must begin with http:// or https://".into()));
         };
         if authority.as_str().contains('@') || uri.query().is_some() {
-            return Err("embed.url must not hold a password or a query: what the server must be sent is embed.token".into());
+            return Err("embed.url must not contain a password or a query: set embed.token to the token that the server requires".into());
         }
         let host = authority.host();
         let is_local = address(host.trim_matches(['[', ']'])).is_ok_and(|ip| ip.is_loopback());
         let model = self.model.unwrap_or_default();
         if model.is_empty() {
-            return Err("embed.url is set, and embed.model is not: which model of that server?".into());
+            return Err("embed.url is set, but embed.model is not: set it to the name of a model on that server".into());
         }
         let dimensions = self.dimensions.unwrap_or(0);
         if !(1..=MAX_DIMENSIONS).contains(&dimensions) {
             return Err(format!(
-                "embed.dimensions is {dimensions}, but must be how many numbers a vector of {model} has, from 1 to {MAX_DIMENSIONS}: its documentation says it (768 for \
-nomic-embed-text)"
+                "embed.dimensions is {dimensions}, but must be from 1 to {MAX_DIMENSIONS}: set it to the number of dimensions that the \
+documentation of {model} states (768 for nomic-embed-text)"
             ));
         }
         Ok(Some(RemoteModel {
@@ -481,19 +488,20 @@ nomic-embed-text)"
     }
 }
 
-/// An IP address, or `localhost`.
+/// Parses an IP address or `localhost`.
 ///
 /// # Errors
-/// When it is neither.
+/// When the text is neither.
 pub fn address(text: &str) -> Result<IpAddr, String> {
     let text = if text == "localhost" { "127.0.0.1" } else { text };
-    text.parse().map_err(|_| format!("`{text}` is no IP address"))
+    text.parse().map_err(|_| format!("`{text}` is not an IP address; set it to one like 127.0.0.1, or to localhost"))
 }
 
-/// A set of path globs: `src/**`, `*.rs` (any folder), `docs` (that folder and all in it).
+/// Builds a set of path globs: `src/**`, `*.rs` (in any folder), `docs`
+/// (that folder and everything in it).
 ///
 /// # Errors
-/// The glob that is not well-formed, and why.
+/// Names the first glob that is not valid, and why.
 pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
@@ -512,18 +520,18 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|e| e.to_string())
 }
 
-/// What a file sets, in the order of the table of settings.
+/// Returns the settings of a file, in the order of [`KEYS`]. An unknown key is an error.
 fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, ConfigError> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
         let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         ConfigError::new(format!("{}:{line}", file.display()), e.message())
     })?;
     for (old, new) in RENAMED {
-        // Both are of one section.
+        // The former and the current name belong to the same section.
         let ((section, old), (_, new_name)) = (old.split_once('.').unwrap_or(("", old)), new.split_once('.').unwrap_or(("", new)));
         let Some(settings) = table.get_mut(section).and_then(toml::Value::as_table_mut) else { continue };
         if let Some(value) = settings.remove(old) {
-            tracing::warn!("{}: {section}.{old} is called {new} now", file.display());
+            tracing::warn!("{}: {section}.{old} is called {new} now; rename it", file.display());
             settings.entry(new_name).or_insert(value);
         }
     }
@@ -546,7 +554,8 @@ fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, Co
     Ok(KEYS.iter().filter_map(|(key, ..)| Some((*key, value(key)?))).collect())
 }
 
-/// The line on which a key is set: `limit = …` under `[search]`, `search.limit = …`, or the section itself.
+/// Returns the number of the line that sets a key: `limit = …` under `[search]`, `search.limit =
+/// …`, or the header of the section.
 fn line_of(text: &str, key: &str) -> usize {
     let mut section = String::new();
     for (i, line) in text.lines().enumerate() {
@@ -564,24 +573,25 @@ fn line_of(text: &str, key: &str) -> usize {
 
 fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {
     let last = |s: &str| s.rsplit('.').next().unwrap_or(s).to_string();
-    // How far beyond what a slip of the hand explains.
+    // Number of edits beyond what a typing error explains.
     let excess = |a: &str, b: &str| strsim::damerau_levenshtein(a, b).saturating_sub(1 + a.len() / 3);
     let far = |k: &String| excess(key, k).min(excess(&last(key), &last(k)));
     let distance = |k: &String| (far(k), strsim::damerau_levenshtein(key, k));
     let all: Vec<String> = known.collect();
     match all.iter().min_by_key(|k| distance(k)).filter(|k| far(k) == 0) {
         Some(near) => format!("there is no setting `{key}`; did you mean `{near}`?"),
-        None => format!("there is no setting `{key}`; there are {}", all.join(", ")),
+        None => format!("there is no setting `{key}`; the settings are {}", all.join(", ")),
     }
 }
 
-/// The variable that sets this.
+/// Returns the environment variable that sets this key.
 fn env_name(key: &str) -> String {
     format!("CORTEX_{}", key.replace('.', "_").to_uppercase())
 }
 
-/// `CORTEX_SEARCH_LIMIT=5` sets `search.limit`. Numbers and lists are written as in the file; a plain word is a list of one.
-/// `None`: the variable sets nothing.
+/// Parses an environment variable: `CORTEX_SEARCH_LIMIT=5` sets `search.limit`. Numbers
+/// and lists are written as in the file; a plain word is a list of one. Returns `None`
+/// if the variable is not a setting.
 fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value)>, ConfigError> {
     const NOT_SETTINGS: [&str; 1] = ["CORTEX_LOG"];
     if !name.starts_with("CORTEX_") || NOT_SETTINGS.contains(&name) {
@@ -601,43 +611,45 @@ fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value
         Some(flag @ toml::Value::Boolean(_)) if default.parse::<bool>().is_ok() => flag,
         Some(list @ toml::Value::Array(_)) if default.starts_with('[') => list,
         _ if default.starts_with('[') => toml::Value::Array(vec![as_text]),
-        // Words are words, also those that look like numbers.
+        // Text stays text, even if it looks like a number.
         _ => as_text,
     };
     Ok(Some((key, parsed)))
 }
 
-/// The file of the user's own settings: `$XDG_CONFIG_HOME/cortex/config.toml`.
+/// Returns the path of the user's own settings: `$XDG_CONFIG_HOME/cortex/config.toml`.
 #[must_use]
 pub fn user_file() -> Option<PathBuf> {
     Some(config_home()?.join("cortex").join(FILE))
 }
 
-/// The user's home directory, from the environment.
+/// Returns the user's home directory, from the environment.
 #[must_use]
 pub fn home() -> Option<PathBuf> {
     std::env::home_dir()
 }
 
-/// Directory of the user's own settings: `$XDG_CONFIG_HOME`, else `~/.config`.
+/// Returns the directory of the user's configuration files: `$XDG_CONFIG_HOME`, else `~/.config`.
 #[must_use]
 pub fn config_home() -> Option<PathBuf> {
     user_dir("XDG_CONFIG_HOME", ".config")
 }
 
-/// Directory of what may be deleted at any time: `$XDG_CACHE_HOME`, else `~/.cache`.
+/// Returns the directory for files that may be deleted at any time:
+/// `$XDG_CACHE_HOME`, else `~/.cache`.
 #[must_use]
 pub fn cache_home() -> Option<PathBuf> {
     user_dir("XDG_CACHE_HOME", ".cache")
 }
 
-/// Directory of what this user's programs remember: `$XDG_STATE_HOME`, else `~/.local/state`.
+/// Returns the directory for the state of programs: `$XDG_STATE_HOME`, else `~/.local/state`.
 #[must_use]
 pub fn state_home() -> Option<PathBuf> {
     user_dir("XDG_STATE_HOME", ".local/state")
 }
 
-/// A relative path in the variable does not count, as the XDG base directory specification says.
+/// Returns the directory of the variable, or else the one below the home directory. A relative path
+/// in the variable is ignored, as the XDG base directory specification requires.
 fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
     let set = std::env::var_os(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     set.or_else(|| Some(home()?.join(below_home)))
@@ -647,7 +659,7 @@ fn user_dir(variable: &str, below_home: &str) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    /// A directory with a project's file and a user's file.
+    /// A temporary directory with a project's file and a user's file.
     struct Files(tempfile::TempDir);
 
     impl Files {
@@ -669,12 +681,12 @@ mod tests {
         }
     }
 
-    /// The settings of a user's file.
+    /// Loads settings with this user's file and no project's file.
     fn load(text: &str, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
         Files::new("", text).load(env)
     }
 
-    /// A line that sets this, to something else than its default.
+    /// Returns the text of a file that sets this key to a value other than its default.
     fn changed(key: &str, default: &str) -> String {
         let (section, name) = key.split_once('.').unwrap();
         let value = match (key, default) {
@@ -712,7 +724,7 @@ mod tests {
             let (users, ignored) = plain(load(&text, &[]).unwrap());
             assert!((is_part || users != default) && ignored.is_empty(), "{key}: {users}");
         }
-        // Not even by a value that would be an error.
+        // Not even an invalid value of a setting that only the user decides is an error.
         assert_eq!(plain(Files::new("[serve]\nport = 'x'\naddress = 7", "").load(&[]).unwrap()).0, default);
     }
 
@@ -741,7 +753,7 @@ mod tests {
         let refused = |what: &str| {
             let e = files.load(&[]).unwrap_err().to_string();
             assert!(e.contains(what) && e.contains(".cortex"), "{e}");
-            // A place that is not used harms nobody.
+            // With the index elsewhere, an unusable project's file is only a warning.
             let elsewhere = files.load(&[("CORTEX_INDEX_LOCATION", "cache")]).unwrap();
             assert!(elsewhere.limit == 4 && elsewhere.ignored[0].contains(what));
             let place = OwnedDir::new(Dir::open(files.0.path()).unwrap().into(), ".cortex");
@@ -795,7 +807,7 @@ mod tests {
         let e = load("", &[("CORTEX_SEARCH_LIMITS", "3")]).unwrap_err().to_string();
         assert!(e.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{e}");
         let e = load("[colours]\nred = 1", &[]).unwrap_err().to_string();
-        assert!(e.contains("there are index.max_file_bytes"), "{e}");
+        assert!(e.contains("the settings are index.max_file_bytes"), "{e}");
     }
 
     #[test]
@@ -825,7 +837,7 @@ mod tests {
             ("localhost:11434", "must begin with http"),
             ("ftp://localhost", "must begin with http"),
             ("http://", "must begin with http"),
-            ("http://local host", "is no address"),
+            ("http://local host", "is not a valid URL"),
             ("http://user:secret@localhost", "embed.token"),
         ] {
             let e = model(url).unwrap_err().to_string();

@@ -1,7 +1,8 @@
-//! Cortex: the search engine that coding agents and their people keep open beside a repository.
+//! Cortex: a search engine that coding agents and the people who work with them keep
+//! open beside a repository.
 //!
-//! The modules in the order in which data flows through them; `specs/architecture.md` has the map, and the table of
-//! allowed dependencies that a test checks.
+//! `specs/architecture.md` has a map of the modules, and the table of allowed
+//! dependencies, which a test checks.
 //!
 //! ```
 //! let chunks = cortex::index::chunk_file("src/add.rs", "/// Adds.\nfn add(a: u32, b: u32) -> u32 {\n    a + b\n}\n");

@@ -1,9 +1,10 @@
-//! The `cortex` program: parse the command line, run it, exit.
+//! The `cortex` program: parses the command line, runs the command and exits.
 
 use std::process::ExitCode;
 
-/// A server makes and drops whole indexes on many short-lived threads. The system's allocator keeps what each of them freed: a
-/// third more memory after 300 reloads than after 30. This one gives it back.
+/// A server builds and drops whole indexes on many short-lived threads. The system's allocator
+/// keeps the memory that each thread freed: a process takes a third more memory after 300 reloads
+/// than after 30. jemalloc returns it.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 

@@ -1,12 +1,12 @@
 //! Counts, cuts and estimates of short texts.
 
-/// `1 file`, `2 files`.
+/// Returns a count with its noun, such as `1 file` or `2 files`.
 #[must_use]
 pub fn count(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// The text, cut to so many characters.
+/// Returns the text, cut to at most `n_chars` characters and `…`.
 #[must_use]
 pub fn cut(text: &str, n_chars: usize) -> String {
     match text.char_indices().nth(n_chars) {
@@ -21,13 +21,14 @@ pub fn head(text: &str, n_bytes: usize) -> &str {
     &text[..text.floor_char_boundary(n_bytes)]
 }
 
-/// Estimates the tokens of a text: one per 3.5 bytes, rounded up. For code, all common tokenisers come near to that; for prose it is a little too much.
+/// Estimates the tokens of a text: one per 3.5 bytes, rounded up. That is close to all common
+/// tokenisers for code, and a little too many for prose.
 #[must_use]
 pub fn tokens(text: &str) -> usize {
     tokens_of_bytes(text.len())
 }
 
-/// Estimates the tokens of a text of so many bytes.
+/// Estimates the tokens of a text of `n_bytes`.
 #[must_use]
 pub fn tokens_of_bytes(n_bytes: usize) -> usize {
     (n_bytes * 2).div_ceil(7)
@@ -50,7 +51,7 @@ pub fn cut_at_word(text: &str, n_bytes: usize) -> String {
     format!("{}…", head[..word].trim_end())
 }
 
-/// Returns the bytes of a text that certainly has no more tokens than this, as [`tokens`] counts them.
+/// Returns the most bytes of a text that has at most `n_tokens`, as [`tokens`] counts them.
 #[must_use]
 pub fn bytes_of_tokens(n_tokens: usize) -> usize {
     n_tokens * 7 / 2

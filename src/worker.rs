@@ -1,7 +1,8 @@
-//! One thread that does one kind of work when it is asked to: once for all who asked before it began.
+//! A thread that does one kind of work on request. One run serves all requests
+//! that came before it began.
 //!
-//! While it works, at most one more run is pending, however many ask. Whoever asked can wait for the run that began
-//! after they asked.
+//! While the worker runs, at most one more run is pending, however many requests come. A caller can
+//! wait for the run that begins after its request.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,22 +12,22 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
 
-/// How often a waiting thread looks whether it was cancelled.
+/// How often a waiting thread checks whether it was cancelled.
 const CANCEL_POLL: Duration = Duration::from_millis(20);
 
-/// A thread and its job. Dropping it ends the thread after the run that is under way.
+/// A thread and its job. Dropping it ends the thread after the current run.
 pub struct Worker {
     handle: WorkerHandle,
     thread: Option<JoinHandle<()>>,
 }
 
-/// Asks a [`Worker`] to run. Cheap to clone; may outlive it.
+/// Requests runs of a [`Worker`]. It is cheap to clone, and may outlive the worker.
 #[derive(Clone)]
 pub struct WorkerHandle {
     shared: Arc<WorkerShared>,
 }
 
-/// A place in the queue: the run that begins next, or later.
+/// A request: the run that begins next, or a later one, fulfils it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
@@ -39,15 +40,16 @@ struct WorkerShared {
 struct WorkerState {
     asked: u64,
     done: u64,
-    /// When the next run is due without being asked for, and whether it was put off already since when.
+    /// When the next run starts without a request.
     due: Option<Instant>,
+    /// The first [`WorkerHandle::when_quiet`] since the last run began.
     put_off_since: Option<Instant>,
     stop: bool,
 }
 
 impl Worker {
-    /// Starts a thread. `job` runs when it is asked for, and unasked after the time that it returns; it is given the means
-    /// to ask for itself.
+    /// Starts a thread. `job` runs on each request, and again after the time that it returns. Its
+    /// argument lets it request runs itself.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -57,7 +59,8 @@ impl Worker {
         let own = handle.clone();
         let body = move || {
             while let Some(upto) = own.shared.next_run() {
-                // A job that panicked is run again later; those who wait for it must not wait for ever.
+                // A job that panicked runs again later, so that callers that wait for
+                // it do not wait for ever.
                 let again = catch_unwind(AssertUnwindSafe(|| job(&own))).unwrap_or(AFTER_PANIC);
                 own.shared.finish(upto, again);
             }
@@ -66,7 +69,7 @@ impl Worker {
         Ok(Self { handle, thread: Some(thread) })
     }
 
-    /// A handle to ask with.
+    /// Returns the handle that requests runs.
     #[must_use]
     pub fn handle(&self) -> &WorkerHandle {
         &self.handle
@@ -80,14 +83,14 @@ impl Drop for Worker {
         self.handle.shared.state.lock().stop = true;
         self.handle.shared.changed.notify_all();
         if let Some(thread) = self.thread.take() {
-            // Its panics were caught; there is nothing to learn from the result.
+            // The panics of the job were caught, so the result says nothing.
             let _ = thread.join();
         }
     }
 }
 
 impl WorkerHandle {
-    /// Asks for a run that begins from now on.
+    /// Requests a run that begins after this call.
     pub fn request(&self) -> Ticket {
         let mut state = self.shared.state.lock();
         state.asked += 1;
@@ -95,7 +98,8 @@ impl WorkerHandle {
         Ticket(state.asked)
     }
 
-    /// Asks for a run when nobody has asked for `quiet`, or at the latest after four times that.
+    /// Schedules a run for when this was not called for `quiet`, but at the latest four times
+    /// that after the first call.
     pub fn when_quiet(&self, quiet: Duration) {
         let mut state = self.shared.state.lock();
         let now = Instant::now();
@@ -104,7 +108,8 @@ impl WorkerHandle {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until the run of `ticket` is over; false when the deadline passed or `cancel` was set before.
+    /// Waits until the run of `ticket` has ended. Returns false if the deadline passed, `cancel`
+    /// was set or the worker was dropped before.
     #[must_use]
     pub fn wait(&self, ticket: Ticket, deadline: Instant, cancel: &AtomicBool) -> bool {
         let mut state = self.shared.state.lock();
@@ -121,7 +126,8 @@ impl WorkerHandle {
 }
 
 impl WorkerShared {
-    /// Waits for the next run; what it will have done for whom. `None`: the worker ends.
+    /// Waits for the next run. Returns the last request that the run fulfils; `None`
+    /// when the worker is dropped.
     fn next_run(&self) -> Option<u64> {
         let mut state = self.state.lock();
         loop {
@@ -146,13 +152,13 @@ impl WorkerShared {
         let mut state = self.state.lock();
         state.done = upto;
         let again = Instant::now() + again;
-        // What was put off meanwhile comes first.
+        // A run that was put off meanwhile may be due earlier.
         state.due = Some(state.due.map_or(again, |due| due.min(again)));
         self.changed.notify_all();
     }
 }
 
-/// Growing pauses between tries that fail.
+/// Pauses between failing attempts; each is twice as long as the one before.
 #[derive(Debug)]
 pub struct Backoff {
     first: Duration,
@@ -161,20 +167,20 @@ pub struct Backoff {
 }
 
 impl Backoff {
-    /// Begins with `first`; each pause is twice the one before, up to `longest`.
+    /// Creates pauses that start with `first` and double up to `longest`.
     #[must_use]
     pub fn new(first: Duration, longest: Duration) -> Self {
         Self { first, longest, next: first }
     }
 
-    /// How long to wait after one more failure.
+    /// Returns how long to wait after one more failure.
     pub fn failed(&mut self) -> Duration {
         let wait = self.next;
         self.next = (wait * 2).min(self.longest);
         wait
     }
 
-    /// A try succeeded.
+    /// Starts again with the first pause, after a success.
     pub fn reset(&mut self) {
         self.next = self.first;
     }

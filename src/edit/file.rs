@@ -1,4 +1,4 @@
-//! One file on disk: reads it, and puts a new one in its place, whole or not at all.
+//! Reads one file, and replaces it atomically: a write succeeds as a whole or changes nothing.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read, Write};
@@ -18,33 +18,34 @@ use super::text::MAX_BYTES;
 
 use crate::platform::{FileIdentity, set_mode};
 
-/// What is written before it takes the file's name. One name is enough: only who holds the directory's lock writes it, and what
-/// An edit takes milliseconds; a slow disk, more.
+/// How long an edit waits for the lock of a directory. Edits take
+/// milliseconds, on slow disks longer.
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Opening never waits, whatever took the file's place.
+/// `NONBLOCK`: opening must not wait, even if a FIFO has replaced the file.
 pub(super) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 const NEW_FILE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 
-/// A name in a directory that is held open: a link put in the way later leads nowhere else.
+/// A file name in a directory that is held open. A link that replaces the directory later has no
+/// effect.
 pub(super) struct EditTarget {
-    /// Relative to the root.
+    /// Path relative to the root, with links followed.
     pub path: String,
     directory: File,
     name: String,
     _made: MadeDirectories,
 }
 
-/// A file's content, and what else belongs to it.
+/// The content and the metadata of a file.
 pub(super) struct CurrentFile {
     pub bytes: Vec<u8>,
     metadata: std::fs::Metadata,
 }
 
 impl EditTarget {
-    /// Opens the directory of a file. With `make`, directories that are missing are made.
+    /// Opens the directory of a file. If `make` is set, missing directories are created.
     pub fn open(root: &Root, path: &str, make: bool) -> Result<Self, EditError> {
         let path = root.real_path(path)?;
         let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
@@ -56,7 +57,8 @@ impl EditTarget {
         }
     }
 
-    /// Waits until nobody else edits in this directory; released with the place, or by death.
+    /// Waits for the lock of this directory. The lock is released when this
+    /// target is dropped or the process ends.
     pub fn lock(&self, wait: Duration) -> Result<(), EditError> {
         let start = Instant::now();
         loop {
@@ -69,13 +71,14 @@ impl EditTarget {
         }
     }
 
-    /// The file; `None` when there is none.
+    /// Reads the file; `None` if it does not exist.
     pub fn read(&self) -> Result<Option<CurrentFile>, EditError> {
         let stat = match statat(&self.directory, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Ok(None),
             stat => stat.map_err(|e| self.failed(e))?,
         };
-        // Before it is opened, as that alone can do things to a device; and again, as it may be another by then.
+        // Checked before opening, since opening a device can have side effects, and again
+        // afterwards, since the file may have been replaced in between.
         self.check_kind(FileType::from_raw_mode(stat.st_mode))?;
         let file = openat(&self.directory, &self.name, FILE, Mode::empty()).map_err(|e| self.failed(e))?;
         self.check_kind(FileType::from_raw_mode(fstat(&file).map_err(|e| self.failed(e))?.st_mode))?;
@@ -83,27 +86,27 @@ impl EditTarget {
         let metadata = file.metadata().map_err(|e| self.failed(e))?;
         self.check_size(metadata.len())?;
         let mut bytes = Vec::new();
-        // It may have grown since.
+        // The file may have grown since its size was checked.
         file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(|e| self.failed(e))?;
         self.check_size(bytes.len() as u64)?;
         Ok(Some(CurrentFile { bytes, metadata }))
     }
 
-    /// Whether a new file in its place would be all that anybody expects.
+    /// Checks that replacing the file has no side effect: it has one name and is writable.
     pub fn check_replaceable(&self, current: &CurrentFile) -> Result<(), EditError> {
         let n_names = FileIdentity::of(&current.metadata).links;
         if n_names > 1 {
-            let why = format!("it has {n_names} names (hard links), which an edit would part: replace it by a copy of itself first");
+            let why = format!("it has {n_names} names (hard links), and an edit would change only one: replace the file by a copy of itself first");
             return Err(self.refused(why));
         }
         let writable = accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();
         if !writable || FileIdentity::of(&current.metadata).mode & 0o222 == 0 {
-            return Err(self.refused("it is read-only: make it writable first, if it is meant to be edited".into()));
+            return Err(self.refused("it is read-only: make it writable first if it should be edited".into()));
         }
         Ok(())
     }
 
-    /// Puts a new file in place of `before`, or where none was.
+    /// Replaces the file `before`, or creates it if there was none.
     pub fn write(self, before: Option<&CurrentFile>, bytes: &[u8]) -> Result<(), EditError> {
         let _temp = Temp::write(&self.directory, before, bytes).map_err(|e| self.failed(e))?;
         match before {
@@ -118,16 +121,18 @@ impl EditTarget {
                 e => self.failed(e),
             })?,
         }
-        // It is named: whether the name outlasts a power cut is all that is left to fail.
+        // The file has its name already. A failure here only means that the
+        // name may not survive a power cut.
         let _ = self.directory.sync_all();
         Ok(())
     }
 
-    /// Gives the new file its name, unless somebody else just took it.
+    /// Renames the new file, unless the name was taken in the meantime.
     fn name_new(&self) -> Result<(), Errno> {
         let directory = &self.directory;
         match renameat_with(directory, TEMP, directory, &self.name, RenameFlags::NOREPLACE) {
-            // Some file systems, NFS among them, know this only by way of a second name.
+            // Some file systems, such as NFS, cannot rename without
+            // replacing, but can create a hard link.
             Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => linkat(directory, TEMP, directory, &self.name, AtFlags::empty()),
             done => done,
         }
@@ -149,7 +154,7 @@ impl EditTarget {
         if n_bytes <= MAX_BYTES {
             return Ok(());
         }
-        Err(self.refused(format!("it is larger than {} MiB: it is neither read nor edited", MAX_BYTES >> 20)))
+        Err(self.refused(format!("it is larger than {} MiB: such files are neither read nor edited", MAX_BYTES >> 20)))
     }
 
     pub fn refused(&self, why: String) -> EditError {
@@ -165,7 +170,7 @@ impl EditTarget {
     }
 }
 
-/// The directory of a path from the root, opened name by name so that no link is followed.
+/// Opens a directory below the root, one name at a time, so that no link is followed.
 pub(super) fn open_directory(root: &Root, path: &str, mut made: Option<&mut MadeDirectories>) -> Result<OwnedFd, Errno> {
     let mut directory = open(&root.path, DIRECTORY, Mode::empty())?;
     for name in path.split('/').filter(|name| !name.is_empty()) {
@@ -177,7 +182,8 @@ pub(super) fn open_directory(root: &Root, path: &str, mut made: Option<&mut Made
     Ok(directory)
 }
 
-/// Directories made for a new file, with those that they are in. Dropped, they are removed again unless a file came into them.
+/// Directories that were created for a new file, each with its parent. Dropping this removes
+/// them unless they contain a file.
 pub(super) struct MadeDirectories(Vec<(OwnedFd, String)>);
 
 impl MadeDirectories {
@@ -197,20 +203,21 @@ impl MadeDirectories {
 impl Drop for MadeDirectories {
     fn drop(&mut self) {
         for (above, name) in self.0.iter().rev() {
-            // Fails where there is something in it.
+            // This fails if the directory is not empty.
             let _ = unlinkat(above, name, AtFlags::REMOVEDIR);
         }
     }
 }
 
-/// The new file under its first name, which is gone when this is dropped, be it for another or for good.
+/// The new file under its temporary name. Dropping this removes that name,
+/// whether or not the file was renamed.
 struct Temp<'a>(&'a File);
 
 impl<'a> Temp<'a> {
     fn write(directory: &'a File, before: Option<&CurrentFile>, bytes: &[u8]) -> io::Result<Self> {
-        // Left by one who was killed.
+        // A process that was killed may have left a temporary file.
         let _ = unlinkat(directory, TEMP, AtFlags::empty());
-        // Until it has the mode of the file that it replaces, it is nobody else's to read.
+        // Until the new file has the mode of the one that it replaces, nobody else may read it.
         let mode = Mode::from_raw_mode(if before.is_some() { 0o600 } else { 0o666 });
         let mut file: File = openat(directory, TEMP, NEW_FILE, mode)?.into();
         let temp = Self(directory);
@@ -229,11 +236,11 @@ impl Drop for Temp<'_> {
     }
 }
 
-/// Gives a file the owner and the mode of the one that it replaces.
+/// Sets the owner and the mode of a file to those of the file that it replaces.
 fn belong_as(file: &File, metadata: &std::fs::Metadata) -> io::Result<()> {
     let FileIdentity { owner, group, mut mode, .. } = FileIdentity::of(metadata);
     let (owner, group) = (Uid::from_raw(owner), Gid::from_raw(group));
-    // Only root may give a file away. What is ours then must not run in another's name.
+    // Only root may change the owner. A file that stays ours must not keep a set-user-ID bit.
     if fchown(file, Some(owner), Some(group)).is_err() {
         let _ = fchown(file, None, Some(group));
         mode &= 0o777;

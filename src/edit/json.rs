@@ -1,7 +1,9 @@
-//! Edits of JSON, text in and text out: values are found by pointer, and what is written changes around them only.
+//! Edits of JSON as pure functions on text. A value is found by its JSON Pointer, and
+//! only the text around it changes.
 //!
-//! Comments and trailing commas are allowed, as in the settings of many programs. The text is spliced, never written anew,
-//! so that everything else stays as it is to the byte.
+//! Comments and trailing commas are allowed, since the settings of many programs contain
+//! them. Edits splice the text and never serialize the document again, so everything
+//! else stays the same to the byte.
 
 mod layout;
 mod pointer;
@@ -15,24 +17,25 @@ use layout::{Items, Layout, Splice, beginning, insertion, removal, replacement, 
 use pointer::{absent, child, nth, shown, tokens, walk};
 use value::{New, parsed, span};
 
-/// Where the value is that a pointer names.
+/// Returns the range of the value that a pointer names.
 pub(super) fn get(text: &str, pointer: &str) -> Result<Range<usize>, String> {
     let tokens = tokens(pointer)?;
     let root = parse(text)?.ok_or(EMPTY)?;
     Ok(span(walk(text, &root, &tokens)?.1))
 }
 
-/// Puts a value where the pointer says: in place of another, as a new key, or for `-` at the end of an array.
+/// Sets a value at the pointer: it replaces another, becomes a new key, or
+/// with `-` is appended to an array.
 pub(super) fn set(text: &str, pointer: &str, value: &str) -> Result<String, String> {
     checked(text, to_set(text, &tokens(pointer)?, &New::parse(value)?)?)
 }
 
-/// Puts a value at the end of the array that the pointer names.
+/// Appends a value to the array that the pointer names.
 pub(super) fn append(text: &str, pointer: &str, value: &str) -> Result<String, String> {
     checked(text, to_append(text, &tokens(pointer)?, &New::parse(value)?)?)
 }
 
-/// Takes a value away, with its key and the comments on its line.
+/// Removes a value, with its key and the comments on its line.
 pub(super) fn delete(text: &str, pointer: &str) -> Result<String, String> {
     checked(text, to_delete(text, &tokens(pointer)?)?)
 }
@@ -57,7 +60,7 @@ fn to_append(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, St
     let root = parse(text)?.ok_or(EMPTY)?;
     match walk(text, &root, tokens)? {
         (over, array @ Value::Array(_)) => Ok(insertion(text, &Layout::of(text, &root), over, array, None, new)),
-        _ => Err(format!("{} is no array: set it, or a key below it", shown(tokens))),
+        _ => Err(format!("{} is not an array: set it, or a key below it", shown(tokens))),
     }
 }
 
@@ -69,18 +72,18 @@ fn to_delete(text: &str, tokens: &[String]) -> Result<Vec<Splice>, String> {
     Ok(removal(text, &Items::of(parent), i))
 }
 
-/// The text with the changes, if that is still JSON.
+/// Returns the text with the changes, if the result is still JSON.
 fn checked(text: &str, splices: Vec<Splice>) -> Result<String, String> {
     let after = spliced(text, splices);
-    parsed(&after).map_err(|e| format!("with that it would be no JSON: {e}. Nothing was changed"))?;
+    parsed(&after).map_err(|e| format!("the result would not be valid JSON: {e}. Nothing was changed: check the value"))?;
     Ok(after)
 }
 
 const EMPTY: &str = "it is empty: set the whole document first, with the pointer \"\"";
 
-/// The document; `None`: there is none, or nothing but comments.
+/// Parses a document; `None` if the text is empty or has only comments.
 fn parse(text: &str) -> Result<Option<Value<'_>>, String> {
-    parsed(text).map_err(|e| format!("it is no JSON: {e}. Repair that first, as text"))
+    parsed(text).map_err(|e| format!("it is not valid JSON: {e}. Repair that first with a text edit"))
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! Changes to the project's files: text by what stands there or by line, JSON by pointer.
+//! Reads and edits the project's files: text by its content or by line, JSON by pointer.
 //!
-//! `text` and `json` are pure: text in, text out. `root` says which file a path means and whether it may be touched,
-//! `file` reads it and puts a new one in its place. Knows nothing of the index, nor which files are secret: that it is told.
+//! `text` and `json` are pure functions on text. `root` resolves a path and decides whether the
+//! file may be touched; `file` reads a file and replaces it. This module does not know the index,
+//! nor which files are secret: the caller passes a function for that.
 //!
-//! Difficult: others may write the same file. Whoever edits holds a lock on the file's directory; a program that knows
-//! nothing of it is noticed by its bytes, up to the moment of the rename.
+//! Other programs may write the same file. Every edit holds a lock on the file's
+//! directory. A program that does not take this lock is detected up to the moment of the
+//! rename, since the bytes are compared.
 
 mod error;
 mod excerpt;
@@ -24,41 +26,43 @@ use crate::source::sha256;
 use file::{CurrentFile, EditTarget, LOCK_WAIT};
 use text::{MAX_BYTES, decoded, split_bom, too_large};
 
-/// One change of one file. Line breaks of what is given become those of the file around the place.
+/// One change of one file. Line breaks in the given text become those of the file around it.
 #[derive(Debug, Clone, Copy)]
 pub enum Edit<'a> {
-    /// The whole file, with the directories above it. One that is there is overwritten only where its hash is given.
+    /// Writes the whole file and creates missing directories. An existing file is only
+    /// overwritten if its hash is given.
     Create { text: &'a str },
-    /// `new` in place of `old`, which must stand in the file once, or anywhere if `all`.
+    /// Replaces `old`, which must occur exactly once (or at least once if `all`), by `new`.
     Replace { old: &'a str, new: &'a str, all: bool },
-    /// Lines after the line `after`, 1-based; 0: at the top.
+    /// Inserts lines after the line `after`, 1-based; 0 inserts at the top.
     Insert { after: usize, text: &'a str },
-    /// `value`, as JSON, for what the JSON Pointer (RFC 6901) names, or as a new key of its object.
+    /// Sets what the JSON Pointer (RFC 6901) names to the JSON `value`, or adds it as a new key.
     Set { pointer: &'a str, value: &'a str },
-    /// Takes away what the pointer names.
+    /// Deletes what the pointer names.
     Delete { pointer: &'a str },
-    /// `value`, as JSON, at the end of the array that the pointer names.
+    /// Appends the JSON `value` to the array that the pointer names.
     Append { pointer: &'a str, value: &'a str },
 }
 
-/// The fewest digits of a hash that tell two versions of a file apart.
+/// Fewest digits of a hash that a caller must give.
 const MIN_HASH_DIGITS: usize = 8;
 
 impl Root {
-    /// Lines of a file, 1-based and inclusive; `None`: all of them.
+    /// Returns lines of a file, 1-based and inclusive; all of them for `None`.
     ///
     /// # Errors
-    /// When the file may not be read or is no text, or has no such lines.
+    /// When the file may not be read, is not text, or has no such lines.
     pub fn view(&self, path: &str, lines: Option<(usize, usize)>) -> Result<ViewedLines, EditError> {
         let (place, current) = self.read(path)?;
         let (_, body) = split_bom(text_of(&place, &current)?);
         ViewedLines::new(&place.path, sha256(&current.bytes), body, lines).map_err(|why| place.unfit(why))
     }
 
-    /// The value that a JSON Pointer names, as it is written in the file.
+    /// Returns the value that a JSON Pointer names, as it is written in the file.
     ///
     /// # Errors
-    /// When the file may not be read or is no JSON, or the pointer names nothing or more than one value.
+    /// When the file may not be read or is not JSON, or the pointer names no value or more than
+    /// one.
     pub fn get(&self, path: &str, pointer: &str) -> Result<JsonValue, EditError> {
         let (place, current) = self.read(path)?;
         let (_, body) = split_bom(text_of(&place, &current)?);
@@ -66,11 +70,12 @@ impl Root {
         Ok(JsonValue::new(&place.path, sha256(&current.bytes), body, range))
     }
 
-    /// Changes a file. `expected` is its hash as [`Root::view`] gave it, or the first digits of it: when the file is another by
-    /// now, nothing is done.
+    /// Changes a file. `expected` is its hash from [`Root::view`], or the first digits of it: if
+    /// the file has another hash by now, nothing is changed.
     ///
     /// # Errors
-    /// When the file may not be touched, is not as expected, or has no place for the edit. The file is then as it was.
+    /// When the file may not be touched, is not as expected, or the edit cannot be
+    /// applied. The file is then unchanged.
     pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit) -> Result<Edited, EditError> {
         let creates = matches!(edit, Edit::Create { .. });
         let place = EditTarget::open(self, path, creates)?;
@@ -108,7 +113,7 @@ fn text_of<'a>(place: &EditTarget, current: &'a CurrentFile) -> Result<&'a str, 
 fn check_hash(place: &EditTarget, current: &CurrentFile, expected: Option<&str>) -> Result<(), EditError> {
     let Some(expected) = expected else { return Ok(()) };
     if expected.len() < MIN_HASH_DIGITS || !expected.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(place.unfit(format!("the hash given is none: give that of the last view, at least {MIN_HASH_DIGITS} of its digits")));
+        return Err(place.unfit(format!("this is not a hash: give at least the first {MIN_HASH_DIGITS} digits of the hash from the last view")));
     }
     if sha256(&current.bytes).starts_with(&expected.to_ascii_lowercase()) {
         return Ok(());
@@ -116,7 +121,7 @@ fn check_hash(place: &EditTarget, current: &CurrentFile, expected: Option<&str>)
     Err(EditError::Changed { path: place.path.clone() })
 }
 
-/// The text after the edit.
+/// Returns the text after the edit.
 fn apply(before: &str, edit: &Edit) -> Result<String, String> {
     let (bom, body) = split_bom(before);
     let after = match *edit {
@@ -135,8 +140,8 @@ fn apply(before: &str, edit: &Edit) -> Result<String, String> {
     if after.len() as u64 > MAX_BYTES {
         return Err(too_large());
     }
-    // What could not be read again is not written.
-    decoded(after.as_bytes()).map_err(|_| "what is given holds a NUL character: a text has none".to_string())?;
+    // A text that could not be read again must not be written.
+    decoded(after.as_bytes()).map_err(|_| "the given text holds a NUL character: remove it, since text files have none".to_string())?;
     Ok(after)
 }
 

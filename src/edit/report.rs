@@ -1,4 +1,4 @@
-//! What is told of a file and of what was changed in it.
+//! Answers about files: lines, values, and the changes that an edit made.
 
 use std::ops::Range;
 
@@ -6,23 +6,23 @@ use super::excerpt::excerpt;
 use super::text::{line_of, split_bom};
 use crate::source::sha256;
 
-/// Lines shown on each side of a change.
+/// Number of lines shown on each side of a change.
 const AROUND: usize = 3;
-/// Of a longer change, so many lines are shown from its beginning, and so many from its end.
+/// Number of lines that are shown of the beginning, and of the end, of a long change.
 const MAX_CHANGED: usize = 8;
 const MAX_LINE: usize = 200;
 
-/// Lines of a file as they are now.
+/// Lines of a file in its current state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ViewedLines {
-    /// Relative to the root, links followed.
+    /// Path relative to the root, with links followed.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits.
     pub hash: String,
     /// 1-based; the last one inclusive.
     pub first_line: usize,
     pub last_line: usize,
-    /// Lines of the file.
+    /// Number of lines of the file.
     pub n_lines: usize,
     /// The lines, joined by `\n`.
     pub text: String,
@@ -37,13 +37,13 @@ impl ViewedLines {
             return Err(format!("the lines end at {last}, before they begin at {first}"));
         }
         if first_line > n_lines.max(1) {
-            return Err(format!("there is no line {first}: it has {n_lines}"));
+            return Err(format!("there is no line {first}: it has {n_lines} lines"));
         }
         let wanted: Vec<&str> = text.lines().skip(first_line - 1).take((last_line + 1).saturating_sub(first_line)).collect();
         Ok(Self { path: path.to_string(), hash, first_line, last_line, n_lines, text: wanted.join("\n") })
     }
 
-    /// The lines, each with its number.
+    /// Returns the lines, each with its number.
     #[must_use]
     pub fn numbered(&self) -> String {
         let numbers = self.first_line..=self.last_line;
@@ -54,11 +54,11 @@ impl ViewedLines {
 /// A value of a JSON file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JsonValue {
-    /// Relative to the root, links followed.
+    /// Path relative to the root, with links followed.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits.
     pub hash: String,
-    /// As it is written, comments and all.
+    /// The text of the value as it is written, including comments.
     pub value: String,
     /// 1-based; the last one inclusive.
     pub first_line: usize,
@@ -75,16 +75,16 @@ impl JsonValue {
 /// A file after an edit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edited {
-    /// Relative to the root, links followed.
+    /// Path relative to the root, with links followed.
     pub path: String,
     /// SHA-256 of the file, in hexadecimal digits.
     pub hash: String,
-    /// Whether it was not there before.
+    /// Whether the edit created the file.
     pub created: bool,
-    /// First and last line that changed, 1-based and inclusive: where lines were only taken away, the one in their place. `None`:
-    /// the file was so already.
+    /// First and last line that changed, 1-based and inclusive. If lines were only removed, the
+    /// line that is now in their place. `None` if the edit changed nothing.
     pub lines: Option<(usize, usize)>,
-    /// These lines and some around them, numbered.
+    /// These lines and some around them, with line numbers.
     pub preview: String,
 }
 
@@ -96,7 +96,7 @@ impl Edited {
     }
 }
 
-/// First and last line of `after` that differ from `before`.
+/// Returns the first and last line of `after` that differ from `before`.
 fn changed(before: &str, after: &str) -> Option<(usize, usize)> {
     if before == after {
         return None;

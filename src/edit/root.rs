@@ -1,4 +1,4 @@
-//! Which file a path means, and whether it may be touched.
+//! Resolves paths, and decides whether the file may be touched.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -6,26 +6,27 @@ use std::{fs, io};
 
 use super::error::EditError;
 
-/// one who was killed left behind is overwritten by the next.
+/// Temporary name of a file while it is written. One name is enough: only the holder of the
+/// directory's lock writes it. A file that a killed process left behind is overwritten by the next.
 pub(super) const TEMP: &str = ".cortex-edit.tmp";
-/// No system knows longer paths.
+/// Longest path in bytes, as on Linux.
 const MAX_PATH_BYTES: usize = 4096;
-/// Files and directories that belong to programs, in whatever case.
+/// Files and directories that belong to programs, in upper or lower case.
 const RESERVED: [&str; 3] = [".git", ".cortex", TEMP];
 
-/// Says of a path, relative to the root, why it must not be touched, if so.
+/// Returns why a path, relative to the root, must not be touched; `None` if it may.
 type Refuse = dyn Fn(&str) -> Option<String> + Send + Sync;
 
-/// The directory of the project. Nothing outside it is touched.
+/// The directory of a project. Files outside it are never touched.
 pub struct Root {
     pub(super) path: PathBuf,
-    /// As it was given: absolute paths may begin with that, too.
+    /// The path as the caller gave it. Absolute paths may begin with it, too.
     given: PathBuf,
     refuse: Box<Refuse>,
 }
 
 impl Root {
-    /// `refuse` says of a path, relative to the root, why it must not be touched, if so.
+    /// Opens a project. `refuse` returns why a path, relative to the root, must not be touched.
     ///
     /// # Errors
     /// When the directory cannot be found.
@@ -33,24 +34,24 @@ impl Root {
         Ok(Self { path: fs::canonicalize(path)?, given: path.to_path_buf(), refuse: Box::new(refuse) })
     }
 
-    /// The path from the root once all links are followed, whether or not there is a file.
+    /// Returns the path from the root with all links followed. The file need not exist.
     pub(super) fn real_path(&self, path: &str) -> Result<String, EditError> {
         let refused = |why: String| EditError::Refused { path: path.to_string(), why };
         let wanted = self.relative(path).map_err(refused)?;
         self.check(&wanted).map_err(refused)?;
         let real = self.followed(&wanted).map_err(|source| EditError::Io { path: path.to_string(), source })?;
-        let outside = || refused("a symbolic link leads out of the project; nothing there is touched".into());
+        let outside = || refused("a symbolic link leads out of the project: only files in the project are read and edited".into());
         let inside = real.strip_prefix(&self.path).map_err(|_| outside())?;
-        let inside = inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8".into()))?.to_string();
+        let inside = inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8: rename that file first".into()))?.to_string();
         if inside.is_empty() {
             return Err(refused("it is a directory: give the path of a file".into()));
         }
-        // A link may have a harmless name.
+        // The target of a link may be refused even if the link is not.
         self.check(&inside).map_err(refused)?;
         Ok(inside)
     }
 
-    /// The path from the root as it is spelled.
+    /// Returns the path from the root without following links.
     fn relative(&self, path: &str) -> Result<String, String> {
         if path.len() > MAX_PATH_BYTES {
             return Err(format!("it is longer than the {MAX_PATH_BYTES} bytes that a path may have"));
@@ -74,12 +75,13 @@ impl Root {
 
     fn check(&self, path: &str) -> Result<(), String> {
         if let Some(part) = path.split('/').find(|part| RESERVED.iter().any(|r| part.eq_ignore_ascii_case(r))) {
-            return Err(format!("`{part}` belongs to a program and is not touched"));
+            return Err(format!("`{part}` belongs to a program: it is neither read nor edited"));
         }
         (self.refuse)(path).map_or(Ok(()), Err)
     }
 
-    /// The absolute path, every link followed; what is not there yet as it is spelled.
+    /// Returns the absolute path with links followed. The part that does not exist yet stays as it
+    /// is.
     fn followed(&self, path: &str) -> io::Result<PathBuf> {
         let mut there = self.path.join(path);
         let mut missing = Vec::new();
@@ -88,7 +90,7 @@ impl Root {
                 Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
                 Err(e) if e.kind() != ErrorKind::NotFound || there == self.path => return Err(e),
                 Err(_) if fs::symlink_metadata(&there).is_ok() => {
-                    return Err(io::Error::new(ErrorKind::NotFound, "it is, or lies behind, a symbolic link that leads nowhere"));
+                    return Err(io::Error::new(ErrorKind::NotFound, "the path contains a symbolic link that leads nowhere"));
                 }
                 Err(_) => {
                     missing.extend(there.file_name().map(ToOwned::to_owned));

@@ -1,4 +1,4 @@
-//! Every case with real files, the hostile ones first.
+//! Tests with real files, the hostile cases first.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 use super::root::TEMP;
 use super::*;
 
-/// A project, and beside it what is none of its business.
+/// A project, and next to it files that edits must not reach.
 struct Project {
     directory: TempDir,
     root: Root,
@@ -65,7 +65,7 @@ impl Project {
         self.edit(path, Edit::Replace { old, new, all: false })
     }
 
-    /// All that there is, with what it holds.
+    /// Returns all files with their contents, also those outside the project.
     fn everything(&self) -> BTreeMap<String, Vec<u8>> {
         fn collect(directory: &Path, out: &mut BTreeMap<String, Vec<u8>>) {
             for entry in fs::read_dir(directory).unwrap() {
@@ -83,7 +83,8 @@ impl Project {
         out
     }
 
-    /// That every way to touch the file is refused at once with these words, and nothing changes.
+    /// Asserts that every way to touch the file fails at once with these words, and changes
+    /// nothing.
     #[track_caller]
     fn assert_refused(&self, path: &str, words: &str) {
         let (before, start) = (self.everything(), Instant::now());
@@ -225,14 +226,14 @@ fn links_that_lead_elsewhere_are_refused() {
 #[test]
 fn a_link_put_in_the_way_meanwhile_leads_nowhere() {
     let p = Project::new(&[("sub/secret", "inside\n"), ("file", "inside\n")]);
-    // The directory is another when it is written.
+    // The directory is replaced before the file is written.
     let place = EditTarget::open(&p.root, "sub/secret", false).unwrap();
     let current = place.read().unwrap().unwrap();
     fs::rename(p.at("sub"), p.at("moved")).unwrap();
     symlink("../outside", p.at("sub")).unwrap();
     place.write(Some(&current), b"new\n").unwrap();
     assert_eq!(p.text("moved/secret"), "new\n");
-    // The file is a link when it is written, or read.
+    // The file is replaced by a link before it is written, or read.
     let place = EditTarget::open(&p.root, "file", false).unwrap();
     let current = place.read().unwrap().unwrap();
     fs::remove_file(p.at("file")).unwrap();
@@ -241,7 +242,7 @@ fn a_link_put_in_the_way_meanwhile_leads_nowhere() {
     assert!(place.write(Some(&current), b"new\n").unwrap_err().to_string().contains("symbolic link by now"));
     assert_eq!(fs::read_to_string(p.outside("secret")).unwrap(), "outside\n");
     assert_eq!(fs::read_dir(p.outside("")).unwrap().count(), 1);
-    // It is a link between the look at the path and the opening of it.
+    // The directory is replaced by a link after its path was checked and before it is opened.
     assert!(file::open_directory(&p.root, "sub", None).is_err());
     assert!(fs::read_dir(p.at("")).unwrap().all(|e| e.unwrap().file_name() != TEMP));
 }
@@ -256,7 +257,8 @@ fn what_is_no_regular_file_is_refused_and_never_waited_for() {
     if mknodat(CWD, p.at("zero"), FileType::CharacterDevice, Mode::from_raw_mode(0o644), makedev(1, 5)).is_ok() {
         p.assert_refused("zero", "it is a device");
     }
-    // One that takes a file's place between the look at it and its opening is not waited for, either.
+    // A FIFO that replaces a file after it was checked and before it is opened does not block,
+    // either.
     let (done, is_done) = std::sync::mpsc::channel();
     let fifo = p.at("fifo");
     std::thread::spawn(move || done.send(rustix::fs::open(&fifo, file::FILE, Mode::empty()).is_ok()));
@@ -270,7 +272,7 @@ fn large_files_are_neither_read_nor_written() {
     large.set_len(100 << 20).unwrap();
     large.set_times(fs::FileTimes::new().set_accessed(SystemTime::UNIX_EPOCH)).unwrap();
     p.assert_refused("large", "larger than 10 MiB");
-    // Not a byte of it was read.
+    // No byte of the file was read.
     assert_eq!(large.metadata().unwrap().accessed().unwrap(), SystemTime::UNIX_EPOCH);
     fs::File::create(p.at("over")).unwrap().set_len(MAX_BYTES + 1).unwrap();
     p.assert_refused("over", "larger than 10 MiB");
@@ -412,7 +414,7 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     assert!(!p.at("none").exists());
 }
 
-/// What another program does between our reading and our renaming.
+/// Changes that another program makes between our reading and our renaming are not lost.
 #[test]
 fn what_others_write_meanwhile_is_not_lost() {
     let p = Project::new(&[("a", "one\n"), ("gone", "one\n")]);
@@ -445,13 +447,13 @@ fn an_edit_that_fails_leaves_nothing_behind() {
     assert!(p.replace("x/y/z", "a", "b").is_err());
     assert!(p.replace("a", "none", "b").is_err());
     assert_eq!(p.everything(), before);
-    // Where the new file cannot be written.
+    // The new file cannot be written.
     fs::create_dir_all(p.at("full").join(TEMP)).unwrap();
     let before = p.everything();
     assert!(matches!(p.replace("full/b", "b", "c"), Err(EditError::Io { .. })));
     assert!(p.edit("full/new", Edit::Create { text: "c" }).is_err());
     assert_eq!(p.everything(), before);
-    // What one who was killed left is taken away by the next.
+    // The next edit removes the temporary file of a killed process.
     fs::write(p.at(TEMP), "half").unwrap();
     p.replace("a", "one", "two").unwrap();
     assert!(!p.at(TEMP).exists());
@@ -489,7 +491,7 @@ fn the_report_shows_what_changed() {
     let edited = p.replace("a", "line 20\nline 21\n", "new\n").unwrap();
     assert_eq!((edited.path.as_str(), edited.lines, edited.hash), ("a", Some((20, 20)), p.hash("a")));
     assert_eq!(edited.preview, "   17 line 17\n   18 line 18\n   19 line 19\n   20 new\n   21 line 22\n   22 line 23\n   23 line 24\n");
-    // Lines that are gone: the one in their place.
+    // If lines were only removed, the report names the line that is now in their place.
     assert_eq!(p.replace("a", "line 39\nline 40\n", "").unwrap().lines, Some((37, 37)));
     assert_eq!(p.replace("one", "x", "").unwrap().lines, Some((1, 1)));
     assert_eq!(p.edit("a", Edit::Insert { after: 2, text: "x\ny" }).unwrap().lines, Some((3, 4)));
@@ -497,7 +499,7 @@ fn the_report_shows_what_changed() {
     assert_eq!(p.edit("a.json", Edit::Set { pointer: "/b", value: "2" }).unwrap().lines, Some((2, 3)));
     assert_eq!(p.edit("two", Edit::Create { text: "x\nx\n" }).unwrap().lines, Some((1, 2)));
     assert_eq!(p.edit("two", Edit::Insert { after: 2, text: "x\nx" }).unwrap().lines, Some((3, 4)));
-    // A long change, and a long line, are cut.
+    // Long changes and long lines are cut.
     let edited = p.edit("long", Edit::Create { text: &format!("{}\n{text}\u{1b}[31m", "é".repeat(5000)) }).unwrap();
     assert!(edited.created && edited.lines == Some((1, 42)));
     assert_eq!(edited.preview.lines().count(), 17, "{}", edited.preview);
@@ -520,7 +522,7 @@ fn edits_at_once_are_all_applied() {
                 })
             })
             .collect();
-        // Whoever reads meanwhile sees whole lines.
+        // A concurrent reader only sees complete lines.
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 let text = p.text("a");
@@ -561,7 +563,7 @@ fn of_edits_of_one_version_one_wins() {
         assert_eq!(n_won, 1);
     }
     assert_eq!(p.text("a").lines().count(), 11);
-    // Of those who create a file in a directory that is not there, too.
+    // Only one of several processes creates a file, also in a directory that does not exist yet.
     let start = Barrier::new(4);
     let n_won = std::thread::scope(|scope| {
         let create = || {
@@ -582,7 +584,7 @@ fn an_edit_waits_for_another_but_not_for_ever() {
     let other = EditTarget::open(&p.root, "a", false).unwrap();
     let error = other.lock(Duration::from_millis(20)).unwrap_err();
     assert!(matches!(error, EditError::Busy { .. }), "{error}");
-    // Elsewhere, nobody waits.
+    // Edits in other directories do not wait.
     p.replace("sub/b", "b", "c").unwrap();
     drop(held);
     p.replace("a", "a", "b").unwrap();
@@ -590,7 +592,7 @@ fn an_edit_waits_for_another_but_not_for_ever() {
 
 const CHILD: &str = "CORTEX_EDIT_TEST_CHILD";
 
-/// What a process that [`process`] starts does: it puts lines at the top of a file.
+/// Runs in each process that [`process`] starts: inserts lines at the top of a file.
 #[test]
 fn in_another_process() {
     let Ok(order) = std::env::var(CHILD) else { return };
@@ -627,12 +629,12 @@ fn a_file_of_somebody_else_needs_its_permission() {
         fs::set_permissions(p.at("a"), fs::Permissions::from_mode(mode)).unwrap();
         let status = process(&p, "nobody").uid(65534).gid(65534).status();
         let metadata = fs::metadata(p.at("a")).unwrap();
-        // Where nobody may not run this program, there is nothing to see.
+        // Without permission to run this program, the user nobody cannot be tested.
         status.ok().map(|status| (status.success(), metadata.uid(), metadata.mode() & 0o7777))
     };
     let Some(refused) = by_nobody(0o644) else { return };
     assert_eq!((refused, p.text("a").as_str()), ((false, 1234, 0o644), ""));
-    // Who may not give it back keeps it, and what runs as its owner no longer does.
+    // A process that may not restore the owner keeps the file, without its set-user-ID bit.
     assert_eq!(by_nobody(0o4666), Some((true, 65534, 0o666)));
     assert_eq!(p.text("a").lines().count(), 15);
 }

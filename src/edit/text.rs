@@ -1,46 +1,47 @@
-//! Edits of text, text in and text out. A line ends with `\n` or `\r\n`; what an edit adds ends as the lines around it do.
+//! Edits of text as pure functions. A line ends with `\n` or `\r\n`; text that an edit adds gets
+//! the line breaks of the lines around it.
 
 use std::borrow::Cow;
 
 use super::excerpt::excerpt;
 
-/// Larger files are neither read nor written.
+/// Largest file that is read or written, in bytes.
 pub const MAX_BYTES: u64 = 10 << 20;
 const BOM: &str = "\u{feff}";
-/// Places that an error names.
+/// Most places that an error names.
 const MAX_PLACES: usize = 10;
-/// Places at which the first line of what is not there is looked at.
+/// Most places that are compared with a text that was not found.
 const MAX_STARTS: usize = 200;
 const MAX_SHOWN: usize = 160;
 
-/// The bytes as text.
+/// Returns the bytes as text, or why they are not text.
 pub(super) fn decoded(bytes: &[u8]) -> Result<&str, String> {
     let line = |at: usize| bytes[..=at].split(|b| *b == b'\n').count();
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        return Err(format!("it is no text (a NUL byte in line {}): binary files are neither read nor edited", line(at)));
+        return Err(format!("it is not a text file (NUL byte in line {}): binary files are neither read nor edited", line(at)));
     }
     std::str::from_utf8(bytes)
-        .map_err(|e| format!("it is not UTF-8 (line {}): convert it first, as edits keep what they do not change", line(e.valid_up_to())))
+        .map_err(|e| format!("it is not UTF-8 (line {}): convert it to UTF-8 first", line(e.valid_up_to())))
 }
 
-/// A byte order mark, if there is one, and the text after it.
+/// Splits a text into its byte order mark, if it has one, and the rest.
 pub(super) fn split_bom(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(BOM) { BOM.len() } else { 0 })
 }
 
-/// The line break around a place: of its line, or else of the one before.
+/// Returns the line break at a position: that of its line, or else of the line before.
 pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     let next = text[at..].find('\n').map(|i| at + i);
     let is_crlf = next.or_else(|| text[..at].rfind('\n')).is_some_and(|i| text[..i].ends_with('\r'));
     if is_crlf { "\r\n" } else { "\n" }
 }
 
-/// The number of the line that a place is in, 1-based.
+/// Returns the number of the line that contains a position, 1-based.
 pub(super) fn line_of(text: &str, at: usize) -> usize {
     1 + text[..at].matches('\n').count()
 }
 
-/// A new text for all of an old one. Where the old one had `\r\n` throughout, the new one has.
+/// Replaces the whole text. If the old one had `\r\n` throughout, so has the new one.
 pub(super) fn overwrite(before: &str, text: &str) -> String {
     let n_lf = before.matches('\n').count();
     if n_lf == 0 || before.matches("\r\n").count() < n_lf || text.contains("\r\n") {
@@ -49,35 +50,36 @@ pub(super) fn overwrite(before: &str, text: &str) -> String {
     text.replace('\n', "\r\n")
 }
 
-/// Puts lines after line `after`.
+/// Inserts lines after line `after`, 1-based; 0 inserts at the top.
 pub(super) fn insert(text: &str, after: usize, lines: &str) -> Result<String, String> {
     if lines.is_empty() {
         return Err("there is nothing to insert: give the text of the new lines".into());
     }
     let n_lines = text.lines().count();
     if after > n_lines {
-        return Err(format!("there is no line {after}: it has {n_lines}; 0 is the top"));
+        return Err(format!("there is no line {after}: it has {n_lines} lines; 0 inserts at the top"));
     }
     let at: usize = text.split_inclusive('\n').take(after).map(str::len).sum();
     let (above, below) = text.split_at(at);
     let line_break = line_break(text, at);
     let lines = with_lf(lines);
     let lines = lines.strip_suffix('\n').unwrap_or(&lines);
-    // A last line without a break gets one, and the new last line goes without, unless it is empty.
+    // If the last line has no line break, it gets one, and the new last
+    // line has none, unless it is empty.
     let is_open = !above.is_empty() && !above.ends_with('\n');
     let start = if is_open { line_break } else { "" };
     let end = if is_open && !lines.is_empty() && !lines.ends_with('\n') { "" } else { line_break };
     Ok(format!("{above}{start}{}{end}{below}", lines.replace('\n', line_break)))
 }
 
-/// Puts `new` in place of `old`. Only what differs between the two is touched.
+/// Replaces `old` by `new`. Only the part in which the two differ is changed.
 pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
     let (old, new) = (with_lf(old), with_lf(new));
     if old.is_empty() {
-        return Err("the text to replace is empty: give what stands in the file, or insert at a line".into());
+        return Err("the text to replace is empty: give text that the file contains, or insert at a line".into());
     }
     if old == new {
-        return Err("the new text is the old one: nothing would change".into());
+        return Err("the new text equals the old one: nothing would change".into());
     }
     let folded = Folded::new(text);
     let first = folded.text.find(&*old).ok_or_else(|| not_found(text, &old))?;
@@ -88,7 +90,7 @@ pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<Str
     let same_end = common(old[same_start..].chars().rev().zip(new[same_start..].chars().rev()));
     let changed = &new[same_start..new.len() - same_end];
     let (mut out, mut done) = (String::with_capacity(text.len() + changed.len()), 0);
-    // A line's break is looked for once, however often it is changed.
+    // The line break is searched only once for each line, even if the line is changed many times.
     let (mut line_end, mut with) = (0, Cow::Borrowed(changed));
     for (at, _) in folded.text.match_indices(&*old) {
         let (start, end) = (folded.place(at + same_start), folded.place(at + old.len() - same_end));
@@ -115,7 +117,7 @@ fn with_lf(text: &str) -> Cow<'_, str> {
     if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() }
 }
 
-/// Bytes of the characters that agree.
+/// Returns the number of bytes of the leading pairs that are equal.
 fn common(pairs: impl Iterator<Item = (char, char)>) -> usize {
     pairs.take_while(|(a, b)| a == b).map(|(a, _)| a.len_utf8()).sum()
 }
@@ -124,10 +126,10 @@ fn next_char(text: &str, at: usize) -> usize {
     at + text[at..].chars().next().map_or(0, char::len_utf8)
 }
 
-/// A text with `\n` alone, and where each place of it is in the text as it was.
+/// A text with `\n` as its only line break, and a map of its positions to the original text.
 struct Folded<'a> {
     text: Cow<'a, str>,
-    /// Of each `\r` that is left out, the place of its `\n`.
+    /// For each `\r` that is left out, the position of its `\n` in `text`.
     left_out: Vec<usize>,
 }
 
@@ -153,32 +155,32 @@ fn ambiguous(text: &str, old: &str) -> String {
         lines.push(line_of(text, at).to_string());
         from = next_char(text, at);
     }
-    format!("the text to replace stands at more than one place: lines {}. Give more of what is around it, or replace all", lines.join(", "))
+    format!("the text to replace occurs more than once: lines {}. Give more of the text around it, or replace all", lines.join(", "))
 }
 
-/// What is there instead, as far as it is similar.
+/// Describes the most similar text that the file contains.
 fn not_found(text: &str, old: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let shown = |n: usize| excerpt(lines.get(n - 1).unwrap_or(&""), MAX_SHOWN);
     if let Some((first, last)) = but_for_whitespace(text, old) {
         return format!(
-            "the text to replace is at lines {first}-{last}, but with other whitespace. Line {first} is `{}`: view it, and give it as it is",
+            "the text to replace is at lines {first}-{last}, but with other whitespace. Line {first} is `{}`: view it, and give the exact text",
             shown(first)
         );
     }
     match furthest(&lines, old) {
         Some((first, n)) if first + n < lines.len() => format!(
-            "the text to replace is not there. It begins as line {} does, but line {} is `{}`: view it, and give it as it is",
+            "the text to replace was not found. It begins like line {}, but line {} is `{}`: view it, and give the exact text",
             first + 1,
             first + n + 1,
             shown(first + n + 1)
         ),
-        Some((first, _)) => format!("the text to replace is not there. It begins as line {} does, but the file ends before it", first + 1),
-        None => "the text to replace is not there, nor anything like its first line: view the file".into(),
+        Some((first, _)) => format!("the text to replace was not found. It begins like line {}, but the file ends before it does: view the file", first + 1),
+        None => "the text to replace was not found, nor anything like its first line: view the file".into(),
     }
 }
 
-/// First and last line of what differs from `old` in nothing but whitespace.
+/// Returns the first and last line of text that differs from `old` only in whitespace.
 fn but_for_whitespace(text: &str, old: &str) -> Option<(usize, usize)> {
     let bare = |s: &str| s.chars().filter(|c| !c.is_whitespace()).collect::<String>();
     let wanted = bare(old);
@@ -202,7 +204,8 @@ fn but_for_whitespace(text: &str, old: &str) -> Option<(usize, usize)> {
     Some((first?, line))
 }
 
-/// Where most of the lines of `old` stand from its first one on: the position of the first, and how many.
+/// Finds the longest match with the lines of `old`, from its first line on. Returns the index of
+/// its first line and the number of matching lines.
 fn furthest(lines: &[&str], old: &str) -> Option<(usize, usize)> {
     let mut wanted = old.lines().map(str::trim).skip_while(|l| l.is_empty());
     let first = wanted.next()?;
@@ -224,7 +227,7 @@ mod tests {
             ("a\r\nb\r\n", "a\nb", "a\nc\nb", "a\r\nc\r\nb\r\n"),
             ("a\r\nb\r\n", "a\r\nb", "c", "c\r\n"),
             ("a\nb\n", "a\r\nb", "c\r\nd", "c\nd\n"),
-            // Mixed: only what differs is written.
+            // With mixed line breaks, only the differing part is written.
             ("a\r\nb\nc\r\nd\n", "a\nb\nc\nd", "a\nb\nX\nd", "a\r\nb\nX\r\nd\n"),
             ("a\r\nb\nc\r\nd\n", "b\n", "b\nX\n", "a\r\nb\nX\r\nc\r\nd\n"),
             ("a\r\nb\nc", "c", "c\nd", "a\r\nb\nc\nd"),
@@ -254,7 +257,7 @@ mod tests {
         assert_eq!(replace("a b a\r\nba", "a", "x\ny", true).unwrap(), "x\r\ny b x\r\ny\r\nbx\r\ny");
         assert_eq!(replace("aaa", "aa", "b", true).unwrap(), "ba");
         assert!(replace(&"a".repeat(1 << 20), "a", &"b".repeat(1 << 20), true).unwrap_err().contains("larger than 10 MiB"));
-        // As long as it may be, and all of it on one line.
+        // The largest text that is allowed, all on one line.
         let long = format!("\r\n\n{}", "a".repeat(1 << 20));
         assert_eq!(replace(&long, "a", "b\n", true).unwrap().len(), 3 + (2 << 20));
     }
@@ -312,7 +315,7 @@ mod tests {
     }
 
     proptest! {
-        /// What is replaced and replaced back is what it was, to the byte.
+        /// Replacing a text and then replacing it back restores every byte.
         #[test]
         fn replacing_back_restores(lines in prop::collection::vec("[ab é]{0,4}", 1..12), crlf: bool, cut in any::<(prop::sample::Index, prop::sample::Index)>()) {
             let line_break = if crlf { "\r\n" } else { "\n" };
@@ -326,7 +329,7 @@ mod tests {
             }
         }
 
-        /// Whatever the line breaks, nothing outside the place is touched.
+        /// With any line breaks, nothing outside the replaced text changes.
         #[test]
         fn the_rest_stays(before in "[ab\r\n]{0,12}", old in "[cd\n]{0,6}", after in "[ab\r\n]{0,12}", new in "[cd\n]{0,6}") {
             let (old, new) = (format!("<{old}>"), format!("<{new}>"));

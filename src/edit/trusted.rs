@@ -1,6 +1,7 @@
-//! Files that programs execute, or agents obey, without asking anybody.
+//! Files that programs execute, or that agents obey, without asking the user.
 
-/// What such files are called that do not begin with a dot, in lower case; `*` stands at the beginning only.
+/// Names of such files that do not begin with a dot, in lower case. A `*`
+/// is only allowed at the beginning.
 const NAMES: &[(&str, &str)] = &[
     ("claude.md", AGENTS),
     ("claude.local.md", AGENTS),
@@ -40,7 +41,8 @@ const HOOKS: &str = "programs run what it says without asking";
 const EDITORS: &str = "editors run what it says without asking";
 const HIDDEN: &str = "hidden files are settings, which programs execute or trust without asking";
 
-/// Why a file, given relative to the root, is one that programs execute or trust; `None`: it is not.
+/// Returns why programs execute or trust a file; `None` if they do not.
+/// The path is relative to the root.
 #[must_use]
 pub fn trusted(path: &str) -> Option<&'static str> {
     if path.split('/').any(|part| part.starts_with('.')) {

@@ -1,5 +1,6 @@
-//! What git says of a tree: the commit that is checked out, read from git's own files, as it is asked for all the time; what
-//! commits changed, told by git itself; and which changes of files are git's own doing.
+//! What git knows of a tree: the commit that is checked out, read from git's own files since it
+//! is needed very often; the files that commits changed, from the git command; and which
+//! changes of files git made.
 
 mod private;
 mod reflog;
@@ -20,50 +21,53 @@ pub use private::{exclude_from_git, not_ignored_by_git, tracked_by_git};
 pub use watch::{Committed, GitOperation, GitWatch, OperationKind};
 pub use whose::{Attribution, ChangedFile};
 
-/// How much is read of a file of git such as `HEAD` or `MERGE_MSG`.
+/// Most bytes read of a git file such as `HEAD` or `MERGE_MSG`.
 const MAX_SMALL_BYTES: u64 = 1 << 20;
-/// How much is read at once of one that lists references, submodules or what git did.
+/// Most bytes read at once of a git file that lists references, submodules or reflog entries.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// How much is taken of what git says.
+/// Output of a git command that is longer, in bytes, ends the command.
 const MAX_OUTPUT_BYTES: usize = 64 << 20;
-/// Git is ended when it says nothing for this long: a named pipe among its files would keep it for ever.
+/// A git command that prints nothing for this long is killed: a named pipe among git's files
+/// would block it for ever.
 const SILENCE: Duration = Duration::from_secs(3);
 
 /// A commit that changed files of a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
-    /// 40 (or 64) hexadecimal digits.
+    /// The hash, 40 (or 64) hexadecimal digits.
     pub id: String,
-    /// The first line of its message.
+    /// The first line of the message.
     pub subject: String,
-    /// Relative to the tree.
+    /// The changed files, relative to the tree.
     pub files: Vec<String>,
 }
 
-/// The newest `max` commits that changed something below `root`, newest first, without merges.
+/// Returns the newest `max` commits that changed something below `root`,
+/// newest first, without merges.
 ///
 /// # Errors
 /// When there is no git, no repository, or no commit.
 pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
-    // Git would follow links among the files that say which commit is checked out.
+    // Git itself would follow links among the files that name the checked-out commit.
     let head = head(root).ok_or_else(|| io::Error::other("no commit is checked out"))?;
     log(root, &["--no-merges".into(), format!("--max-count={max}"), head])
 }
 
-/// Those of the commits that changed something below `root`, in the same order.
+/// Returns those of the commits that changed something below `root`, in the same order.
 ///
 /// # Errors
-/// When there is no git, no repository, or not one of the commits.
+/// When there is no git or no repository, or one of the commits does not exist.
 pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
     let ids = ids.iter().map(|id| (*id).to_string());
     log(root, &[vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()], ids.collect()].concat())
 }
 
-/// Variables of the environment that say where git and the user's own configuration are. All others of git's are not passed on: they
-/// name another repository, or a program to run.
+/// Environment variables that locate git and the user's configuration. All other `GIT_*` variables
+/// are removed: they name another repository, or a program to run.
 const PASSED_ON: [&str; 5] = ["GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES"];
 
-/// Settings that keep the configuration of a repository from having git run a program, reach a network, or read a file elsewhere.
+/// Settings that override the repository's configuration, so that git runs no program, reaches no
+/// network, and reads no file elsewhere.
 const SETTINGS: [&str; 19] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -87,12 +91,13 @@ const SETTINGS: [&str; 19] = [
 ];
 
 const ENVIRONMENT: [(&str, &str); 11] = [
-    // Objects that a clone left on the server are missing, and not fetched: fetching runs what the configuration says.
+    // A partial clone lacks objects. Git must not fetch them, since that runs programs that
+    // the configuration names.
     ("GIT_NO_LAZY_FETCH", "1"),
-    // Where git does not know that yet, and whatever `protocol.*.allow` says.
+    // For versions of git without `GIT_NO_LAZY_FETCH`. It overrides `protocol.*.allow`.
     ("GIT_ALLOW_PROTOCOL", "none"),
     ("GIT_PROTOCOL_FROM_USER", "0"),
-    // Nothing is written into the repository.
+    // Git must not write into the repository.
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_TERMINAL_PROMPT", "0"),
     ("GIT_ASKPASS", "false"),
@@ -103,8 +108,8 @@ const ENVIRONMENT: [(&str, &str); 11] = [
     ("LC_ALL", "C"),
 ];
 
-/// Git, in a directory, only to ask it something: it runs no other program and changes nothing, whatever the configuration of the
-/// repository says. Each command of git is made here.
+/// Prepares a git command that only answers a question: it runs no other program and changes
+/// nothing, whatever the repository's configuration says. Every git command is created here.
 fn command(directory: &Path) -> Command {
     let mut command = Command::new("git");
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
@@ -117,16 +122,16 @@ fn command(directory: &Path) -> Command {
     command
 }
 
-/// What a command of git said.
+/// The output of a git command.
 struct Output {
-    /// `None`: it was ended.
+    /// The exit code; `None` if the command was killed.
     code: Option<i32>,
     stdout: Vec<u8>,
     stderr: Vec<u8>,
 }
 
-/// Runs a command of git that is told `input`. One that stops saying anything, or says too much, is ended, and what it said so far
-/// counts.
+/// Runs a git command with `input` on its standard input. A command that prints nothing for
+/// [`SILENCE`], or more than [`MAX_OUTPUT_BYTES`], is killed; its output until then is returned.
 fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
@@ -170,11 +175,11 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
 
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
     if GitDir::of(root).is_none() {
-        return Err(io::Error::other("it is not in a repository of its own"));
+        return Err(io::Error::other(format!("{} is not in a git repository, or its .git leads to another one", root.display())));
     }
     let mut command = command(root);
     command
-        // Mail maps and orders are files that a configuration names.
+        // A configuration can name files for mail maps and orders.
         .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null", "--no-renames", "--relative", "--name-only", "-z"])
         .arg("--format=%x01%H %s")
         .args(which)
@@ -184,7 +189,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
         let said = String::from_utf8_lossy(&out.stderr);
         return Err(io::Error::other(said.lines().next().unwrap_or("git did not answer").to_string()));
     }
-    // One commit: 0x01, its id and subject, NUL, line feed, then each file with a NUL.
+    // The format of a commit: 0x01, id and subject, NUL, line feed, then each file with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
     let commit = |part: &str| {
         let (head, files) = part.split_once('\0')?;
@@ -195,7 +200,7 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
     Ok(text.split('\x01').filter_map(commit).collect())
 }
 
-/// The folders of a tree that are submodules, relative to it.
+/// Returns the folders of a tree that are submodules, relative to the tree.
 #[must_use]
 pub fn submodules(root: &Path) -> Vec<String> {
     let text = own_text(root, ".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
@@ -203,14 +208,15 @@ pub fn submodules(root: &Path) -> Vec<String> {
     text.lines().filter_map(path).collect()
 }
 
-/// The commit that is checked out, 40 (or 64) hexadecimal digits. `None` outside a repository, before its first commit, and
-/// for ways to store references that are not files.
+/// Returns the commit that is checked out, 40 (or 64) hexadecimal digits. Returns `None` outside a
+/// repository, before its first commit, and where references are not stored as files.
 #[must_use]
 pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
-/// What `.git/info/exclude` of the repository says whose work tree a directory, which is at `path`, is the root of.
+/// Reads `.git/info/exclude` of the repository whose work tree has `directory` as its root. `path`
+/// is the path of `directory`.
 pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     match directory.stat(".git")?.map(|stat| stat.kind) {
         Some(FileKind::Directory) => directory.read(".git/info/exclude", max_bytes),
@@ -221,25 +227,26 @@ pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Resul
     }
 }
 
-/// Where git keeps what it knows of a work tree.
+/// The directories in which git keeps the data of a work tree.
 #[derive(Debug, Clone)]
 struct GitDir {
     /// The root of the work tree.
     top: PathBuf,
-    /// Of this work tree.
+    /// The directory of this work tree alone.
     own: PathBuf,
-    /// The one that all work trees of the repository share.
+    /// The directory that all work trees of the repository share.
     common: PathBuf,
 }
 
 impl GitDir {
-    /// Of the work tree that a directory is in.
+    /// Finds the work tree that contains a directory.
     fn of(directory: &Path) -> Option<Self> {
         Self::at(directory.ancestors().find(|d| d.join(".git").exists())?)
     }
 
-    /// Of the work tree with this root. `None` when it is not certain that it is that of this work tree: a `.git` that came with an
-    /// archive may lead to any repository of the user. What lies in the work tree belongs to it; what lies elsewhere must name it.
+    /// Opens the work tree with this root. Returns `None` unless the repository certainly belongs
+    /// to it: a `.git` that came with an archive may point to any repository of the user. A
+    /// repository inside the work tree belongs to it; one elsewhere must name the work tree.
     fn at(top: &Path) -> Option<Self> {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let top = real(top)?;
@@ -251,21 +258,21 @@ impl GitDir {
         let belongs = if own.starts_with(&top) && common.starts_with(&top) {
             true
         } else if own == common {
-            // A submodule: the configuration of its repository says where its work tree is.
+            // For a submodule, the configuration of its repository names the work tree.
             let config = small_text(&own, "config")?;
             let value = |line: &str| {
                 Some(line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string())
             };
             real(&own.join(config.lines().find_map(value)?))? == top
         } else {
-            // A linked work tree: `worktrees/<name>/gitdir` in the repository names its `.git`.
+            // For a linked work tree, `worktrees/<name>/gitdir` in the repository names its `.git`.
             let named = small_text(&own, "gitdir")?;
             own.parent()? == common.join("worktrees") && real(&own.join(named.trim_end_matches(['\r', '\n'])))? == real(&top.join(".git"))?
         };
         belongs.then_some(Self { top, own, common })
     }
 
-    /// The commit that is checked out.
+    /// Returns the commit that is checked out.
     fn head(&self) -> Option<String> {
         let head = small_text(&self.own, "HEAD")?;
         let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
@@ -278,7 +285,7 @@ impl GitDir {
     }
 }
 
-/// `.git` is a directory, or a file that says where it is.
+/// Returns the directory of git: `.git` itself, or the path in it if it is a file.
 fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     if dot_git.is_dir() {
         return Some(dot_git.to_path_buf());
@@ -287,7 +294,7 @@ fn git_dir(dot_git: &Path) -> Option<PathBuf> {
     Some(dot_git.parent()?.join(text.trim_end_matches(['\r', '\n']).strip_prefix("gitdir: ")?))
 }
 
-/// A small file of git, such as one that holds one line.
+/// Reads a small git file, such as one of a single line.
 fn small_text(directory: &Path, name: &str) -> Option<String> {
     own_text(directory, name, MAX_SMALL_BYTES)
 }
@@ -296,7 +303,8 @@ fn own_text(directory: &Path, name: &str, max_bytes: u64) -> Option<String> {
     String::from_utf8(own_bytes(directory, name, max_bytes)?).ok()
 }
 
-/// A file of git: none that is no regular file, or lies behind a link below the directory.
+/// Reads a git file. Returns `None` if it is not a regular file, or lies behind a
+/// link below the directory.
 fn own_bytes(directory: &Path, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
     Dir::open(directory).ok()?.read(name, max_bytes).ok()
 }

@@ -1,7 +1,7 @@
-//! Which names the ignore files of a tree leave out.
+//! The rules of a tree's ignore files.
 //!
-//! They are read here, and not by the crate that matches their rules: it opens them by path, so a link to a device or a named pipe
-//! in a repository would take all memory or hang for ever.
+//! This module reads the files itself. The crate that matches the rules opens them by path, so a
+//! link to a device or a named pipe in a repository would take all memory or block for ever.
 
 use std::collections::BTreeSet;
 use std::io::ErrorKind;
@@ -15,35 +15,37 @@ use parking_lot::Mutex;
 use super::git;
 use crate::dir::{Dir, is_refused};
 
-/// A larger ignore file counts as absent.
+/// A larger ignore file, in bytes, counts as absent.
 const MAX_BYTES: u64 = 1 << 20;
-/// So many rules hold in a directory, of all ignore files above it; those after them say nothing. A rule takes some kilobytes.
+/// Most rules that apply in a directory, from all ignore files above it and in it; further ones are
+/// dropped. A rule takes a few kilobytes of memory.
 const MAX_RULES: usize = 10_000;
-/// Kinds of ignore files; the first that has a rule for a name decides.
+/// Kinds of ignore files. The first kind with a rule for a name decides.
 const NAMES: [&str; 3] = [".cortexignore", ".gitignore", ".git"];
 
-/// The rules that hold in a directory.
+/// The rules that apply in a directory.
 #[derive(Debug)]
 pub(super) struct Rules {
     above: Option<Arc<Rules>>,
-    /// One for each of [`NAMES`]: that of `.git` is of its `info/exclude`.
+    /// The rules of each of [`NAMES`]. Those of `.git` are in its `info/exclude`.
     own: [Gitignore; NAMES.len()],
-    /// How many rules these and those above are.
+    /// The number of these rules and those above.
     count: usize,
 }
 
-/// What the rules say of a name.
+/// The verdict of the rules about a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Said {
     Nothing,
     Ignored,
-    /// A rule that begins with `!` names it.
+    /// A rule that begins with `!` keeps the name.
     Kept,
 }
 
 impl Rules {
-    /// Rules of the directories above the root, as far as its repository reaches. Those in a home directory (dotfiles) say nothing
-    /// about the projects below, so without a repository there are none. `root`: absolute.
+    /// Returns the rules of the directories between the top of the repository and `root`
+    /// (absolute). Without a repository, there are none: ignore files in a home directory
+    /// (dotfiles) must not affect the projects below it.
     pub(super) fn above(root: &Path) -> Option<Arc<Self>> {
         let n_levels = root.ancestors().position(|dir| dir.join(".git").exists())?;
         let mut above: Vec<&Path> = root.ancestors().skip(1).take(n_levels).collect();
@@ -54,7 +56,8 @@ impl Rules {
         })
     }
 
-    /// The rules in a directory, given those above it. `path`: where it is, absolute; `has`: whether it holds a name.
+    /// Returns the rules in a directory, added to those above it. `path` is its absolute path;
+    /// `has` tells whether it holds a name.
     pub(super) fn within(above: Option<Arc<Self>>, dir: &Dir, path: &Path, has: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
         let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
@@ -66,7 +69,8 @@ impl Rules {
         if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own, count: n_rules })) }
     }
 
-    /// What they say of something in their directory, or below it. `path`: absolute.
+    /// Returns the verdict about an entry in or below the directory of the
+    /// rules. `path` is absolute.
     pub(super) fn say(&self, path: &Path, is_dir: bool) -> Said {
         let nearest = |kind: usize| {
             let chain = std::iter::successors(Some(self), |rules| rules.above.as_deref());
@@ -80,7 +84,8 @@ impl Rules {
     }
 }
 
-/// The text of an ignore file. A link, a pipe, a device and a file over the limit count as absent, as links do for git.
+/// Reads an ignore file. A link (as for git), a pipe, a device and a file over
+/// the limit count as absent.
 fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
     let read = if name == ".git" { git::exclude(dir, path, MAX_BYTES) } else { dir.read(name, MAX_BYTES) };
     let bytes = read
@@ -93,7 +98,7 @@ fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// A tree is walked again and again: what is wrong with a file in it is logged the first time.
+/// Logs a problem with a file the first time only, since a tree is walked again and again.
 fn tell_once(path: PathBuf, e: &std::io::Error) {
     static TOLD: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     if TOLD.lock().insert(path) {
@@ -112,15 +117,15 @@ fn parsed(path: &Path, name: &str, text: &str, max_rules: usize) -> Gitignore {
     let mut rules = text.strip_prefix('\u{feff}').unwrap_or(text).lines().filter(is_rule);
     for line in rules.by_ref().take(max_rules) {
         if let Err(e) = builder.add_line(None, line) {
-            tracing::warn!("{}: the rule `{line}` is not understood: {e}", path.join(name).display());
+            tracing::warn!("{}: cannot parse the rule `{line}`, so it is not applied: {e}", path.join(name).display());
         }
     }
     if rules.next().is_some() {
-        let why = format!("{}: only {MAX_RULES} rules are used, in this file and those above it", path.join(name).display());
+        let why = format!("{}: more than {MAX_RULES} rules in this file and those above it; remove some", path.join(name).display());
         tell_once(path.join(name), &std::io::Error::other(why));
     }
     builder.build().unwrap_or_else(|e| {
-        tracing::warn!("{}: the rules are not understood: {e}", path.join(name).display());
+        tracing::warn!("{}: cannot use the rules, so none of them applies: {e}", path.join(name).display());
         Gitignore::empty()
     })
 }

@@ -1,7 +1,7 @@
-//! The tree that is indexed: which files it has, and which of them are not for indexing, and why; what changes in it;
-//! what git says of it.
+//! The tree that is indexed: which files it has, which of them are skipped and why, what changes in
+//! it, and what git knows of it.
 //!
-//! Knows nothing of chunks or `.cortex`.
+//! This module does not know chunks or `.cortex`.
 
 mod git;
 mod hash;
@@ -23,14 +23,15 @@ pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk, would_take};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 
-/// A file of the tree whose content is no longer what it was.
+/// A file of the tree that was created, changed or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileChange {
-    /// Relative to the root.
+    /// The path, relative to the root.
     pub path: String,
-    /// SHA-256 of the content, in hexadecimal digits. `None`: there was, or is, no such file.
+    /// SHA-256 of the content before and after, in hexadecimal digits; `None` where
+    /// the file does not exist.
     pub before: Option<String>,
     pub after: Option<String>,
-    /// Definitions in it that are new, changed or gone.
+    /// Names of definitions that are new, changed or gone.
     pub symbols: Vec<String>,
 }

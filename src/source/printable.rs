@@ -1,21 +1,21 @@
-//! Text of strangers as it may be shown.
+//! Makes text from strangers safe to show.
 
 use std::borrow::Cow;
 
-/// Text from a repository as it may be shown on a line: what breaks the line, speaks to a terminal, changes the order of what is
-/// read or cannot be seen is escaped, `\u{202e}`.
+/// Escapes text from a repository for one line: line breaks, terminal controls, characters that
+/// change the reading order, and invisible ones become `\u{202e}` and the like.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, hides)
 }
 
-/// The same for text of several lines: line breaks and tabs stay.
+/// Escapes text of several lines: line breaks and tabs stay.
 #[must_use]
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     printable_but(text, &['\n', '\t'])
 }
 
-/// The same for text that may hold these characters.
+/// Escapes text, except for the characters in `kept`.
 #[must_use]
 pub fn printable_but<'a>(text: &'a str, kept: &[char]) -> Cow<'a, str> {
     escaped(text, |c| hides(c) && !kept.contains(&c))
@@ -32,16 +32,16 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether a character does something else than to stand where it is.
+/// Whether a character is invisible, or acts on the text around it or on the terminal.
 fn hides(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
-            // Marks of direction, embeddings, overrides and isolates.
+            // Direction marks, embeddings, overrides and isolates.
             '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
-            // Separators of lines and paragraphs, and what is deprecated beside the isolates.
+            // Line and paragraph separators, and deprecated format characters next to the isolates.
             | '\u{2028}' | '\u{2029}' | '\u{206a}'..='\u{206f}'
-            // Invisible letters, which a language model reads.
+            // Invisible tag characters, which a language model reads.
             | '\u{e0000}'..='\u{e007f}'
         )
 }

@@ -1,4 +1,4 @@
-//! Reading a file of the tree, and nothing else, whoever names it.
+//! Reads files of the tree, and only those, whatever path is asked for.
 
 use std::borrow::Cow;
 use std::io;
@@ -8,28 +8,29 @@ use super::is_for_indexing;
 use crate::dir::{Dir, FileKind, is_refused};
 use crate::secrets::redact_file;
 
-/// No file over this is indexed or read, however large the configuration allows files to be. Indexing and reading share it, so
-/// that every file of the index can be read.
+/// Most bytes of a file that is indexed or read, however large the configuration allows. Indexing
+/// and reading share the limit, so that every file of the index can be read.
 pub const MAX_BYTES: u64 = 64 << 20;
 
-/// Why a file is not read.
+/// Why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// And never will be.
-    #[error("{0}: it is not read")]
+    /// The path may never be read. The text is the path and the reason.
+    #[error("cannot read {0}")]
     Forbidden(String),
-    #[error("`{path}` is no file, or larger than {} MiB: it is not read", MAX_BYTES >> 20)]
+    #[error("cannot read `{path}`: it is not a regular file, or is larger than {} MiB", MAX_BYTES >> 20)]
     TooLarge { path: String },
-    #[error("`{path}` is in the index but cannot be read: {source}")]
+    #[error("cannot read `{path}`: {source}")]
     Failed { path: String, source: io::Error },
 }
 
-/// Returns the text of a file as Cortex shows it: with the secrets in it replaced, on the same lines. Everything that a tool or a
-/// command shows or looks through comes from here, so no pattern can be used to guess what is hidden. The file must lie in the tree
-/// for real and be none that is never indexed, whatever a chunk file says. What is no UTF-8 in it is replaced.
+/// Returns the text of a file as Cortex shows it: secrets are replaced, and lines keep their
+/// numbers. All that a tool or command shows or searches comes from here, so no pattern can be used
+/// to guess what is hidden. Invalid UTF-8 is replaced.
 ///
 /// # Errors
-/// When it is, or lies behind, a link, is hidden or of a kind that is never indexed, too large, or cannot be read.
+/// When the file is not in the tree, is or lies behind a link, is hidden or of a kind that is never
+/// indexed (whatever a chunk file says), is too large, or cannot be read.
 pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     let text = read_exact(root, path)?;
     Ok(match redact_file(&text).text {
@@ -38,19 +39,20 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     })
 }
 
-/// Returns the text of a file with the secrets in it, for what only counts or compares and shows nothing.
+/// Returns the text of a file with its secrets, for code that only counts or
+/// compares and shows nothing.
 ///
 /// # Errors
-/// As [`read_text`].
+/// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
     if !is_for_indexing(path) {
-        return Err(ReadError::Forbidden(format!("`{path}` is hidden, or of a kind that is never indexed")));
+        return Err(ReadError::Forbidden(format!("`{path}`: it is hidden, or of a kind that is never indexed")));
     }
     let failed = |source| ReadError::Failed { path: path.into(), source };
     let dir = Dir::open(root).map_err(failed)?;
     let bytes = dir.read(path, MAX_BYTES).map_err(|e| match dir.stat(path) {
         Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => ReadError::TooLarge { path: path.into() },
-        _ if is_refused(&e) => ReadError::Forbidden(format!("`{path}` is, or lies behind, a symbolic link")),
+        _ if is_refused(&e) => ReadError::Forbidden(format!("`{path}`: it is, or lies behind, a symbolic link")),
         _ => failed(e),
     })?;
     let text = String::from_utf8_lossy(&bytes);

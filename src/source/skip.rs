@@ -1,4 +1,4 @@
-//! Reasons not to index a file: by its name, and by its content.
+//! Reasons not to index a file, from its name and its content.
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
 use std::sync::OnceLock;
@@ -17,13 +17,13 @@ pub enum Skip {
 }
 
 impl Skip {
-    /// The reason, and after a colon what more there is to say.
+    /// Returns the reason, followed by a colon and the detail if there is one.
     #[must_use]
     pub fn describe(self, detail: Option<&str>) -> String {
         detail.map_or_else(|| self.as_str().to_string(), |d| format!("{}: {d}", self.as_str()))
     }
 
-    /// For people; also the key in JSON.
+    /// The text for people, which is also the key in JSON.
     fn as_str(self) -> &'static str {
         match self {
             Self::Binary => "binary",
@@ -38,7 +38,7 @@ impl Skip {
     }
 }
 
-/// File names, lower case, that are skipped unread.
+/// File names, in lower case, that are skipped without reading them.
 const BY_NAME: &[(Skip, &[&str])] = &[
     (
         Skip::LockFile,
@@ -107,8 +107,8 @@ const BY_NAME: &[(Skip, &[&str])] = &[
     (Skip::Minified, &["*.min.js", "*.min.mjs", "*.min.css", "*.bundle.js", "*.chunk.js", "*.js.map", "*.css.map", "*.ts.map", "*-min.js"]),
 ];
 
-/// Whether a path, relative to the root, may be indexed as far as its name tells: not when it, or a folder above it, is
-/// hidden, or when it looks like a secret.
+/// Whether a path, relative to the root, may be indexed, as far as its name tells: no part of it is
+/// hidden, and the file name is not in the table.
 #[must_use]
 pub fn is_for_indexing(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -121,7 +121,7 @@ pub fn may_hold_secrets(path: &str) -> bool {
     by_name(path.rsplit('/').next().unwrap_or(path)) == Some(Skip::Secret)
 }
 
-/// A reason in the file's name.
+/// Returns the reason in a file name, if any.
 #[must_use]
 pub(super) fn by_name(file_name: &str) -> Option<Skip> {
     static SETS: OnceLock<Vec<(Skip, GlobSet)>> = OnceLock::new();
@@ -129,7 +129,8 @@ pub(super) fn by_name(file_name: &str) -> Option<Skip> {
         let set = |names: &[&str]| {
             let mut b = GlobSetBuilder::new();
             for name in names {
-                // Cannot fail: the patterns are the table above, and a test goes through all of it.
+                // This cannot fail: the patterns are the table above, and a
+                // test compiles all of them.
                 b.add(GlobBuilder::new(name).case_insensitive(true).build().expect("a valid glob"));
             }
             b.build().expect("valid globs")
@@ -139,21 +140,21 @@ pub(super) fn by_name(file_name: &str) -> Option<Skip> {
     sets.iter().find(|(_, set)| set.is_match(file_name)).map(|(skip, _)| *skip)
 }
 
-/// How far into a file a NUL byte is looked for, as git does.
+/// How many bytes of a file are searched for a NUL byte; git uses the same number.
 const BINARY_PROBE: usize = 8000;
-/// How long the lines of a file may be before it counts as minified.
+/// The line lengths above which a file counts as minified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineLimit {
-    /// Program text: 400 bytes on average, 50 000 for one.
+    /// Program text: 400 bytes on average, 50 000 bytes for one line.
     Code,
-    /// A document, where a paragraph may be one line: 50 000 bytes.
+    /// Documents, where a paragraph may be one line: 50 000 bytes for one line.
     Prose,
-    /// Any.
+    /// No limit.
     None,
 }
 
 impl LineLimit {
-    /// Bytes of an average line, of the longest one.
+    /// Returns the limits of the average and of the longest line, in bytes.
     fn bytes(self) -> (usize, usize) {
         match self {
             Self::Code => (400, 50_000),
@@ -163,14 +164,14 @@ impl LineLimit {
     }
 }
 
-/// A reason in the file's content.
+/// Returns the reason in a file's content, if any.
 #[must_use]
 pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
     let probe = &bytes[..bytes.len().min(BINARY_PROBE)];
     if memchr::memchr(0, probe).is_some() {
         return Some(Skip::Binary);
     }
-    // A program may quote the marker of a private key; a key file starts with it.
+    // A key file starts with the marker of a private key. A program that quotes one does not.
     let text = probe.trim_ascii_start();
     if text.starts_with(b"-----BEGIN") && memchr::memmem::find(text, b"PRIVATE KEY-----").is_some_and(|i| i < 40) {
         return Some(Skip::Secret);
@@ -182,7 +183,7 @@ pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
         n_lines += 1;
     }
     let (average_limit, longest_limit) = limit.bytes();
-    // One long line in a small file is no bundle.
+    // A small file with one long line is not a bundle.
     let minified = longest > longest_limit || (bytes.len() > 800 && bytes.len() / n_lines > average_limit);
     minified.then_some(Skip::Minified)
 }

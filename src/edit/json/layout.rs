@@ -1,4 +1,4 @@
-//! How a document is laid out, and where in its text something is put or taken away so that it stays so.
+//! Detects the layout of a document, and computes splices that keep it.
 
 use std::ops::Range;
 
@@ -9,19 +9,19 @@ use super::pointer::nth;
 use super::value::{New, span};
 use crate::edit::text::line_break;
 
-/// What the document's author does.
+/// The formatting of a document.
 pub(super) struct Layout<'a> {
-    /// Of one level.
+    /// The indentation of one level.
     indent: &'a str,
     line_break: &'static str,
-    /// Between a key and its value, and between values on one line.
+    /// The space between a key and its value, and between values on one line.
     space: &'static str,
 }
 
-/// A change of a text: what takes the place of a part of it.
+/// A range of a text and the text that replaces it.
 pub(super) type Splice = (Range<usize>, String);
 
-/// The text with changes that do not overlap.
+/// Applies splices that do not overlap.
 pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
     splices.sort_by_key(|(range, _)| range.start);
     let (mut out, mut done) = (String::with_capacity(text.len()), 0);
@@ -34,7 +34,7 @@ pub(super) fn spliced(text: &str, mut splices: Vec<Splice>) -> String {
     out
 }
 
-/// What is between the brackets of an object or array; in any other value, nothing.
+/// The items between the brackets of an object or array; other values have none.
 pub(super) struct Items {
     spans: Vec<Range<usize>>,
     inside: Range<usize>,
@@ -52,7 +52,7 @@ impl Items {
 }
 
 impl<'a> Layout<'a> {
-    /// Where nothing shows another way.
+    /// The default layout, for documents that show no other.
     fn new(line_break: &'static str) -> Self {
         Self { indent: "  ", line_break, space: " " }
     }
@@ -63,7 +63,8 @@ impl<'a> Layout<'a> {
         Self { indent: first(root, &|value| step(text, value)).unwrap_or(new.indent), space, ..new }
     }
 
-    /// A value as it is written here: over several lines, of which the first is indented so far, or on one.
+    /// Formats a value in this layout: on several lines, where the first has this
+    /// indentation, or with `None` on one line.
     fn render(&self, new: &New, indent: Option<&str>) -> String {
         let mut out = String::new();
         self.put(new.text, &new.value, indent, &mut out);
@@ -108,12 +109,13 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// The first answer that a value, or one below it, gives.
+/// Returns the first `Some` that `ask` returns for a value or a value below it, in document order.
 fn first<T>(value: &Value, ask: &impl Fn(&Value) -> Option<T>) -> Option<T> {
     ask(value).or_else(|| (0..Items::of(value).spans.len()).find_map(|i| first(nth(value, i), ask)))
 }
 
-/// Whether there is a space before the values of an object, or between those of an array on one line.
+/// Whether the author writes a space before the values of an object, or
+/// between those of an array on one line.
 fn gap(text: &str, value: &Value) -> Option<bool> {
     let gap = match value {
         Value::Object(object) => object.properties.first().map(|p| p.name.end()..p.value.start()),
@@ -123,7 +125,8 @@ fn gap(text: &str, value: &Value) -> Option<bool> {
     gap.map(|gap| &text[gap]).filter(|gap| !gap.contains('\n')).map(|gap| gap.ends_with(' '))
 }
 
-/// What the lines of an object or array are indented by, beyond the line that it begins on.
+/// Returns the indentation of the items of an object or array, beyond that of the line on which it
+/// begins.
 fn step<'a>(text: &'a str, value: &Value) -> Option<&'a str> {
     if !is_wide(text, value) {
         return None;
@@ -139,7 +142,7 @@ fn is_wide(text: &str, value: &Value) -> bool {
     value.text(text).contains('\n')
 }
 
-/// The white space that the line of a place begins with.
+/// Returns the white space at the beginning of the line that contains `at`.
 fn line_indent(text: &str, at: usize) -> &str {
     let line = &text[line_start(text, at)..];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
@@ -153,7 +156,7 @@ fn begins_line(text: &str, at: usize) -> bool {
     text[line_start(text, at)..at].trim().is_empty()
 }
 
-/// The comma and the comments in a text that has nothing else but white space.
+/// Returns the comma and the comments in a range that otherwise contains only white space.
 fn between(text: &str, range: Range<usize>) -> Vec<Range<usize>> {
     let mut out = Vec::new();
     let mut at = range.start;
@@ -178,7 +181,7 @@ fn comma(text: &str, between: &[Range<usize>]) -> Option<Range<usize>> {
     between.iter().find(|range| text[range.start..].starts_with(',')).cloned()
 }
 
-/// The end of the last comment that goes on in the line of a place.
+/// Returns the end of the last comment that begins on the same line as `from`.
 fn with_comments(text: &str, from: usize, between: &[Range<usize>]) -> usize {
     let mut end = from;
     for range in between.iter().filter(|range| range.start >= from) {
@@ -190,7 +193,7 @@ fn with_comments(text: &str, from: usize, between: &[Range<usize>]) -> usize {
     end
 }
 
-/// The first value of a document.
+/// Appends the first value to a text that is empty or has only comments.
 pub(super) fn beginning(text: &str, new: &New) -> Vec<Splice> {
     let end = line_break(text, text.len());
     let gap = if text.is_empty() || text.ends_with('\n') { "" } else { end };
@@ -198,20 +201,21 @@ pub(super) fn beginning(text: &str, new: &New) -> Vec<Splice> {
     vec![(text.len()..text.len(), format!("{gap}{value}{end}"))]
 }
 
-/// A value in place of another: on one line where the other was, or where it was no list and its parent is.
+/// Replaces a value. The new one is written on several lines if the old one was; if the old one
+/// had no items, its parent decides.
 pub(super) fn replacement(text: &str, layout: &Layout, parent: Option<&Value>, old: &Value, new: &New) -> Vec<Splice> {
     let model = if Items::of(old).spans.is_empty() { parent } else { Some(old) };
     let wide = model.is_none_or(|model| is_wide(text, model));
     vec![(span(old), layout.render(new, wide.then(|| line_indent(text, old.start()))))]
 }
 
-/// Puts an item at the end of an object or array.
+/// Appends an item to an object or array.
 pub(super) fn insertion(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
     let items = Items::of(list);
     let Some(last) = items.spans.last() else { return first_item(text, layout, parent, list, key, new) };
     let after = between(text, last.end..items.inside.end);
     let comma = comma(text, &after);
-    // Where there is one after the last item, there is one afterwards.
+    // If the last item has a trailing comma, the new last item gets one.
     let (before, trailing) = if comma.is_some() { ("", ",") } else { (",", "") };
     let end = comma.map_or(last.end, |c| c.end);
     if !begins_line(text, last.start) {
@@ -224,7 +228,8 @@ pub(super) fn insertion(text: &str, layout: &Layout, parent: Option<&Value>, lis
     vec![(end..end, before.to_string()), (line_end..line_end, format!("{}{indent}{item}{trailing}", layout.line_break))]
 }
 
-/// The first item between two brackets: on a line of its own, unless all around is on one.
+/// Inserts the first item between two brackets: on its own line, unless the
+/// list and its parent are on one line.
 fn first_item(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
     let inside = Items::of(list).inside;
     let comments_end = between(text, inside.clone()).last().map(|range| range.end);
@@ -238,7 +243,7 @@ fn first_item(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value,
     vec![(range, format!("{0}{indent}{item}{0}{outer}", layout.line_break))]
 }
 
-/// Takes an item away, with its comma: with all of its lines if it has them for itself.
+/// Removes an item and its comma, with its lines if nothing else is on them.
 pub(super) fn removal(text: &str, items: &Items, i: usize) -> Vec<Splice> {
     let item = &items.spans[i];
     let before = between(text, i.checked_sub(1).map_or(items.inside.start, |p| items.spans[p].end)..item.start);
@@ -247,7 +252,7 @@ pub(super) fn removal(text: &str, items: &Items, i: usize) -> Vec<Splice> {
     if items.spans.len() == 1 && before.is_empty() && after.len() == usize::from(own_comma.is_some()) {
         return vec![(items.inside.clone(), String::new())];
     }
-    // The last one takes the comma before it along.
+    // Without a comma of its own, the last item takes the one before it.
     let comma_before = comma(text, &before).filter(|_| own_comma.is_none());
     let end = own_comma.map_or(item.end, |c| c.end);
     let line_end = with_comments(text, end, &after);
@@ -267,7 +272,8 @@ fn spaces(text: &str) -> usize {
     text.len() - text.trim_start_matches([' ', '\t']).len()
 }
 
-/// Where the white space before a place begins: never with the line break that ends a comment.
+/// Returns where the white space before `at` begins. The line break that
+/// ends a `//` comment does not count.
 fn space_before(text: &str, at: usize, before: &[Range<usize>]) -> usize {
     match before.last() {
         Some(last) if text[last.start..].starts_with("//") => at,

@@ -1,4 +1,4 @@
-//! JSON Pointers (RFC 6901), and the way they lead through a document.
+//! JSON Pointers (RFC 6901) and how they are resolved in a document.
 
 use jsonc_parser::ast::{Array, Object, Value};
 use jsonc_parser::common::Ranged;
@@ -6,11 +6,11 @@ use jsonc_parser::common::Ranged;
 use crate::edit::excerpt::excerpt;
 use crate::edit::text::line_of;
 
-/// Keys that an error names.
+/// Most keys that an error names.
 const MAX_KEYS: usize = 12;
 const MAX_SHOWN: usize = 80;
 
-/// The tokens of a pointer, unescaped.
+/// Parses a pointer into unescaped tokens.
 pub(super) fn tokens(pointer: &str) -> Result<Vec<String>, String> {
     if pointer.is_empty() {
         return Ok(Vec::new());
@@ -23,7 +23,7 @@ pub(super) fn tokens(pointer: &str) -> Result<Vec<String>, String> {
     Ok(rest.split('/').map(|t| t.replace("~1", "/").replace("~0", "~")).collect())
 }
 
-/// The pointer, for people.
+/// Formats a pointer for messages.
 pub(super) fn shown(tokens: &[String]) -> String {
     if tokens.is_empty() {
         return "the document".into();
@@ -32,7 +32,7 @@ pub(super) fn shown(tokens: &[String]) -> String {
     format!("`{}`", excerpt(&text, MAX_SHOWN))
 }
 
-/// The value that is named, and before it the one that holds it.
+/// Returns the value that the tokens name, after its parent (`None` for the document).
 pub(super) fn walk<'v, 'a>(text: &str, root: &'v Value<'a>, tokens: &[String]) -> Result<(Option<&'v Value<'a>>, &'v Value<'a>), String> {
     let (mut parent, mut value) = (None, root);
     for (depth, token) in tokens.iter().enumerate() {
@@ -43,12 +43,13 @@ pub(super) fn walk<'v, 'a>(text: &str, root: &'v Value<'a>, tokens: &[String]) -
     Ok((parent, value))
 }
 
-/// The position of the child that a token names. `None`: there is room for one, but none is there.
+/// Returns the position of the child that a token names. `None` if there is no
+/// such child, but one could be added.
 pub(super) fn child(text: &str, value: &Value, above: &[String], token: &str) -> Result<Option<usize>, String> {
     match value {
         Value::Object(object) => property(text, object, above, token),
         Value::Array(array) => element(array, above, token),
-        _ => Err(format!("{} is {}: there is nothing below it", shown(above), kind(value))),
+        _ => Err(format!("{} is {}, which has no values below it: shorten the pointer", shown(above), kind(value))),
     }
 }
 
@@ -58,7 +59,7 @@ fn property(text: &str, object: &Object, above: &[String], name: &str) -> Result
     if let (Some((_, a)), Some((_, b))) = (first, named.next()) {
         let (a, b) = (line_of(text, a.start()), line_of(text, b.start()));
         let name = excerpt(name, MAX_SHOWN);
-        return Err(format!("{} has the key `{name}` twice, at lines {a} and {b}: take one of them away first, as text", shown(above)));
+        return Err(format!("{} has the key `{name}` twice, at lines {a} and {b}: remove one of them first with a text edit", shown(above)));
     }
     Ok(first.map(|(i, _)| i))
 }
@@ -67,12 +68,12 @@ fn element(array: &Array, above: &[String], token: &str) -> Result<Option<usize>
     let is_index = token == "0" || token.bytes().all(|b| b.is_ascii_digit()) && !token.starts_with('0') && !token.is_empty();
     if !is_index && token != "-" {
         let token = excerpt(token, MAX_SHOWN);
-        return Err(format!("{} is an array: give a position from 0 on in it, or - for its end, not `{token}`", shown(above)));
+        return Err(format!("{} is an array: give a position in it, counted from 0, or - for its end, not `{token}`", shown(above)));
     }
     Ok(token.parse().ok().filter(|i| *i < array.elements.len()))
 }
 
-/// The child at a position that [`child`] gave.
+/// Returns the child at a position from [`child`].
 pub(super) fn nth<'v, 'a>(value: &'v Value<'a>, i: usize) -> &'v Value<'a> {
     match value {
         Value::Object(object) => &object.properties[i].value,
@@ -81,7 +82,7 @@ pub(super) fn nth<'v, 'a>(value: &'v Value<'a>, i: usize) -> &'v Value<'a> {
     }
 }
 
-/// That a child is not there, and which are.
+/// Returns the message for a missing child; it lists the existing ones.
 pub(super) fn absent(value: &Value, above: &[String], token: &str) -> String {
     let n_elements = value.as_array().map(|array| array.elements.len());
     let there = n_elements.map_or_else(|| keys(value), |n| format!("{n}, counted from 0; - appends"));

@@ -144,25 +144,25 @@ fn what_cannot_be_done_says_why() {
         (set("1", "/a", "1"), "the document is a number"),
         (delete("{}", "/a"), "has no `a`: it has no keys"),
         (delete("{}", ""), "the whole document cannot be deleted"),
-        (append("{\"a\": {}}", "/a", "1"), "`/a` is no array"),
+        (append("{\"a\": {}}", "/a", "1"), "`/a` is not an array"),
         (append("", "", "1"), "it is empty"),
         (set("", "/a", "1"), "it is empty"),
-        (set("{\n  a: 1}", "/a", "1"), "no JSON: Expected string for object property on line 2 column 3"),
-        (set("{\"a\" 1}", "/a", "1"), "no JSON"),
-        (set("[1 2]", "/0", "1"), "no JSON"),
-        (set("[1,,2]", "/0", "1"), "no JSON"),
-        (set("{\"a\": 1", "/a", "1"), "no JSON"),
-        (set("{} {}", "", "1"), "no JSON"),
-        (set("{}", "/a", ""), "the value given is no JSON"),
-        (set("{}", "/a", "{\"x\": 1,}"), "the value given is no JSON"),
-        (set("{}", "/a", "1 // c"), "the value given is no JSON"),
-        (set("{}", "/a", "\"line\nbreak\""), "the value given is no JSON"),
-        (set("{}", "/a", "hello"), "the value given is no JSON"),
+        (set("{\n  a: 1}", "/a", "1"), "not valid JSON: Expected string for object property on line 2 column 3"),
+        (set("{\"a\" 1}", "/a", "1"), "not valid JSON"),
+        (set("[1 2]", "/0", "1"), "not valid JSON"),
+        (set("[1,,2]", "/0", "1"), "not valid JSON"),
+        (set("{\"a\": 1", "/a", "1"), "not valid JSON"),
+        (set("{} {}", "", "1"), "not valid JSON"),
+        (set("{}", "/a", ""), "the given value is not valid JSON"),
+        (set("{}", "/a", "{\"x\": 1,}"), "the given value is not valid JSON"),
+        (set("{}", "/a", "1 // c"), "the given value is not valid JSON"),
+        (set("{}", "/a", "\"line\nbreak\""), "the given value is not valid JSON"),
+        (set("{}", "/a", "hello"), "the given value is not valid JSON"),
     ] {
         let error = done.unwrap_err();
         assert!(error.contains(want), "{want}: {error}");
     }
-    // Elsewhere a key may stand twice.
+    // A duplicate key elsewhere in the document does not matter.
     assert_eq!(set(twice, "/c", "4").unwrap(), twice.replace('3', "4"));
 }
 
@@ -175,19 +175,19 @@ fn depth_is_refused_and_not_followed() {
         }
     }
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
-    // On as little stack as a thread of the server has.
+    // Runs with as little stack as a thread of the server has.
     let thread = std::thread::Builder::new().stack_size(2 << 20);
     let run = move || {
         let pointer = "/0".repeat(400);
         let text = set(&deep(450), &pointer, "7").unwrap();
         assert_eq!(got(&text, &pointer), "7");
-        assert!(append(&deep(450), &"/0".repeat(449), &deep(100)).unwrap_err().contains("it would be no JSON: Maximum nesting depth"));
+        assert!(append(&deep(450), &"/0".repeat(449), &deep(100)).unwrap_err().contains("the result would not be valid JSON: Maximum nesting depth"));
         assert!(set("{}", "/a", &deep(450)).unwrap().contains(&format!("{}[]", " ".repeat(900))));
     };
     thread.spawn(run).unwrap().join().unwrap();
 }
 
-/// Values of every kind, a few levels deep.
+/// Generates values of every kind, a few levels deep.
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -209,7 +209,7 @@ fn any_container() -> impl Strategy<Value = Value> {
     (any_value(), any::<bool>()).prop_map(|(v, object)| if object { json!({ "k": v }) } else { json!([v]) })
 }
 
-/// Every pointer of a document.
+/// Collects every pointer of a document.
 fn pointers(value: &Value, above: &str, out: &mut Vec<String>) {
     out.push(above.to_string());
     match value {
@@ -221,7 +221,7 @@ fn pointers(value: &Value, above: &str, out: &mut Vec<String>) {
     }
 }
 
-/// What people write between values: white space, comments, and at the end of a list a comma.
+/// Text that people write between values: white space, comments and trailing commas.
 struct Noise(std::vec::IntoIter<u8>);
 
 impl Noise {
@@ -275,7 +275,7 @@ impl Noise {
     }
 }
 
-/// Whether all of `part` stands in `whole`, in its order, if perhaps with more between.
+/// Whether `part` is a subsequence of `whole`.
 fn is_within(part: &str, whole: &str) -> bool {
     let mut whole = whole.chars();
     part.chars().filter(|c| !c.is_whitespace()).all(|c| whole.any(|w| w == c))
@@ -284,7 +284,7 @@ fn is_within(part: &str, whole: &str) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// The value is there afterwards, and every byte before and after it is as it was.
+    /// The document has the new value, and all bytes before and after it are the same.
     #[test]
     fn set_changes_one_value(value in any_value(), new in any_value(), noise in any::<Vec<u8>>(), which in any::<prop::sample::Index>()) {
         let before = Noise(noise.into_iter()).document(&value);
@@ -296,12 +296,12 @@ proptest! {
         prop_assert_eq!(value_of(&after[is.clone()]), new.clone());
         prop_assert_eq!(&before[..was.start], &after[..is.start]);
         prop_assert_eq!(&before[was.end..], &after[is.end..]);
-        // And back.
+        // Setting the old value restores the document.
         let again = set(&after, pointer, &value.pointer(pointer).unwrap().to_string()).unwrap();
         prop_assert_eq!(value_of(&again), value);
     }
 
-    /// A new key, or element: all that was there is there, in its order, comments too.
+    /// Adding a key or an element keeps everything else, including comments, in the same order.
     #[test]
     fn what_is_added_adds(value in any_container(), new in any_value(), noise in any::<Vec<u8>>(), which in any::<prop::sample::Index>()) {
         let before = Noise(noise.into_iter()).document(&value);
@@ -325,7 +325,7 @@ proptest! {
         prop_assert!(is_within(&before, &after), "{before:?}\n{after:?}");
     }
 
-    /// Nothing is deleted but what is named, its comma and what stands on its lines.
+    /// Only the named value, its comma and the rest of its lines are deleted.
     #[test]
     fn delete_takes_one_value(value in any_container(), noise in any::<Vec<u8>>(), which in any::<prop::sample::Index>()) {
         let before = Noise(noise.into_iter()).document(&value);
@@ -343,7 +343,7 @@ proptest! {
         let after = delete(&before, pointer).unwrap();
         prop_assert_eq!(value_of(&after), wanted);
         prop_assert!(is_within(&after, &before));
-        // Comments on lines before it stay.
+        // Comments on the lines before it are kept.
         let (root, tokens) = (parse(&before).unwrap().unwrap(), tokens(pointer).unwrap());
         let (token, above) = tokens.split_last().unwrap();
         let (_, parent) = walk(&before, &root, above).unwrap();

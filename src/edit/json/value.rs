@@ -1,4 +1,4 @@
-//! A JSON text as values with their places.
+//! Parses JSON into values with their positions in the text.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use jsonc_parser::ast::Value;
 use jsonc_parser::common::Ranged;
 use jsonc_parser::{CollectOptions, ParseOptions, parse_to_ast};
 
-/// A value that is to be written, in its own text.
+/// A value that an edit inserts, with its text.
 pub(super) struct New<'a> {
     pub(super) text: &'a str,
     pub(super) value: Value<'a>,
@@ -14,10 +14,11 @@ pub(super) struct New<'a> {
 
 impl<'a> New<'a> {
     pub(super) fn parse(text: &'a str) -> Result<Self, String> {
-        let wrong = |e: String| format!("the value given is no JSON: {e}");
-        // The other parser is not strict enough, and this one gives no places.
+        let wrong = |e: String| format!("the given value is not valid JSON: {e}");
+        // Both parsers are needed: jsonc-parser accepts too much, and serde_json gives no
+        // positions.
         serde_json::from_str::<serde::de::IgnoredAny>(text).map_err(|e| wrong(e.to_string()))?;
-        let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("nothing".into()))?;
+        let value = parsed(text).map_err(wrong)?.ok_or_else(|| wrong("it is empty".into()))?;
         Ok(Self { text, value })
     }
 }
