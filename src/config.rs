@@ -34,7 +34,12 @@ pub enum SettingOrigin {
 pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
     ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
     ("index.exclude", Project, "[]", "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore."),
-    ("index.compress", Project, "false", "Whether chunk files are written as .json.zst: a sixth of the size; a search takes a millisecond longer."),
+    (
+        "index.compress",
+        Project,
+        "false",
+        "Whether chunk files are written as .json.zst: a sixth of the size; a search takes a millisecond longer.",
+    ),
     (
         "index.keep_deleted",
         User,
@@ -53,7 +58,12 @@ indexed, and every question. Empty: the bundled model, and nothing leaves this m
     ),
     ("embed.model", User, "", "The name of the model on that server."),
     ("embed.dimensions", User, "0", "How many numbers a vector of that model has."),
-    ("embed.token", User, "", "The token that is sent to that server as `Authorization: Bearer …`. Prefer to set it in CORTEX_EMBED_TOKEN."),
+    (
+        "embed.token",
+        User,
+        "",
+        "The token that is sent to that server as `Authorization: Bearer …`. Prefer to set it in CORTEX_EMBED_TOKEN.",
+    ),
     ("embed.query_prefix", User, "", "The prefix that the model expects before a question, such as `search_query: `."),
     ("embed.passage_prefix", User, "", "The prefix that the model expects before an indexed text, such as `search_document: `."),
     (
@@ -89,7 +99,12 @@ without vectors until it is restarted. 0 for no limit.",
         "180",
         "How many days events are kept. What a user said, or an agent answered, is kept until somebody forgets it.",
     ),
-    ("serve.address", User, "127.0.0.1", "The address on which `cortex serve` listens. Any other than a loopback address requires serve.token."),
+    (
+        "serve.address",
+        User,
+        "127.0.0.1",
+        "The address on which `cortex serve` listens. Any other than a loopback address requires serve.token.",
+    ),
     ("serve.port", User, "7717", "The first port that `cortex serve` tries."),
     ("serve.tools", User, "[]", "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory."),
     ("serve.token", User, "", "The token that clients must send as `Authorization: Bearer …`. Empty: none is required."),
@@ -112,7 +127,7 @@ pub struct Config {
     pub compress: bool,
     /// Whether chunks of deleted files stay in the index.
     pub keep_deleted: bool,
-    /// Where the index is.
+    /// The place of the index.
     pub location: Location,
     /// Number of results that a search prints.
     pub limit: usize,
@@ -132,7 +147,7 @@ pub struct Config {
     pub max_events: usize,
     /// Number of days for which events are kept.
     pub event_days: u32,
-    /// Where the HTTP server listens.
+    /// The address on which the HTTP server listens.
     pub address: IpAddr,
     /// The first port that it tries.
     pub port: u16,
@@ -150,10 +165,10 @@ pub struct Config {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Location {
-    /// In `.cortex`.
+    /// The index is in `.cortex`.
     #[default]
     Project,
-    /// In the user's cache directory.
+    /// The index is in the user's cache directory.
     Cache,
 }
 
@@ -294,7 +309,7 @@ impl Config {
         }
         let mut config = said.resolve()?;
         match unreadable {
-            // With the index in the user's cache, nothing else in the project's `.cortex` is used.
+            // With the index in the user's cache, an unusable project's file is only a warning.
             Some(e) if config.location == Location::Cache => config.ignored.push(e.to_string()),
             Some(e) => return Err(e),
             None => {}
@@ -316,7 +331,7 @@ impl Config {
         Self::load(project, user, env.clone()).or_else(|e| {
             let rest = Self::load(None, user, env).or_else(|_| Self::load(None, None, []));
             rest.map(|mut config| {
-                config.ignored.push(format!("settings are ignored, because they cannot be used: {e}"));
+                config.ignored.push(format!("ignored settings that cannot be used: {e}"));
                 config
             })
         })
@@ -350,11 +365,11 @@ impl Said {
             }
         }
         // The file comes with the code, so the user has to confirm these settings.
-        for (keys, is_left) in [(not_its_own, "only you decide"), (too_large, "only you set higher")] {
+        for (keys, is_left) in [(not_its_own, "which only you may set"), (too_large, "which only you may set higher")] {
             if !keys.is_empty() {
                 let own = user_file().map_or_else(|| "your own settings".into(), |f| f.display().to_string());
                 let what = keys.join(", ");
-                self.ignored.push(format!("{file} sets what {is_left}, which does not count: {what}; if you want it, set it in {own}"));
+                self.ignored.push(format!("{file}: ignored {what}, {is_left}; if you want it, set it in {own}"));
             }
         }
         Ok(())
@@ -494,7 +509,7 @@ documentation of {model} states (768 for nomic-embed-text)"
 /// When the text is neither.
 pub fn address(text: &str) -> Result<IpAddr, String> {
     let text = if text == "localhost" { "127.0.0.1" } else { text };
-    text.parse().map_err(|_| format!("`{text}` is not an IP address; set it to one like 127.0.0.1, or to localhost"))
+    text.parse().map_err(|_| format!("`{text}` is not an IP address; give one like 127.0.0.1, or localhost"))
 }
 
 /// Builds a set of path globs: `src/**`, `*.rs` (in any folder), `docs`

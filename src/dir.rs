@@ -1,11 +1,12 @@
-//! Files below a directory that is held open, reached without following a symbolic link.
+//! Accesses files below a directory that is held open, without following symbolic links.
 //!
-//! A repository is written by strangers: any name in it may be a link to a file of the user, a named pipe that never ends, or a
-//! file of a terabyte. Every module that touches files of a project opens, creates, replaces and removes them through
-//! [`Dir`], and only regular files at that. A handle also keeps its directory when that is renamed: what is written goes where it
-//! belonged, and nothing is made anew under the old name.
+//! Strangers write repositories: a name in one may be a link to a file of the user, a named pipe
+//! that never ends, or a file of a terabyte. So every module accesses the files of a project
+//! through [`Dir`], and only regular files. An open directory stays the same when it is renamed:
+//! writes go there, and nothing is created again under the old name.
 //!
-//! The other modules do not use `std::fs` for files of a project; `tests/it/architecture.rs` holds them to it.
+//! The other modules do not use `std::fs` for files of a project;
+//! `tests/it/architecture.rs` checks that.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -21,68 +22,68 @@ use rustix::io::Errno;
 use crate::platform::{FileIdentity, name_of_bytes};
 
 const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
-/// Opening never waits: a pipe without a writer is opened at once, and then refused.
+/// Opening never blocks: a pipe without a writer opens at once, and is then refused.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-/// How the names of files begin that are not complete yet.
+/// The prefix of the names of files that are not complete yet.
 const UNFINISHED: &str = ".unfinished-";
 /// An unfinished file that is older than this was left by a writer that crashed.
 const ABANDONED: Duration = Duration::from_hours(1);
 const ADMINISTRATOR: u32 = 0;
-/// Names that are tried for an unfinished file.
+/// Number of random names that are tried for an unfinished file.
 const TRIES: usize = 16;
 
-/// A directory that is held open. Paths given to its methods are relative to it, and never lead out of it.
+/// A directory that is held open. Paths given to its methods are relative to it, and stay below it.
 #[derive(Debug)]
 pub struct Dir {
     fd: OwnedFd,
-    /// As it was opened; for messages, and to tell whether it is still there.
+    /// The path with which it was opened, for messages and [`Dir::check_in_place`].
     path: PathBuf,
     id: DirId,
 }
 
-/// What tells directories apart, whatever they are called: device and inode.
+/// Identifies a directory, whatever its name: device and inode.
 pub type DirId = (u64, u64);
 
-/// How a file is opened.
+/// The way to open a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OpenMode {
     Read,
-    /// For writing; it must not be there yet.
+    /// For writing; the name must be free.
     New,
-    /// For writing at its end; it is made when it is missing.
+    /// For writing at the end; a missing file is created.
     Append,
-    /// For reading and writing; it is made when it is missing.
+    /// For reading and writing; a missing file is created.
     Update,
 }
 
-/// What a name stands for.
+/// The kind of a directory entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     File,
     Directory,
     Link,
-    /// A pipe, a socket or a device.
+    /// A pipe, a socket or a device, with its name for messages.
     Special(&'static str),
 }
 
-/// What the file system says of a file. Links are not followed: it may be of one.
+/// The metadata of a file. Links are not followed, so it may be that of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     pub kind: FileKind,
     pub bytes: u64,
     pub modified: SystemTime,
-    /// When it, or its description, was changed last (`ctime`), which nobody can set.
+    /// The last change of content or metadata (`ctime`), which no program can set.
     pub changed: SystemTime,
     pub id: DirId,
     /// Permission bits.
     pub mode: u32,
     /// User id.
     pub owner: u32,
-    /// How many names it has.
+    /// The number of names of the file.
     pub links: u64,
 }
 
-/// Something that is never opened, whoever asks for it. Found inside an [`io::Error`] by [`is_refused`].
+/// The path may never be opened. [`is_refused`] finds this inside an [`io::Error`].
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {why}", path.display())]
 struct Refused {
@@ -90,23 +91,24 @@ struct Refused {
     why: String,
 }
 
-/// Whether the error says that a path leads to something that is never opened: a link, a pipe, a device, a file over its limit.
+/// Whether a path was refused because it leads to something that is never opened: a link, a pipe, a
+/// device, or a file over its limit.
 #[must_use]
 pub fn is_refused(e: &io::Error) -> bool {
     e.get_ref().is_some_and(<dyn std::error::Error + Send + Sync>::is::<Refused>)
 }
 
-/// The user that this process acts for.
+/// Returns the id of the user for whom this process acts.
 #[must_use]
 pub fn own_user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
 impl Dir {
-    /// Opens a directory that the user or the system named: links in `path` itself are followed.
+    /// Opens a directory that the user or the system named. Links in `path` are followed.
     ///
     /// # Errors
-    /// When it is no directory, or cannot be read.
+    /// When it is not a directory, or cannot be read.
     pub fn open(path: &Path) -> io::Result<Self> {
         let flags = DIRECTORY.difference(OFlags::NOFOLLOW);
         let fd = rustix::fs::open(path, flags, Mode::empty()).map_err(|e| named(path, e))?;
@@ -118,43 +120,43 @@ impl Dir {
         Ok(Self { fd, path, id })
     }
 
-    /// Where it was when it was opened.
+    /// Returns the path with which the directory was opened.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Which directory it is.
+    /// Returns the device and inode of the directory.
     #[must_use]
     pub fn id(&self) -> DirId {
         self.id
     }
 
-    /// The full path of something in it, for messages.
+    /// Returns the full path of something in the directory, for messages.
     #[must_use]
     pub fn full(&self, path: impl AsRef<Path>) -> PathBuf {
         self.path.join(path)
     }
 
-    /// What the file system says of the directory.
+    /// Returns the metadata of the directory.
     ///
     /// # Errors
-    /// When it says nothing.
+    /// When the system does not give it.
     pub fn own_stat(&self) -> io::Result<Stat> {
         Stat::of_fd(self.fd.as_fd()).map_err(|e| named(&self.path, e))
     }
 
-    /// Whether this user may make and remove files in it.
+    /// Whether this user may create and remove files in the directory.
     #[must_use]
     pub fn is_writable(&self) -> bool {
         use rustix::fs::{Access, accessat};
         accessat(&self.fd, ".", Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).is_ok()
     }
 
-    /// Fails when the directory is no longer what its path names: it was moved, removed, or another one took its place.
+    /// Checks that the path still names this directory, and not another one or none.
     ///
     /// # Errors
-    /// An error of the kind `NotFound` that says so.
+    /// With the kind `NotFound`, when the directory was moved, removed or replaced.
     pub fn check_in_place(&self) -> io::Result<()> {
         if std::fs::metadata(&self.path).is_ok_and(|m| Stat::of_metadata(&m).id == self.id) {
             return Ok(());
@@ -166,17 +168,17 @@ impl Dir {
     /// Opens a directory below.
     ///
     /// # Errors
-    /// When there is none, or a link is in the way.
+    /// When it does not exist, or a link is in the path.
     pub fn dir(&self, path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
         Self::of(self.open_at(path, DIRECTORY, Mode::empty())?, self.full(path))
     }
 
-    /// Opens a directory below, and makes it with those above it when they are missing. `mode`: permissions of what is made, for
-    /// example `0o700`.
+    /// Opens a directory below; creates it and those above it, with the permissions `mode` (such as
+    /// `0o700`), if they are missing.
     ///
     /// # Errors
-    /// When it cannot be made, or something else is in its place.
+    /// When it cannot be created, or something else is in its place.
     pub fn make_dir(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<Self> {
         let path = path.as_ref();
         let mut made = PathBuf::new();
@@ -194,10 +196,11 @@ impl Dir {
         self.dir(path)
     }
 
-    /// Opens a regular file. `mode`: permissions of a file that is made.
+    /// Opens a regular file. `mode` has the permissions of a file that is created.
     ///
     /// # Errors
-    /// When it cannot be opened, is no regular file, or a link is in the way.
+    /// When it cannot be opened, is not a regular file, a link is in the path, or a file to be
+    /// changed has a second name (a hard link).
     pub fn file(&self, path: impl AsRef<Path>, how: OpenMode, mode: u32) -> io::Result<File> {
         let path = path.as_ref();
         let flags = match how {
@@ -221,7 +224,7 @@ impl Dir {
     /// Opens a file for reading.
     ///
     /// # Errors
-    /// As [`Dir::file`].
+    /// Same as [`Dir::file`].
     pub fn open_file(&self, path: impl AsRef<Path>) -> io::Result<File> {
         self.file(path, OpenMode::Read, 0)
     }
@@ -229,34 +232,34 @@ impl Dir {
     /// Reads a whole file of at most `max_bytes`.
     ///
     /// # Errors
-    /// As [`Dir::file`], and when it is larger.
+    /// Same as [`Dir::file`], and when the file is larger.
     pub fn read(&self, path: impl AsRef<Path>, max_bytes: u64) -> io::Result<Vec<u8>> {
         let path = path.as_ref();
         let file = self.open_file(path)?;
-        let too_large = || self.refused(path, format!("it is larger than the {max_bytes} bytes that are read of such a file"));
+        let too_large = || self.refused(path, format!("it is larger than {max_bytes} bytes, the limit for such a file"));
         let n_bytes = file.metadata().map_err(|e| named(&self.full(path), e))?.len();
         if n_bytes > max_bytes {
             return Err(too_large());
         }
         let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
-        // It may grow while it is read.
+        // The file may grow while it is read.
         file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| named(&self.full(path), e))?;
         if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
     }
 
-    /// Reads a text of at most `max_bytes`.
+    /// Reads a text file of at most `max_bytes`.
     ///
     /// # Errors
-    /// As [`Dir::read`], and when it is not UTF-8.
+    /// Same as [`Dir::read`], and when the file is not UTF-8.
     pub fn read_text(&self, path: impl AsRef<Path>, max_bytes: u64) -> io::Result<String> {
         let path = path.as_ref();
         String::from_utf8(self.read(path, max_bytes)?).map_err(|e| named(&self.full(path), io::Error::new(ErrorKind::InvalidData, e)))
     }
 
-    /// What is there; `None`: nothing. A link in the middle of the path is an error, one at its end is what is there.
+    /// Returns the metadata of what has this path, if anything, even if that is a link.
     ///
     /// # Errors
-    /// When it cannot be told.
+    /// When a link is in the middle of the path, or the system does not give the metadata.
     pub fn stat(&self, path: impl AsRef<Path>) -> io::Result<Option<Stat>> {
         let path = path.as_ref();
         let found = self
@@ -269,17 +272,17 @@ impl Dir {
         }
     }
 
-    /// Whether a regular file is there.
+    /// Whether the path is a regular file.
     #[must_use]
     pub fn has_file(&self, path: impl AsRef<Path>) -> bool {
         matches!(self.stat(path), Ok(Some(Stat { kind: FileKind::File, .. })))
     }
 
-    /// Puts a file with this content in place of whatever file or link has the name: written aside under a random name and renamed.
-    /// After a loss of power a file that was not `synced` may be empty.
+    /// Replaces whatever file or link has the name by a new file: writes it under a random name,
+    /// and renames it. Unless it is `synced`, the file may be empty after a loss of power.
     ///
     /// # Errors
-    /// When it cannot be written. Then the old one is as it was.
+    /// When the file cannot be written. The old one is unchanged then.
     pub fn replace(&self, path: impl AsRef<Path>, content: &[u8], mode: u32, synced: bool) -> io::Result<()> {
         let path = path.as_ref();
         let (above, name) = self.parent(path)?;
@@ -292,10 +295,11 @@ impl Dir {
         })
     }
 
-    /// Makes a file under a name that is known beforehand: what has the name is removed first, be it a link.
+    /// Creates a file under a predictable name, so it first removes whatever
+    /// file or link has that name.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be created.
     pub fn create(&self, path: impl AsRef<Path>, mode: u32) -> io::Result<File> {
         let path = path.as_ref();
         match self.remove_file(path) {
@@ -305,34 +309,34 @@ impl Dir {
         self.file(path, OpenMode::New, mode)
     }
 
-    /// Makes an empty file under a name that nobody can know beforehand, to be renamed when it is complete. One that is left by a crash
-    /// is removed by [`Dir::remove_abandoned`].
+    /// Creates an empty file under a random name, to be renamed when it is complete.
+    /// [`Dir::remove_abandoned`] removes such files after a crash.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// When the file cannot be created.
     pub fn unfinished(&self, mode: u32) -> io::Result<(String, File)> {
         unfinished(self.fd.as_fd(), mode).map_err(|e| named(&self.path, e))
     }
 
-    /// Gives a file another name; a file of that name is replaced.
+    /// Renames a file. A file that has the new name is replaced.
     ///
     /// # Errors
-    /// When there is no such file, or the system refuses.
+    /// When the file does not exist, or the system refuses.
     pub fn rename(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from, to) = (from.as_ref(), to.as_ref());
         let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
         renameat(&above, name, &new_above, new_name).map_err(|e| self.explained(from, e))
     }
 
-    /// Gives a file another name, which must be free.
+    /// Renames a file to a name that must be free.
     ///
     /// # Errors
-    /// As [`Dir::rename`], or when there is something of that name.
+    /// Same as [`Dir::rename`], and when the new name is taken.
     pub fn rename_to_new(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from, to) = (from.as_ref(), to.as_ref());
         let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
         match renameat_with(&above, name, &new_above, new_name, RenameFlags::NOREPLACE) {
-            // Some file systems cannot tell.
+            // Some file systems do not support this flag.
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if self.stat(to)?.is_none() => self.rename(from, to),
             Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(ErrorKind::AlreadyExists.into()),
             done => done.map_err(|e| self.explained(from, e)),
@@ -349,31 +353,32 @@ impl Dir {
         rustix::fs::linkat(&above, name, &new_above, new_name, AtFlags::empty()).map_err(|e| self.explained(to, e))
     }
 
-    /// Removes a file, or a link itself.
+    /// Removes a file or a link, not what the link points to.
     ///
     /// # Errors
-    /// When there is none, or the system refuses.
+    /// When it does not exist, or the system refuses.
     pub fn remove_file(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let (above, name) = self.parent(path)?;
         unlinkat(&above, name, AtFlags::empty()).map_err(|e| self.explained(path, e))
     }
 
-    /// Removes a directory that is empty.
+    /// Removes an empty directory.
     ///
     /// # Errors
-    /// When it is not, or the system refuses.
+    /// When it is not empty, or the system refuses.
     pub fn remove_empty_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let (above, name) = self.parent(path)?;
         unlinkat(&above, name, AtFlags::REMOVEDIR).map_err(|e| self.explained(path, e))
     }
 
-    /// Removes a directory with all that is in it. Links in it are removed, not what they lead to. Directories may be nested deeper
-    /// than there are open files, or than a path can say: each is moved up before it is looked into.
+    /// Removes a directory and its content. Links in it are removed, not what they point to.
+    /// Directories may be nested deeper than a process can open files, or than a path can express,
+    /// so each is moved up before it is listed.
     ///
     /// # Errors
-    /// When there is none, or something cannot be removed.
+    /// When the directory does not exist, or something cannot be removed.
     pub fn remove_dir(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
         let top = self.dir(path)?;
@@ -401,10 +406,10 @@ impl Dir {
         }
     }
 
-    /// The names in the directory, in no order.
+    /// Returns the names in the directory, in no order.
     ///
     /// # Errors
-    /// When it cannot be read.
+    /// When the directory cannot be read.
     pub fn list(&self) -> io::Result<Vec<(OsString, FileKind)>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.fd).map_err(|e| named(&self.path, e))? {
@@ -414,7 +419,7 @@ impl Dir {
                 continue;
             }
             let kind = match entry.file_type() {
-                // Some file systems do not say.
+                // Some file systems do not give the type.
                 FileType::Unknown => match self.stat(&name)? {
                     Some(stat) => stat.kind,
                     None => continue,
@@ -426,7 +431,7 @@ impl Dir {
         Ok(names)
     }
 
-    /// Removes what writers left here that crashed.
+    /// Removes old unfinished files, which writers left that crashed.
     pub fn remove_abandoned(&self) {
         for (name, kind) in self.list().unwrap_or_default() {
             let is_unfinished = kind == FileKind::File && name.to_string_lossy().starts_with(UNFINISHED);
@@ -436,7 +441,7 @@ impl Dir {
         }
     }
 
-    /// The names in it outlast a loss of power.
+    /// Makes changes of the names in the directory durable.
     ///
     /// # Errors
     /// When the disk fails.
@@ -444,10 +449,10 @@ impl Dir {
         rustix::fs::fsync(&self.fd).map_err(|e| named(&self.path, e))
     }
 
-    /// The directory that a name is in, and the name.
+    /// Returns the directory that contains a path, and the last name of the path.
     fn parent<'a>(&'a self, path: &'a Path) -> io::Result<(Above<'a>, &'a Path)> {
         self.check(path)?;
-        let Some(name) = path.file_name() else { return Err(self.refused(path, "it names no file".into())) };
+        let Some(name) = path.file_name() else { return Err(self.refused(path, "it does not name a file".into())) };
         match path.parent().filter(|above| !above.as_os_str().is_empty()) {
             None => Ok((Above::Own(self.fd.as_fd()), Path::new(name))),
             Some(above) => Ok((Above::Opened(self.open_at(above, DIRECTORY, Mode::empty())?), Path::new(name))),
@@ -459,7 +464,7 @@ impl Dir {
         opened(self.fd.as_fd(), path, flags, mode).map_err(|e| self.explained(path, e))
     }
 
-    /// Whether a path leads down only.
+    /// Checks that a path only leads down.
     fn check(&self, path: &Path) -> io::Result<()> {
         if path.components().all(|c| matches!(c, Component::Normal(_) | Component::CurDir)) {
             return Ok(());
@@ -471,7 +476,7 @@ impl Dir {
         io::Error::new(ErrorKind::PermissionDenied, Refused { path: self.full(path), why })
     }
 
-    /// Says which part of the path is a link, if one is.
+    /// Turns an error into one that names the part of the path that is a link or a file, if one is.
     fn explained(&self, path: &Path, e: Errno) -> io::Error {
         if matches!(e, Errno::LOOP | Errno::NOTDIR) {
             let mut so_far = PathBuf::new();
@@ -490,15 +495,15 @@ impl Dir {
                 }
             }
         }
-        // A pipe that nobody reads.
+        // The file is a pipe that nobody reads.
         if e == Errno::NXIO {
-            return self.refused(path, "it is no regular file; remove it".into());
+            return self.refused(path, "it is not a regular file; remove it".into());
         }
         named(&self.full(path), e)
     }
 }
 
-/// The directory above a name.
+/// The directory that contains a name.
 enum Above<'a> {
     Own(BorrowedFd<'a>),
     Opened(OwnedFd),
@@ -513,13 +518,13 @@ impl AsFd for Above<'_> {
     }
 }
 
-/// Opens without following a link, be it in the middle of the path. In one call where the system knows how.
+/// Opens a path without following links anywhere in it; in one call where the system has it.
 fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     #[cfg(target_os = "linux")]
     {
         use rustix::fs::{ResolveFlags, openat2};
         match openat2(dir, path, flags, mode, ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH) {
-            // Kernels before 5.6, sandboxes that do not know the call, and a rename just now.
+            // Kernels before 5.6, sandboxes that do not know the call, and a concurrent rename.
             Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {}
             done => return done,
         }
@@ -527,7 +532,7 @@ fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<Own
     opened_by_name(dir, path, flags, mode)
 }
 
-/// The same, name by name.
+/// Does the same, one name of the path at a time.
 fn opened_by_name(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
     let names: Vec<&std::ffi::OsStr> = path.iter().filter(|name| *name != ".").collect();
     let Some((last, above)) = names.split_last() else { return openat(dir, ".", flags, mode) };
@@ -539,7 +544,7 @@ fn opened_by_name(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Re
     openat(directory.as_ref().map_or(dir, AsFd::as_fd), *last, flags | OFlags::NOFOLLOW, mode)
 }
 
-/// A new file under a name that nobody can know beforehand.
+/// Creates a file under a random name, which nobody can know in advance.
 fn unfinished(directory: BorrowedFd, mode: u32) -> Result<(String, File), Errno> {
     let mut last = Errno::EXIST;
     for _ in 0..TRIES {
@@ -557,7 +562,7 @@ fn permissions(mode: u32) -> Mode {
     Mode::from_bits_truncate(mode)
 }
 
-/// The error with the path that it is about.
+/// Returns the error with the path that it is about.
 fn named(path: &Path, e: impl Into<io::Error>) -> io::Error {
     let e = e.into();
     io::Error::new(e.kind(), format!("{}: {e}", path.display()))
@@ -575,7 +580,7 @@ impl FileKind {
         }
     }
 
-    /// For messages: `a named pipe`.
+    /// Returns the text for messages, such as `a named pipe`.
     #[must_use]
     pub fn describe(self) -> &'static str {
         match self {
@@ -588,10 +593,10 @@ impl FileKind {
 }
 
 impl Stat {
-    /// Of an open file.
+    /// Returns the metadata of an open file.
     ///
     /// # Errors
-    /// When the system says nothing.
+    /// When the system does not give it.
     pub fn of(file: &File) -> io::Result<Self> {
         Ok(Self::of_fd(file.as_fd())?)
     }
@@ -629,7 +634,7 @@ impl Stat {
         self.kind == FileKind::File && self.links <= 1
     }
 
-    /// Whether it was last written longer ago than this.
+    /// Whether it was last written longer ago than `than`.
     #[must_use]
     pub fn is_older(&self, than: Duration) -> bool {
         self.modified.elapsed().is_ok_and(|age| age > than)
@@ -639,7 +644,8 @@ impl Stat {
 /// A directory that several objects share.
 pub type SharedDir = Arc<Dir>;
 
-/// A directory of this user, or of the administrator, below another one. It may not be there yet, and may be removed and made again, so each use opens it.
+/// A directory of this user, or of the administrator, below another one. It may be missing, or be
+/// removed and created again, so each use opens it.
 #[derive(Debug, Clone)]
 pub struct OwnedDir {
     above: SharedDir,
@@ -647,38 +653,38 @@ pub struct OwnedDir {
 }
 
 impl OwnedDir {
-    /// The directory at `path`, relative to `above`. Nothing is opened yet.
+    /// Names the directory at `path`, relative to `above`, without opening it.
     #[must_use]
     pub fn new(above: SharedDir, path: impl Into<PathBuf>) -> Self {
         Self { above, path: path.into() }
     }
 
-    /// The full path, for messages and for programs that want one.
+    /// Returns the full path, for messages and for programs that need one.
     #[must_use]
     pub fn path(&self) -> PathBuf {
         self.above.full(&self.path)
     }
 
-    /// Opens it.
+    /// Opens the directory.
     ///
     /// # Errors
-    /// `NotFound` when it is not there, or the directory above is no longer where it was opened; refused when a link is in the way or
-    /// it belongs to another user.
+    /// `NotFound` when it does not exist, or the directory above is no longer at its path. Refused
+    /// when a link is in the path, or another user owns the directory.
     pub fn open(&self) -> io::Result<Dir> {
         self.above.check_in_place()?;
         self.owned(self.above.dir(&self.path)?)
     }
 
-    /// Opens it, and makes it with those above it when it is missing. `mode`: permissions of what is made.
+    /// Opens the directory; creates it and those above it, with the permissions `mode`, if missing.
     ///
     /// # Errors
-    /// As [`OwnedDir::open`], and when it cannot be made.
+    /// Same as [`OwnedDir::open`], and when it cannot be created.
     pub fn make(&self, mode: u32) -> io::Result<Dir> {
         self.above.check_in_place()?;
         self.owned(self.above.make_dir(&self.path, mode)?)
     }
 
-    /// A directory below it.
+    /// Names a directory below this one.
     #[must_use]
     pub fn below(&self, path: impl AsRef<Path>) -> Self {
         Self { above: self.above.clone(), path: self.path.join(path) }
@@ -686,7 +692,7 @@ impl OwnedDir {
 
     fn owned(&self, dir: Dir) -> io::Result<Dir> {
         let owner = dir.own_stat()?.owner;
-        // The system's administrator can change everything that this user has, in any case.
+        // The administrator can change all files of this user anyway.
         if owner == own_user() || owner == ADMINISTRATOR {
             return Ok(dir);
         }
@@ -762,7 +768,7 @@ mod tests {
             assert!(dir.create(path, 0o600).is_err() && dir.rename("a/b/file", path).is_err());
         }
         assert!(dir.remove_file("a/away/private").is_err() && dir.remove_dir("a/away").is_err() && dir.dir("a/away").is_err());
-        // What takes the place of a link leaves alone what it leads to.
+        // Replacing a link does not touch what it points to.
         dir.replace("link", b"new", 0o600, false).unwrap();
         assert_eq!(dir.read("link", MANY).unwrap(), b"new");
         dir.remove_dir("a").unwrap();

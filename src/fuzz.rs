@@ -1,7 +1,9 @@
-//! Entry points for fuzzing. Each one gives the bytes of an attacker to the code that reads them in earnest.
+//! Entry points for fuzzing. Each one passes the bytes of an attacker to the code that
+//! reads them in production.
 //!
-//! Whatever the bytes are, a target returns: a panic, an endless loop and memory without a limit are defects. `fuzz/` holds the
-//! programs for cargo-fuzz; `tests/it/fuzz.rs` runs their corpora, and mutations of them, as an ordinary test.
+//! A target must return for any bytes: a panic, an endless loop or unbounded memory is a defect.
+//! `fuzz/` contains the programs for cargo-fuzz; `tests/it/fuzz.rs` runs their corpora, and
+//! mutations of them, as an ordinary test.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
@@ -17,7 +19,7 @@ use crate::secrets;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, Layout, parse_chunk_file};
 
-/// Takes any bytes, and returns.
+/// A function that must return for any bytes.
 pub type Target = fn(&[u8]);
 
 /// All targets by name.
@@ -31,18 +33,19 @@ pub const TARGETS: [(&str, Target); 7] = [
     ("cortexignore", cortexignore),
 ];
 
-/// Reads a chunk file of any writer. A chunk that is understood survives being written and read again.
+/// Reads a chunk file of any writer. A chunk that is parsed must be the same after it is
+/// written and read again.
 pub fn chunk_file(bytes: &[u8]) {
     let Ok(parsed) = parse_chunk_file(Path::new("code-definitions.json"), bytes, ChunkType::Definitions, None, |_, _| true) else { return };
     for chunk in parsed.entries.iter().filter_map(|entry| entry.chunk()) {
         let again = Chunk::from_json(&chunk.to_json(), chunk.chunk_type);
         let own = |c: &Chunk| (c.id.clone(), c.title.clone(), c.text.clone(), c.chunk_type, c.tags.clone(), c.updated_at);
-        // Of unknown metadata, a number of more than 15 digits may change in the last of them.
+        // In unknown metadata, a number of more than 15 digits may change in its last digits.
         assert!(again.is_ok_and(|again| own(&again) == own(&chunk)), "{} changes when it is written", chunk.id);
     }
 }
 
-/// Loads chunk files under a manifest that may say anything of them.
+/// Loads chunk files with an arbitrary manifest.
 pub fn manifest(bytes: &[u8]) {
     let scratch = Scratch::new();
     let Ok(layout) = Layout::at(&scratch.path()) else { return };
@@ -59,7 +62,7 @@ pub fn manifest(bytes: &[u8]) {
     }
 }
 
-/// Asks a question in each way that there is.
+/// Searches for a query in every way.
 pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (filter, limit) = (Filter::default(), 10);
@@ -74,7 +77,7 @@ pub fn query(bytes: &[u8]) {
     }
 }
 
-/// Reads `.cortex/config.toml`.
+/// Reads the settings, as the project's file and as the user's file.
 pub fn config(bytes: &[u8]) {
     let scratch = Scratch::new();
     scratch.write(Path::new(".cortex/config.toml"), bytes);
@@ -83,7 +86,7 @@ pub fn config(bytes: &[u8]) {
     let _ = Config::load(None, Some(&scratch.path().join(".cortex/config.toml")), std::iter::empty());
 }
 
-/// Reads what an agent tells a hook, and makes of it what would be remembered.
+/// Parses the input of a hook, and makes the memories that it would store.
 pub fn hook_input(bytes: &[u8]) {
     let Ok(input) = serde_json::from_slice::<HookInput>(bytes) else { return };
     let transcript = String::from_utf8_lossy(bytes);
@@ -99,8 +102,9 @@ pub fn hook_input(bytes: &[u8]) {
     let _ = input.file(Path::new("/project"));
 }
 
-/// Edits a JSON file: the first line is a JSON Pointer, the second one a value, the others are the file. A value that was set is
-/// there afterwards (`/-` names the end of an array); an edit that is refused leaves the file as it was.
+/// Edits a JSON file: the first line is a JSON Pointer, the second a value, the rest the file. A
+/// value that was set must exist afterwards (except at `/-`, the end of an array), and a refused
+/// edit must leave the file unchanged.
 pub fn json_edit(bytes: &[u8]) {
     let mut parts = bytes.splitn(3, |b| *b == b'\n');
     let mut next = || parts.next().unwrap_or_default();
@@ -119,7 +123,7 @@ pub fn json_edit(bytes: &[u8]) {
     }
 }
 
-/// Walks a tree under a `.cortexignore`.
+/// Walks a tree with an arbitrary `.cortexignore`.
 pub fn cortexignore(bytes: &[u8]) {
     let scratch = Scratch::new();
     for path in ["a.rs", "b/c.md", "b/d e/f.txt"] {
@@ -132,7 +136,7 @@ pub fn cortexignore(bytes: &[u8]) {
     assert!(found.files.iter().all(|file| there(&file.path)), "a pattern made files");
 }
 
-/// What is searched.
+/// The chunks that are searched.
 static CHUNKS: LazyLock<Vec<Chunk>> = LazyLock::new(|| {
     let rust = "/// Waits longer after each \"failed\" attempt.\npub fn retry_with_backoff(n: u32) -> u32 {\n    n * 2\n}\n";
     let text = "# Kettle\n\nHow long tea stands in a kettle: ５ minutes, naïve café \u{202e}abc.\n";
@@ -154,7 +158,7 @@ impl VectorSource for NoVectors {
     }
 }
 
-/// A directory of one run.
+/// A temporary directory of one run, removed when this is dropped.
 struct Scratch {
     above: Dir,
     name: String,

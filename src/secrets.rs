@@ -1,19 +1,21 @@
 //! Takes secrets out of text before it is stored, indexed, shown or sent.
 //!
-//! [`redact`] puts `[REDACTED:rule-id]` in place of each API key, token, password and private key
-//! that a rule finds in a text somebody said; [`redact_file`] does the same in a file of a project and keeps its lines.
-//! There are two sets of rules:
+//! [`redact`] replaces each API key, token, password and private key that a rule finds in a text
+//! that somebody said by `[REDACTED:rule-id]`. [`redact_file`] does the same for a file of a
+//! project, and keeps its lines. There are two sets of rules:
 //!
-//! - the rules of betterleaks (the maintained successor of gitleaks, MIT), kept as data in
-//!   `secrets/secret_rules.tsv`, which `gen_secret_rules.py` beside it makes from a release of it;
-//! - `own::OWN`, a few rules that are looser than those of a scanner. A scanner must not cry wolf; in a memory
-//!   a word too many taken out costs little and a secret left in stays in the database. In a file of a project, where
-//!   `password = "test"` is code that somebody searches for, these rules take out only what nobody would write as an example.
+//! - The rules of betterleaks (the maintained successor of gitleaks, MIT). `gen_secret_rules.py`
+//!   generates the data in `secrets/secret_rules.tsv` from one of its releases.
+//! - `own::OWN`, a few rules that are looser than those of a scanner. A scanner must avoid false
+//!   alarms; in a memory, one word too many redacted costs little, and a secret left in stays in
+//!   the database. In a file of a project, `password = "test"` is code that somebody searches for,
+//!   so there these rules redact only what nobody would write as an example.
 //!
-//! A rule costs nothing until one of its keywords occurs in the text: one pass of an Aho-Corasick
-//! automaton finds the keywords of all rules, and only then are the regexes of those rules compiled,
-//! once in a process, and run on the lines around each keyword. The regexes were written for Go, where `\w`, `\s` and `\b` are ASCII; they run
-//! on bytes with Unicode off, which is also what makes them cheap to compile.
+//! A rule costs nothing until one of its keywords occurs in a text: an Aho-Corasick automaton
+//! finds the keywords of all rules in one pass. Only then the regexes of those rules are
+//! compiled, once in a process, and run on the lines around each keyword. They were written for
+//! Go, where `\w`, `\s` and `\b` are ASCII, so they run on bytes with Unicode off, which also
+//! makes them cheap to compile.
 
 mod own;
 
@@ -27,57 +29,57 @@ use regex::bytes::{Regex, RegexBuilder};
 
 use self::own::{Judge, OWN, entropy, is_example, is_placeholder, is_random};
 
-/// The rules of betterleaks. The head of the file says what its columns are.
+/// The rules of betterleaks. The head of the file describes its columns.
 const DATA: &str = include_str!("secrets/secret_rules.tsv");
 
-/// What a secret is replaced by starts with this, then come the id of the rule and `]`.
+/// The beginning of a mark, which replaces a secret. The id of the rule and `]` follow.
 const MARK: &str = "[REDACTED:";
 
-/// How often the output is looked at again. One more look nearly always finds nothing more.
+/// Most passes over the output. A second pass nearly always finds nothing more.
 const MAX_PASSES: usize = 8;
 
-/// The lines that a regex sees of a text: those before and after the line that holds one of its keywords.
+/// How many lines around a keyword a regex sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The line alone.
+    /// Only the line of the keyword.
     Line,
-    /// As far as any rule of betterleaks looks: a command that is continued over several lines.
+    /// As many lines as any rule of betterleaks needs: a command that continues over several lines.
     Lines,
-    /// To the end of the text.
+    /// From the line of the keyword to the end of the text.
     Rest,
 }
 
 const LINES_BEFORE: usize = 1;
 const LINES_AFTER: usize = 6;
 
-/// Text without its secrets.
+/// A text without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Redacted {
     /// The text, with `[REDACTED:rule-id]` in place of each secret.
     pub text: String,
-    /// How many secrets were taken out.
+    /// Number of secrets that were replaced.
     pub n_secrets: usize,
 }
 
 /// The text of a file without its secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RedactedFile<'a> {
-    /// As many lines as before. It is borrowed when there was no secret.
+    /// The text with as many lines as before. It is borrowed if there was no secret.
     pub text: Cow<'a, str>,
-    /// Where secrets were: the line, 1-based, and the rule that found it; in order.
+    /// The line of each secret (from 1) and the rule that found it, in order of the lines.
     pub found: Vec<(u32, &'static str)>,
 }
 
-/// Where a text comes from. It decides how much is taken for a secret.
+/// The origin of a text. It decides how much counts as a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum TextOrigin {
-    /// Somebody said it.
+    /// A text that somebody said.
     Said,
-    /// It is a file of a project, where examples and names stand, and whose lines are counted.
+    /// A file of a project. It contains examples and names, and its line numbers must not change.
     File,
 }
 
-/// Puts `[REDACTED:rule-id]` in place of each secret in `text`.
+/// Replaces each secret in `text` by `[REDACTED:rule-id]`.
 ///
 /// Redacting the result again changes nothing.
 #[must_use]
@@ -87,8 +89,8 @@ pub fn redact(text: &str) -> Redacted {
     Redacted { text: text.into_owned(), n_secrets }
 }
 
-/// Puts `[REDACTED:rule-id]` in place of each secret in the text of a file. A secret of several lines leaves its line breaks, so
-/// that all that follows stays on its line.
+/// Replaces each secret in the text of a file by `[REDACTED:rule-id]`. A secret of several lines
+/// leaves its line breaks, so that the lines after it keep their numbers.
 ///
 /// Redacting the result again changes nothing.
 #[must_use]
@@ -106,10 +108,11 @@ pub fn redact_file(text: &str) -> RedactedFile<'_> {
     RedactedFile { text, found: lines }
 }
 
-/// The text without its secrets; `tell` gets each version of it and what is taken out there.
+/// Returns the text without its secrets. Calls `tell` with each version of the text and the secrets
+/// that are replaced in it.
 fn redact_with(text: &str, origin: TextOrigin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
-    // A mark can end what hid a second secret from a rule, so look until nothing is found.
+    // A mark can remove what hid another secret from a rule, so repeat until nothing is found.
     for _ in 0..MAX_PASSES {
         let found = find(&out, origin);
         if found.is_empty() {
@@ -125,28 +128,29 @@ fn n_breaks(text: &str) -> usize {
     memchr::memchr_iter(b'\n', text.as_bytes()).count()
 }
 
-/// How to find one kind of secret.
+/// A rule that finds one kind of secret.
 struct Rule {
     id: &'static str,
     regex: &'static str,
-    /// The group that is the secret. 0: the first that took part, or else all that matched.
+    /// The capture group that is the secret; 0 means the first group that took
+    /// part, or the whole match.
     group: usize,
-    /// The least entropy of a secret, in bits a byte.
+    /// Least entropy of a secret, in bits per byte.
     entropy: f64,
-    /// A regex of values that are no secret. May be empty.
+    /// A regex of values that are not secrets; may be empty.
     deny: &'static str,
     keywords: Vec<&'static str>,
-    /// Set in our own rules only.
+    /// Decides whether a value is a secret. Only our own rules have it.
     judge: Option<Judge>,
     reach: Reach,
     compiled: OnceLock<Option<(Regex, Option<Regex>)>>,
 }
 
-/// All rules, and what finds out which of them may match a text.
+/// All rules, and the automaton that finds the rules which may match a text.
 struct RuleSet {
     all: Vec<Rule>,
     keywords: AhoCorasick,
-    /// For each keyword of the automaton the rules that have it.
+    /// For each keyword of the automaton, the rules that have it.
     with_keyword: Vec<Vec<usize>>,
 }
 
@@ -184,7 +188,7 @@ static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
     RuleSet { all: rules, keywords, with_keyword }
 });
 
-/// One line of the data.
+/// Parses a line of the data.
 fn parse(line: &'static str) -> Option<Rule> {
     let mut columns = line.split('\t');
     Some(Rule {
@@ -201,7 +205,7 @@ fn parse(line: &'static str) -> Option<Rule> {
 }
 
 impl Rule {
-    /// The regex and that of `deny`. A test sees to it that all of them compile.
+    /// Returns the compiled regex, and that of `deny`. A test checks that all rules compile.
     fn compiled(&self) -> Option<&(Regex, Option<Regex>)> {
         let compile = |regex| RegexBuilder::new(regex).unicode(false).size_limit(64 << 20).build().ok();
         self.compiled
@@ -212,18 +216,18 @@ impl Rule {
             .as_ref()
     }
 
-    /// Adds where this rule finds secrets in a part of `text`.
+    /// Adds the secrets that this rule finds in a part of `text`.
     fn find(&'static self, text: &str, part: &Range<usize>, origin: TextOrigin, found: &mut Vec<(Range<usize>, &'static str)>) {
         let Some((regex, deny)) = self.compiled() else { return };
         for groups in regex.captures_iter(&text.as_bytes()[part.clone()]) {
             let secret = if self.group > 0 { groups.get(self.group) } else { groups.iter().skip(1).flatten().find(|m| !m.is_empty()) };
             let Some(secret) = secret.or_else(|| groups.get(0)) else { continue };
-            // The regexes see bytes, so a match may begin or end within a character.
+            // The regexes match bytes, so a match may begin or end inside a character.
             let range = text.floor_char_boundary(part.start + secret.start())..text.ceil_char_boundary(part.start + secret.end());
             let value = &text[range.clone()];
             let is_secret = match self.judge {
                 Some(judge) => judge(value) && !(origin == TextOrigin::File && is_example(self.id, value)),
-                // What starts with the mark of its maker needs no other proof.
+                // A value with the prefix of its issuer needs no other proof.
                 None => self.is_marked(value) || (entropy(value) >= self.entropy && !is_placeholder(value)),
             };
             if is_secret && !deny.as_ref().is_some_and(|deny| deny.is_match(value.as_bytes())) {
@@ -232,13 +236,13 @@ impl Rule {
         }
     }
 
-    /// Says if `value` starts with a keyword that is long enough to be no accident.
+    /// Whether `value` starts with a keyword that is too long for a coincidence.
     fn is_marked(&self, value: &str) -> bool {
         self.keywords.iter().any(|k| k.len() >= 4 && value.get(..k.len()).is_some_and(|head| head.eq_ignore_ascii_case(k)))
     }
 }
 
-/// Where secrets are in `text` and which rules found them, in order, none touching another.
+/// Returns the secrets in `text` and the rules that found them, in order and without overlaps.
 fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
     let rules = &*RULES;
     let mut parts: Vec<Vec<Range<usize>>> = Vec::new();
@@ -269,7 +273,7 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
         }
     }
     let mut found = without_marks(text, found);
-    // A stable sort: of two that start together the rule that is first in the file stays first.
+    // The sort is stable: of two matches with the same start, that of the earlier rule stays first.
     found.sort_by_key(|(range, _)| range.start);
     let mut joined: Vec<(Range<usize>, &'static str)> = Vec::with_capacity(found.len());
     for (range, id) in found {
@@ -281,7 +285,7 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
     joined
 }
 
-/// The lines that `part` lies on, and some before and after it.
+/// Returns the lines of `part`, and some before and after it.
 fn lines_around(text: &str, part: Range<usize>, before: usize, after: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let start = memchr::memrchr_iter(b'\n', &bytes[..part.start]).nth(before).map_or(0, |at| at + 1);
@@ -289,7 +293,7 @@ fn lines_around(text: &str, part: Range<usize>, before: usize, after: usize) -> 
     start..end
 }
 
-/// Takes the marks of an earlier redaction out of the ranges, and with them what little is left beside.
+/// Removes the marks of an earlier redaction from the ranges, and short remains beside them.
 fn without_marks(text: &str, found: Vec<(Range<usize>, &'static str)>) -> Vec<(Range<usize>, &'static str)> {
     let marks = marks(text);
     if marks.is_empty() {
@@ -314,7 +318,7 @@ fn without_marks(text: &str, found: Vec<(Range<usize>, &'static str)>) -> Vec<(R
     out
 }
 
-/// Adds what is left of a range beside a mark if it is more than a quote and a word.
+/// Adds the remains of a range beside a mark, if they are more than a quote and a word.
 fn push_part(text: &str, part: Range<usize>, id: &'static str, out: &mut Vec<(Range<usize>, &'static str)>) {
     let value = &text[part.clone()];
     if value.trim().len() >= 8 && is_random(value) {
@@ -322,7 +326,7 @@ fn push_part(text: &str, part: Range<usize>, id: &'static str, out: &mut Vec<(Ra
     }
 }
 
-/// Where the marks of an earlier redaction are.
+/// Returns the marks of an earlier redaction.
 fn marks(text: &str) -> Vec<Range<usize>> {
     text.match_indices(MARK)
         .filter_map(|(start, _)| {
@@ -333,7 +337,7 @@ fn marks(text: &str) -> Vec<Range<usize>> {
         .collect()
 }
 
-/// `text` with a mark in place of each range; in a file also its line breaks.
+/// Returns `text` with a mark in place of each range; in a file, also with its line breaks.
 fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: TextOrigin) -> String {
     let mut out = String::with_capacity(text.len() + 16 * found.len());
     let mut done = 0;
@@ -344,7 +348,8 @@ fn replace(text: &str, found: &[(Range<usize>, &'static str)], origin: TextOrigi
         out.push(']');
         let n_breaks = if origin == TextOrigin::File { n_breaks(&text[range.clone()]) } else { 0 };
         if n_breaks > 0 {
-            // The last line has the mark again: without it, a file would be a line shorter that ends with the secret.
+            // Repeat the mark on the last line: a file that ends with the secret
+            // would lose a line otherwise.
             out.extend(std::iter::repeat_n('\n', n_breaks));
             out.push_str(MARK);
             out.push_str(id);

@@ -1,4 +1,5 @@
-//! How every SQLite database of ours is opened, made and changed. What is in it, its module knows (`*/sql.rs`).
+//! Opens, creates and changes all SQLite databases. The module of each database knows
+//! its content (`*/sql.rs`).
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -11,27 +12,28 @@ use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, T
 
 use crate::dir::{Dir, FileKind};
 
-/// How often it is tried again what SQLite does not wait for.
+/// The pause between attempts at operations for which SQLite's own waiting does not work.
 const POLL: Duration = Duration::from_millis(2);
-/// A text or row of a database that is larger is not read: none of ours is by far.
+/// Largest value or row that is read from a database, in bytes; ours are far smaller.
 const MAX_VALUE_BYTES: i32 = 32 << 20;
-/// What of a path is written as it is in a URI.
+/// Characters that are percent-encoded in the path of a URI.
 const IN_PATHS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'/').remove(b'.').remove(b'-').remove(b'_');
 
-/// A database that is there, opened as well as the disk allows.
+/// An existing database, opened with as much access as the disk allows.
 #[derive(Debug)]
 pub struct Existing {
     pub connection: Connection,
-    /// Why it can only be read, if so.
+    /// Why the database can only be read; `None` if it can be written.
     pub read_only: Option<String>,
-    /// SQLite was told that the file never changes: what others write into it is not noticed.
+    /// Whether SQLite treats the file as unchanging, and does not notice what others write.
     pub is_immutable: bool,
 }
 
-/// Opens a database that several processes use; an operation waits so long at most for another process's.
+/// Opens a database that several processes use. An operation waits at most
+/// `busy` for other processes.
 ///
 /// # Errors
-/// When it cannot be opened or is none.
+/// When the file cannot be opened or is not a database.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
     prepared(Connection::open_with_flags(real(path)?, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
 }
@@ -43,8 +45,8 @@ fn prepared(connection: Connection, busy: Duration) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The file, without links above it: the caller has opened those directories. Neither a link in its own place is opened, nor in those of
-/// the files that SQLite keeps beside it.
+/// Returns the path without links in its directories, which the caller has already opened. Refuses
+/// a link in the place of the database, and of the files that SQLite keeps beside it.
 fn real(path: &Path) -> Result<PathBuf> {
     let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
     let real = real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
@@ -52,11 +54,11 @@ fn real(path: &Path) -> Result<PathBuf> {
     Ok(real)
 }
 
-/// Checks that a database and what is beside it are files with one name, as far as they are there: SQLite would write into the file
-/// that a hard link shares with another directory.
+/// Checks that a database and the files beside it, if they exist, are regular files with one name:
+/// SQLite would write into a file that a hard link shares with another directory.
 ///
 /// # Errors
-/// When one of them is something else; the message names it.
+/// When one of them is something else. The message names it.
 fn check_files(path: &Path) -> Result<()> {
     let (Some(above), Some(name)) = (path.parent(), path.file_name()) else { return Ok(()) };
     let Ok(dir) = Dir::open(above) else { return Ok(()) };
@@ -67,14 +69,15 @@ fn check_files(path: &Path) -> Result<()> {
             && !stat.is_sole_file()
         {
             let what = if stat.kind == FileKind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
-            let message = format!("{} is {what}, and is not used as a database: remove it", dir.full(&name).display());
+            let message = format!("cannot use {} as a database: it is {what} (remove it)", dir.full(&name).display());
             return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
         }
     }
     Ok(())
 }
 
-/// A database may have come with a repository: its schema runs nothing, and no value of it takes all memory.
+/// Restricts a database that may have come with a repository: its schema runs nothing, and no
+/// value of it takes all memory.
 fn distrust(connection: &Connection) -> Result<()> {
     for (setting, on) in [
         (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
@@ -88,20 +91,21 @@ fn distrust(connection: &Connection) -> Result<()> {
     connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;")
 }
 
-/// The statements that make the schema of a database, in the order of its names; none of those that SQLite adds by itself.
+/// Returns the statements of a database's schema, sorted by name, without those
+/// that SQLite adds itself.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the schema cannot be read.
 pub fn schema(connection: &Connection) -> Result<Vec<String>> {
     let mut statements = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name, sql")?;
     statements.query_map([], |r| r.get(0))?.collect()
 }
 
-/// Opens a database that is there: for writing, else for reading, else as a file that never changes. The last needs no room on the
-/// disk, and no right to write into the directory.
+/// Opens an existing database for writing, else for reading, else as a file that never changes. The
+/// last works on a full disk and in a directory that is not writable.
 ///
 /// # Errors
-/// When it cannot be opened or is none.
+/// When the file cannot be opened or is not a database.
 pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
     let why = match open_as(path, busy, "mode=rw") {
         Ok(connection) if connection.is_readonly(MAIN_DB)? => {
@@ -119,7 +123,7 @@ pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
     Err(why)
 }
 
-/// Opens a database, and reads so much of it that what SQLite keeps beside it is there as well.
+/// Opens a database, and reads enough of it that SQLite creates the files beside it.
 fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
     let uri = format!("file:{}?{mode}", percent_encode(real(path)?.as_os_str().as_encoded_bytes(), IN_PATHS));
     let access = if mode == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
@@ -129,18 +133,19 @@ fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
     Ok(connection)
 }
 
-/// Opens a database for reading as it stands in its own file, whatever is beside that. Nothing is written anywhere.
+/// Opens a database for reading from its main file alone, whatever is beside it. Writes nothing.
 ///
 /// # Errors
-/// When it cannot be opened or is none.
+/// When the file cannot be opened or is not a database.
 pub fn open_unchanging(path: &Path) -> Result<Connection> {
     open_as(path, Duration::ZERO, "mode=ro&immutable=1")
 }
 
-/// Opens a database for reading that is not in use, such as a backup, without making files beside it.
+/// Opens a database that is not in use, such as a backup, for reading. Creates no files
+/// beside it unless it has a log.
 ///
 /// # Errors
-/// When it cannot be opened or is none.
+/// When the file cannot be opened or is not a database.
 pub fn open_source(path: &Path) -> Result<Connection> {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
@@ -148,15 +153,16 @@ pub fn open_source(path: &Path) -> Result<Connection> {
     open_as(path, Duration::from_secs(1), if has_log { "mode=ro" } else { "mode=ro&immutable=1" })
 }
 
-/// Copies a database as it is at this moment into a new file, while others go on to use it. The copy is not on the disk before the
-/// file is synced, and is not checked.
+/// Copies the current state of a database into an existing empty file, while others continue to use
+/// it. The copy is not checked, and only durable after the caller syncs the file.
 ///
 /// # Errors
-/// When one cannot be read or the other not be written.
+/// When the source cannot be read, the copy cannot be written, or another
+/// process keeps the source busy.
 pub fn copy(from: &Connection, to: &Path) -> Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(real(to)?, flags)?;
-    // A copy that was not completed is removed, so it needs no journal.
+    // An incomplete copy is removed, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
     let busy = from.query_row("PRAGMA busy_timeout", [], |r| r.get::<_, u64>(0))?;
     let deadline = Instant::now() + Duration::from_millis(busy);
@@ -173,30 +179,30 @@ pub fn copy(from: &Connection, to: &Path) -> Result<()> {
     }
 }
 
-/// What SQLite finds wrong with the structure of a database; `None`: nothing.
+/// Returns what SQLite finds wrong with the structure of a database, if anything.
 ///
 /// # Errors
-/// When it cannot be read at all.
+/// When the database cannot be read at all.
 pub fn damage(connection: &Connection) -> Result<Option<String>> {
     let found: String = connection.query_row("PRAGMA quick_check(1)", [], |r| r.get(0))?;
     Ok(Some(found).filter(|found| found != "ok"))
 }
 
-/// Which version of its schema a database has; 0: none yet.
+/// Returns the schema version of a database; 0 if it has none yet.
 ///
 /// # Errors
-/// When it cannot be read.
+/// When the database cannot be read.
 pub fn version(connection: &Connection) -> Result<usize> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |r| r.get(0))?;
-    // Ours are not negative: it counts as one that is not known yet.
+    // Our versions are not negative, so a negative one counts as newer than all known ones.
     Ok(usize::try_from(version).unwrap_or(usize::MAX))
 }
 
-/// Brings a database to a version of its schema, by the statements that lead from the one that is there. Returns the version that it
-/// has then: a later one, when another process has made it so meanwhile.
+/// Brings a database to a version of its schema, with the statements that lead there from the
+/// current one. Returns its version afterwards, which may be a later one by another process.
 ///
 /// # Errors
-/// When it cannot be written: then it stays as it was.
+/// When the database cannot be written. It is unchanged then.
 pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<usize> {
     switch_to_wal(connection)?;
     write(connection, |t| {
@@ -212,7 +218,8 @@ pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize)
     })
 }
 
-/// SQLite does not wait for others in this one operation: those who make a database at once would fail.
+/// Switches to WAL. SQLite does not wait for other processes here, so without retries, processes
+/// that create a database at the same time would fail.
 fn switch_to_wal(connection: &Connection) -> Result<()> {
     let busy = connection.query_row("PRAGMA busy_timeout", [], |r| r.get::<_, u64>(0))?;
     let deadline = Instant::now() + Duration::from_millis(busy);
@@ -224,10 +231,11 @@ fn switch_to_wal(connection: &Connection) -> Result<()> {
     }
 }
 
-/// Does some work in one transaction that nobody else writes beside.
+/// Runs `work` in one transaction, during which no other process writes.
 ///
 /// # Errors
-/// Those of the work, of which nothing is left then; when another process keeps the database busy.
+/// The errors of `work`, whose changes are rolled back, and when another process
+/// keeps the database busy.
 pub fn write<T>(connection: &mut Connection, work: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let result = work(&transaction)?;
@@ -235,19 +243,19 @@ pub fn write<T>(connection: &mut Connection, work: impl FnOnce(&Transaction) -> 
     Ok(result)
 }
 
-/// Another process kept it busy.
+/// Whether another process kept the database busy.
 #[must_use]
 pub fn is_busy(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// It is no database, or a damaged one.
+/// Whether the file is not a database, or is damaged.
 #[must_use]
 pub fn is_damaged(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt))
 }
 
-/// The disk, or the right to write to it, is lacking: reading may still be possible.
+/// Whether the disk, or the permission to write to it, is missing. Reading may still be possible.
 #[must_use]
 pub fn is_refused_by_disk(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();

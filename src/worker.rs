@@ -98,7 +98,7 @@ impl WorkerHandle {
         Ticket(state.asked)
     }
 
-    /// Schedules a run for when this was not called for `quiet`, but at the latest four times
+    /// Requests a run for when this was not called for `quiet`, at the latest four times
     /// that after the first call.
     pub fn when_quiet(&self, quiet: Duration) {
         let mut state = self.shared.state.lock();

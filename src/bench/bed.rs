@@ -1,4 +1,4 @@
-//! The project that is measured.
+//! The project on which a benchmark runs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -21,30 +21,30 @@ use crate::store::{
     ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache, VectorWriter, WriteLock, parse_chunk_file,
 };
 
-/// Generated corpora are the same everywhere.
+/// Fixed seed, so that generated corpora are the same on all machines.
 const SEED: u64 = 1;
 
-/// Where what is measured comes from.
+/// The origin of the chunks of a bed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum BedOrigin {
-    /// Made from a seed.
+    /// Files generated from a seed.
     Generated,
     /// The files of a project.
     Project,
-    /// Chunk files, without the tree that they were made from.
+    /// Chunk files without their source tree.
     Chunks,
 }
 
-/// An indexed project in a temporary directory, which goes when this is dropped. Vectors are the bundled model's, or those
-/// that given chunks have inline.
+/// An indexed project in a temporary directory, which is removed when this is dropped. The vectors
+/// are the bundled model's, or the inline vectors of given chunks.
 pub struct Bed {
     pub(super) indexer: Indexer,
     pub(super) origin: BedOrigin,
 }
 
 impl Bed {
-    /// Generated files of which about `n_chunks` chunks are made.
+    /// Generates and indexes files that yield about `n_chunks` chunks.
     ///
     /// # Errors
     /// When the temporary directory cannot be written.
@@ -57,10 +57,10 @@ impl Bed {
         Ok(bed)
     }
 
-    /// The files of the project at `root` that would be indexed, copied.
+    /// Copies the files of the project at `root` that would be indexed, and indexes them.
     ///
     /// # Errors
-    /// When a file cannot be copied.
+    /// When a file cannot be copied, or the project has nothing to index.
     pub fn copy_of(root: &Path, walk: &WalkOptions) -> Result<Self> {
         let bed = Self::empty(BedOrigin::Project, StaticModel::bundled())?;
         for file in source::walk(root, walk, &Scope::All).files {
@@ -73,10 +73,11 @@ impl Bed {
         Ok(bed)
     }
 
-    /// The chunk files of a directory, in Cortex's own layout; inline vectors go to the vector cache.
+    /// Rewrites the chunk files of a directory in Cortex's own layout; inline vectors go
+    /// to the vector cache.
     ///
     /// # Errors
-    /// When they cannot be read, or hold no chunks.
+    /// When the files cannot be read, or hold no chunks.
     pub fn of_chunks(dir: &Path) -> Result<Self> {
         let given = read_given(dir)?;
         let Some(first) = given.iter().find_map(|(_, chunks)| chunks.first()) else {
@@ -91,10 +92,11 @@ impl Bed {
         Ok(bed)
     }
 
-    /// Copies of the chunk files of a directory, which stay another program's. Vectors in them count where the header names whose they are.
+    /// Copies the chunk files of a directory unchanged, as files of another program. Their vectors
+    /// count if the header names their embedder.
     ///
     /// # Errors
-    /// When they cannot be read.
+    /// When the files cannot be read.
     pub(super) fn beside(dir: &Path) -> Result<Self> {
         let mut embedder = GivenVectors { id: "given".into(), dimensions: 1 };
         let mut files = Vec::new();
@@ -165,32 +167,32 @@ impl Bed {
         &*self.indexer.embedder
     }
 
-    /// There are files that the chunks were made from.
+    /// Whether the bed has the source files of its chunks.
     pub(super) fn has_tree(&self) -> bool {
         self.origin != BedOrigin::Chunks
     }
 
-    /// A process of this program makes the same vectors.
+    /// Whether another process of this program computes the same vectors.
     pub(super) fn can_be_served(&self) -> bool {
         self.embedder().id() == StaticModel::bundled().id()
     }
 
-    /// The chunk files as a reader finds them that has read nothing yet.
+    /// Returns a feed of the chunk files that has read nothing yet.
     pub(super) fn feed(&self) -> ChunkFiles {
         ChunkFiles::new(self.layout().clone(), self.embedder().id(), self.embedder().dimensions())
     }
 
-    /// All chunks, read anew.
+    /// Reads all chunks from the files.
     pub(super) fn load(&self) -> Result<Arc<ChunkSet>> {
         Ok(self.feed().load(&Cancel::new(false))?.set)
     }
 
-    /// A manager that has loaded nothing yet.
+    /// Returns a manager that has loaded nothing yet.
     pub(super) fn manager(&self) -> Result<ChunkManager> {
         Ok(ChunkManager::new(vec![Box::new(self.feed())], self.indexer.embedder.clone())?)
     }
 
-    /// Saves what a process makes of the chunks, for the next one.
+    /// Saves the corpus of the chunks for the next process.
     pub(super) fn save(&self) -> Result<()> {
         let manager = self.manager()?;
         manager.reload(&Cancel::new(false))?;
@@ -198,7 +200,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Removes what was saved.
+    /// Removes the saved corpus.
     pub(super) fn forget(&self) -> Result<()> {
         for entry in fs::read_dir(self.layout().cache_dir())? {
             let path = entry?.path();
@@ -209,7 +211,7 @@ impl Bed {
         Ok(())
     }
 
-    /// Paths of the source files that definitions were found in.
+    /// Returns the paths of the source files that have definitions.
     pub(super) fn source_files(&self) -> Result<Vec<String>> {
         let set = self.load()?;
         let definitions = set.all().iter().filter(|c| c.chunk_type == ChunkType::Definitions);
@@ -244,15 +246,16 @@ impl Bed {
 
 impl Drop for Bed {
     fn drop(&mut self) {
-        // Nothing can be done about a temporary directory that stays.
+        // If the temporary directory cannot be removed, it stays.
         let _ = fs::remove_dir_all(self.root());
     }
 }
 
-/// Writes the next generation: `n` chunks, spread over all, have another text; their vectors stay as they are.
+/// Writes the next generation, in which `n` chunks, spread over all, have a new text
+/// and the same vectors.
 ///
 /// # Errors
-/// When it cannot be written.
+/// When the generation cannot be written.
 pub fn change(bed: &Bed, n: usize) -> Result<()> {
     let (layout, id, dimensions) = (bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
     let total = bed.n_chunks()?;
@@ -289,7 +292,7 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
 
 type Given = Vec<(ChunkType, Vec<Arc<Chunk>>)>;
 
-/// Reads and parses chunk files as they are.
+/// Reads and parses the chunk files of a directory.
 pub(super) fn read_given(dir: &Path) -> Result<Given> {
     let read = |t: ChunkType| {
         let path: PathBuf = dir.join(Layout::chunk_file_name(t));
@@ -302,7 +305,7 @@ pub(super) fn read_given(dir: &Path) -> Result<Given> {
     ChunkType::ALL.into_par_iter().map(read).collect()
 }
 
-/// Stands for the embedder of the given vectors: it can make none itself.
+/// The embedder of given vectors. It cannot compute any itself.
 struct GivenVectors {
     id: String,
     dimensions: usize,

@@ -1,27 +1,30 @@
-//! Source trees from a seed: the same on every machine, and as alike to real ones as measuring needs.
+//! Generates source trees from a seed: the same on every machine, and as similar to real
+//! ones as benchmarks need.
 //!
-//! Words are distributed as in real code (the k-th most frequent about 1/k as often as the first); each folder and
-//! each file prefers some of them, so that files have subjects and vectors form clusters. A file is a language's templates filled in; where
-//! chunks begin and end is left to the indexer.
+//! Words are distributed as in real code (the k-th most frequent word is about 1/k as frequent as
+//! the first). Each folder and each file prefers some words, so that files have subjects and
+//! vectors form clusters. A file consists of filled-in templates of a language; the indexer decides
+//! where chunks begin and end.
 
 use fastrand::Rng;
 
-/// Bytes of generated text for each chunk that the indexer makes of it, measured.
+/// Bytes of generated text for each chunk of the index, as measured.
 const BYTES_PER_CHUNK: usize = 690;
-/// Files of one folder, which share their subject.
+/// Number of files in a folder. They share a subject.
 const FOLDER_FILES: usize = 12;
-/// Functions, types and constants that the files of a folder use from elsewhere; what they define comes to be used, too.
+/// Number of functions, types and constants each that a folder uses from elsewhere. Files also
+/// use what they define.
 const IMPORTED: usize = 6;
-/// Variables of one file.
+/// Number of variables of a file.
 const VARIABLES: usize = 12;
-/// Words that a file prefers.
+/// Number of words that a file prefers.
 const FILE_WORDS: usize = 6;
-/// Words that a folder prefers.
+/// Number of words that a folder prefers.
 const SUBJECT_WORDS: usize = 24;
-/// The vocabulary has two to the power of this many words.
+/// Binary logarithm of the number of words in the vocabulary.
 const VOCABULARY_BITS: usize = 14;
 
-/// The most frequent words; all others are made of [`SYLLABLES`].
+/// The most frequent words. All others are built from [`SYLLABLES`].
 const WORDS: &str = "value index file path node state read data load name list result key item type size cache line text token parse \
 error query map entry count buffer store update request chunk start find check build message field write user \
 group event client server stream block page task queue thread lock handle session config option default limit offset length \
@@ -32,17 +35,18 @@ version snapshot backup restore delete insert append remove replace copy move cr
 const SYLLABLES: &str =
     "ar bel cor dan el fin gor hal is jun kal lor men nor ob pel qua ris sol tan ul ver win xen yor zan bri cla dro fle";
 
-/// What a language writes, with places to fill in: `$v` variable, `$f` function, `$T` type, `$C` constant, the last three as
-/// `$F`, `$D`, `$K` where they are defined; `$n` number, `$s` sentence, `$w` word.
+/// The templates of a language, with placeholders: `$v` variable, `$f` function, `$T` type, `$C`
+/// constant, the last three as `$F`, `$D`, `$K` where they are defined; `$n` number, `$s`
+/// sentence, `$w` word.
 struct Language {
     folder: &'static str,
     extension: &'static str,
     camel_case: bool,
-    /// Once, at the top.
+    /// Written once, at the top.
     head: &'static str,
-    /// Once, after the head.
+    /// Each is written once, after the head.
     declarations: &'static [&'static str],
-    /// Begins a function; lines of its body follow.
+    /// The beginning of a function, before the lines of its body.
     open: &'static str,
     close: &'static str,
     statements: &'static [&'static str],
@@ -109,25 +113,26 @@ const LANGUAGES: [Language; 3] = [
     },
 ];
 
-/// What is not code.
+/// A section of a document.
 const DOCUMENT: &str = "## $w $w $w\n\n$s $s $s\n$s $s\n\n- `$f`: $s\n- `$T`: $s\n\n$s $s $s $s\n\n";
 const SETTINGS: &str = "# $s\n[$w.$w]\n$w = $n\n$w = \"$w/$w\"\n$w = [$n, $n, $n]\n\n";
 
 /// A generated file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceText {
-    /// Relative to the root, `/` as separator.
+    /// Path relative to the root, with `/` as separator.
     pub path: String,
     pub text: String,
 }
 
-/// Files in three programming languages, with documents and settings among them, of which the indexer makes about `n_chunks`
-/// chunks (within a tenth, from a thousand on). Equal seeds give equal trees; more chunks only add files.
+/// Generates files in three programming languages, with documents and settings, that yield about
+/// `n_chunks` chunks (within a tenth, from a thousand on). Equal seeds give equal trees, and more
+/// chunks only add files.
 pub fn source_tree(seed: u64, n_chunks: usize) -> impl Iterator<Item = SourceText> {
     let (mut writer, mut bytes) = (Writer::new(seed), 0);
     (0..)
         .map(move |i| writer.file(i))
-        // The file that reaches the size is the last one.
+        // The file that reaches the wanted size is the last one.
         .take_while(move |file| {
             let goes_on = bytes < n_chunks * BYTES_PER_CHUNK;
             bytes += file.text.len();
@@ -142,10 +147,10 @@ struct Writer {
     file: File,
 }
 
-/// What the files of one folder have in common.
+/// Words and names that the files of a folder share.
 #[derive(Default)]
 struct Folder {
-    /// Ranks of words.
+    /// Ranks of the preferred words.
     subject: Vec<usize>,
     camel_case: bool,
     functions: Vec<String>,
@@ -153,10 +158,10 @@ struct Folder {
     constants: Vec<String>,
 }
 
-/// What one file has of its own.
+/// Words and names of one file.
 #[derive(Default)]
 struct File {
-    /// Ranks of words.
+    /// Ranks of the preferred words.
     subject: Vec<usize>,
     variables: Vec<String>,
 }
@@ -178,7 +183,7 @@ impl Writer {
             self.folder.constants = (0..IMPORTED).map(|_| self.constant()).collect();
         }
         self.file.variables = (0..VARIABLES).map(|_| self.name(1, 2)).collect();
-        // By number, too: no two files have one path.
+        // The names contain numbers, so that all paths are different.
         let place = format!("{}/{}_{folder}", language.folder, self.vocabulary[self.folder.subject[0]]);
         let name = format!("{}_{}_{i}", self.word(), self.word());
         match i % FOLDER_FILES {
@@ -241,7 +246,7 @@ impl Writer {
         out
     }
 
-    /// `load_chunk_table`, or `loadChunkTable`, of so many words.
+    /// Returns a name of `least` to `most` words, such as `load_chunk_table` or `loadChunkTable`.
     fn name(&mut self, least: usize, most: usize) -> String {
         let n = self.below(least, most + 1);
         let words: Vec<String> = (0..n).map(|_| self.word()).collect();
@@ -252,13 +257,13 @@ impl Writer {
         }
     }
 
-    /// `ChunkTable`
+    /// Returns a name such as `ChunkTable`.
     fn type_name(&mut self) -> String {
         let n = self.below(1, 4);
         (0..n).map(|_| capitalised(&self.word())).collect()
     }
 
-    /// `CHUNK_TABLE`
+    /// Returns a name such as `CHUNK_TABLE`.
     fn constant(&mut self) -> String {
         [self.word(), self.word()].join("_").to_uppercase()
     }
@@ -274,7 +279,7 @@ impl Writer {
         pick::<&str>(&mut self.random, &FILLERS)
     }
 
-    /// A third of the words are the folder's, a third the file's.
+    /// Returns a random word: a third of them are the folder's, a third the file's.
     fn word(&mut self) -> String {
         let rank = match self.below(0, 3) {
             0 => *pick(&mut self.random, &self.folder.subject),
@@ -284,8 +289,8 @@ impl Writer {
         self.vocabulary[rank].clone()
     }
 
-    /// Ranks from 2^k to 2^(k + 1) are together as frequent for each k: about Zipf's law, without a float that another
-    /// processor could round differently.
+    /// Returns a random rank. Ranks from 2^k to 2^(k + 1) together are equally frequent for each k:
+    /// about Zipf's law, without floats, which another processor could round differently.
     fn rank(&mut self) -> usize {
         let first = 1 << self.below(0, VOCABULARY_BITS);
         first + self.below(0, first) - 1
@@ -296,17 +301,17 @@ impl Writer {
     }
 }
 
-/// All words by rank, the most frequent first.
+/// Returns all words by rank, the most frequent first.
 fn vocabulary() -> Vec<String> {
     let frequent = WORDS.split_ascii_whitespace().map(String::from);
     let syllables: Vec<&str> = SYLLABLES.split_ascii_whitespace().collect();
-    // Three syllables, so that none of the frequent words is made.
+    // Rare words have three syllables, so that none equals a frequent word.
     let n = syllables.len();
     let rare = (0..).map(|i| [syllables[i % n], syllables[i / n % n], syllables[i / n / n % n]].concat());
     frequent.chain(rare).take(1 << VOCABULARY_BITS).collect()
 }
 
-/// A number below `n`, the same where a `usize` has 32 bits.
+/// Returns a random number below `n`, also the same on machines with a 32-bit `usize`.
 fn below(random: &mut Rng, n: usize) -> usize {
     random.u32(0..u32::try_from(n).unwrap_or(u32::MAX)) as usize
 }

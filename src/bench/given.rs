@@ -1,4 +1,5 @@
-//! Chunk files of another program, in the way that a user has them: read where they are, kept for the next process, followed.
+//! Measures chunk files of another program: loading them, loading the saved corpus,
+//! and following changes.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -11,19 +12,19 @@ use super::bed::Bed;
 use crate::chunk::{Cancel, Feed};
 use crate::live::ChunkManager;
 
-/// Given chunk files in a project that has no index of its own.
+/// A project that has given chunk files and no index of its own.
 pub struct Given {
     bed: Bed,
-    /// The largest of them, whose first chunk changes.
+    /// The largest chunk file. Each change is made to its first chunk.
     largest: PathBuf,
     n_changes: u32,
 }
 
 impl Given {
-    /// Copies of the files in a directory.
+    /// Copies the files of a directory.
     ///
     /// # Errors
-    /// When they cannot be copied, or there are none.
+    /// When the files cannot be copied, or there are none.
     pub fn new(dir: &Path) -> Result<Self> {
         let bed = Bed::beside(dir)?;
         let files = fs::read_dir(bed.layout().chunks_dir())?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
@@ -34,7 +35,7 @@ impl Given {
         Ok(this)
     }
 
-    /// Reads everything for the first time, and takes it into a set.
+    /// Measures reading all files into a set for the first time.
     ///
     /// # Errors
     /// When a file cannot be used.
@@ -47,10 +48,10 @@ impl Given {
         Ok(time)
     }
 
-    /// Serves what was saved by an earlier process: the files are as they were then.
+    /// Measures serving the corpus that an earlier process saved, with unchanged files.
     ///
     /// # Errors
-    /// When it cannot be saved, or not used.
+    /// When the corpus cannot be saved or restored.
     pub fn load_saved(&self) -> Result<Duration> {
         if self.bed.feed().cache().and_then(crate::chunk::CorpusCache::open).is_none() {
             self.bed.save()?;
@@ -63,20 +64,20 @@ impl Given {
         Ok(time)
     }
 
-    /// What serves the files, loaded.
+    /// Returns a manager that has loaded the files.
     ///
     /// # Errors
-    /// When they cannot be loaded.
+    /// When the files cannot be loaded.
     pub fn serve(&self) -> Result<ChunkManager> {
         let manager = self.bed.manager()?;
         manager.reload(&Cancel::new(false))?;
         Ok(manager)
     }
 
-    /// Changes one chunk of the largest file, and takes it in.
+    /// Changes one chunk of the largest file, and measures the reload.
     ///
     /// # Errors
-    /// When not exactly one chunk changed.
+    /// When the reload finds other than one changed chunk.
     pub fn reload(&mut self, manager: &ChunkManager) -> Result<Duration> {
         self.n_changes += 1;
         let mut bytes = fs::read(&self.largest)?;
@@ -93,7 +94,8 @@ impl Given {
         Ok(time)
     }
 
-    /// Files that were just written are waited for. These are as they will stay.
+    /// Sets old modification times: a reader waits for files that were written just now, since
+    /// they may be incomplete.
     fn settle(&self) -> Result<()> {
         let dir = self.bed.layout().chunks_dir();
         let time = SystemTime::now() - Duration::from_hours(1) + Duration::from_secs(self.n_changes.into());

@@ -1,4 +1,4 @@
-//! What is done after files changed.
+//! Measures indexing: the whole tree, and one changed file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,7 +15,7 @@ use crate::search::{Filter, Searcher};
 use crate::source::Scope;
 use crate::store::ChunkFiles;
 
-/// Indexes the whole tree with nothing there, vectors included.
+/// Measures indexing the whole tree without an earlier index, vectors included.
 ///
 /// # Errors
 /// When the index cannot be written.
@@ -26,7 +26,7 @@ pub fn index_from_scratch(bed: &Bed) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
-/// A server whose files change one at a time.
+/// Measures changes of single files in a running server.
 pub struct OneFile<'a> {
     bed: &'a Bed,
     manager: ChunkManager,
@@ -38,7 +38,7 @@ impl<'a> OneFile<'a> {
     /// Loads the index.
     ///
     /// # Errors
-    /// When it cannot be loaded, or no file has definitions.
+    /// When the index cannot be loaded, or no file has definitions.
     pub fn new(bed: &'a Bed) -> Result<Self> {
         let (manager, _) = build(bed, false)?;
         let paths = bed.source_files()?;
@@ -46,16 +46,17 @@ impl<'a> OneFile<'a> {
         Ok(Self { bed, manager, paths, n_changes: 0 })
     }
 
-    /// Changes the next file. The time from the moment that this is noticed (what a watcher and its debouncing add is left
-    /// out) until it is found: look at the file, parse it, write and sync the chunk files, reload, search.
+    /// Changes the next file, and measures the time until the change is found: look at the file,
+    /// parse it, write and sync the chunk files, reload, search. The delay of the file watcher and
+    /// its debouncing is not included.
     ///
     /// # Errors
     /// When a step fails, or the change is not found.
     pub fn change(&mut self) -> Result<Duration> {
-        // Neighbours in time are strangers in the tree.
+        // Consecutive changes are in distant parts of the tree.
         let path = &self.paths[self.n_changes * 7919 % self.paths.len()];
         self.n_changes += 1;
-        // A word that stands nowhere else; letters only, so that it is not taken apart.
+        // A word that occurs nowhere else. It has only letters, so that it stays one token.
         let letters: String = self.n_changes.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
         let marker = format!("zqx{letters}");
         let file = self.bed.root().join(path);

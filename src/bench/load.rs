@@ -1,4 +1,4 @@
-//! Reading everything, and finding out what changed.
+//! Measures loading the index and comparing two of its states.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -10,20 +10,21 @@ use crate::chunk::{Cancel, ChunkDelta, ChunkSet, CorpusCache, Feed};
 use crate::live::ChunkManager;
 use crate::search::CorpusBuilder;
 
-/// Reads the chunk files and makes a set of them.
+/// Measures reading the chunk files into a set.
 ///
 /// # Errors
-/// When they cannot be loaded.
+/// When the files cannot be loaded.
 pub fn load(bed: &Bed) -> Result<(Arc<ChunkSet>, Duration)> {
     let start = Instant::now();
     let set = bed.load()?;
     Ok((set, start.elapsed()))
 }
 
-/// Opens what was saved beside the set itself: vectors `[i8; dimensions]` of all chunks, text index and files.
+/// Measures opening the saved corpus: the vectors `[i8; dimensions]` of all chunks,
+/// text index and files.
 ///
 /// # Errors
-/// When nothing was saved, or it does not fit.
+/// When no corpus was saved, or it does not match the chunk files.
 pub fn open_saved(bed: &Bed) -> Result<Duration> {
     let mut feed = bed.feed();
     if feed.cache().and_then(CorpusCache::open).is_none() {
@@ -38,10 +39,10 @@ pub fn open_saved(bed: &Bed) -> Result<Duration> {
     Ok(time)
 }
 
-/// Compares two sets of which `n_changed` chunks differ.
+/// Measures the comparison of two sets that differ in `n_changed` chunks.
 ///
 /// # Errors
-/// When another number of chunks differs.
+/// When a different number of chunks differs.
 pub fn diff(old: &ChunkSet, new: &ChunkSet, n_changed: usize) -> Result<Duration> {
     let start = Instant::now();
     let delta = ChunkDelta::between(old, new);
@@ -50,7 +51,8 @@ pub fn diff(old: &ChunkSet, new: &ChunkSet, n_changed: usize) -> Result<Duration
     Ok(time)
 }
 
-/// What a server does first: load, and build all indexes, or take those that were saved.
+/// Measures the start of a server: it loads the chunks, and builds all indexes or
+/// opens the saved ones.
 ///
 /// # Errors
 /// When the chunks cannot be loaded.

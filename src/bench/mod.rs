@@ -1,8 +1,9 @@
-//! How fast is it, and how much memory does it take? The same questions on any corpus.
+//! Benchmarks of time and memory that ask the same questions on any corpus.
 //!
-//! A [`Bed`] is a project in a directory of its own: generated from a seed, copied from the user's, or made from given
-//! chunk files. Each question is a function that prepares, measures once and says how long that took; [`run`] asks them all
-//! for `cortex bench`, and `benches/` asks each with criterion.
+//! A [`Bed`] is a project in its own directory: generated from a seed, copied from the
+//! user's, or made from given chunk files. Each question is a function that prepares,
+//! measures once and returns the time. [`run`] asks all of them for `cortex bench`;
+//! `benches/` asks each with criterion.
 
 mod bed;
 mod generate;

@@ -1,4 +1,4 @@
-//! This program as a process of its own: how soon it answers, and what memory it takes.
+//! Measures this program as a separate process: how soon it answers, and how much memory it takes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -14,15 +14,16 @@ use serde_json::{Value, json};
 use super::bed::Bed;
 use super::query::Questions;
 
-/// A server that has not loaded its index by then never will.
+/// How long a server may take to load its index.
 const PATIENCE: Duration = Duration::from_mins(5);
-/// How long after the last answer a server may take to give memory back.
+/// Pause after the last answer, in which a server may release memory.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// `cortex search` on an index that is up to date: from the start of the process to its end.
+/// Measures `cortex search` on an index that is up to date, from the start of
+/// the process to its end.
 ///
 /// # Errors
-/// When it fails.
+/// When the process cannot be started, or fails.
 pub fn search_once(bed: &Bed, program: &Path, question: &str) -> Result<Duration> {
     let mut command = command(bed, program);
     command.args(["search", "--json", question]);
@@ -36,14 +37,14 @@ pub fn search_once(bed: &Bed, program: &Path, question: &str) -> Result<Duration
     Ok(time)
 }
 
-/// Starts a server: from the start of the process to its first answer.
+/// Starts a server, and measures the time from the start of the process to its first answer.
 ///
 /// # Errors
-/// When it cannot be started, or does not find anything.
+/// When the server cannot be started, or finds nothing.
 pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess, Duration)> {
     let start = Instant::now();
     let mut server = ServerProcess::start(bed, program)?;
-    // Until it has loaded, it says so.
+    // While the server loads, its answers have no results.
     while !server.search(question)? {
         ensure!(start.elapsed() < PATIENCE, "the server found nothing within {} s", PATIENCE.as_secs());
         thread::sleep(Duration::from_millis(1));
@@ -51,7 +52,7 @@ pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess
     Ok((server, start.elapsed()))
 }
 
-/// The program in the bed, with its usual settings.
+/// Returns a command that runs the program in the bed with default settings.
 fn command(bed: &Bed, program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(bed.root()).stdin(Stdio::null());
@@ -61,16 +62,16 @@ fn command(bed: &Bed, program: &Path) -> Command {
     command
 }
 
-/// Memory of a server, as the system counts it.
+/// Memory of a server as the operating system counts it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ServerMemory {
-    /// Held while it serves.
+    /// Resident bytes while it serves.
     pub server_resident_bytes: u64,
-    /// The most that it ever held.
+    /// Peak of the resident bytes.
     pub server_peak_bytes: u64,
 }
 
-/// `cortex mcp`, for as long as this lives.
+/// A process of `cortex mcp`, which is killed when this is dropped.
 pub struct ServerProcess {
     child: Child,
     stdin: ChildStdin,
@@ -91,16 +92,16 @@ impl ServerProcess {
         Ok(this)
     }
 
-    /// Whether something was found.
+    /// Asks a question; returns whether the answer has results.
     fn search(&mut self, question: &str) -> Result<bool> {
         let reply = self.ask("tools/call", &json!({ "name": "cortex_search", "arguments": { "query": question } }))?;
         Ok(reply["structuredContent"]["results"].as_array().is_some_and(|results| !results.is_empty()))
     }
 
-    /// What it holds after all questions; `None` where the system does not tell.
+    /// Asks all questions, and returns the memory afterwards; `None` if the system has no `/proc`.
     ///
     /// # Errors
-    /// When it does not answer.
+    /// When the server does not answer.
     pub fn memory(&mut self, questions: &Questions) -> Result<Option<ServerMemory>> {
         for question in questions.iter() {
             self.search(question)?;
@@ -132,7 +133,7 @@ impl Drop for ServerProcess {
     }
 }
 
-/// The bytes that a line of `/proc` names in kilobytes.
+/// Returns in bytes the number that a line of a `/proc` file gives in kilobytes.
 pub(super) fn kilobytes(text: &str, key: &str) -> Option<u64> {
     let value = text.lines().find_map(|l| l.strip_prefix(key))?;
     Some(value.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)

@@ -1,4 +1,4 @@
-//! Asking.
+//! Measures queries.
 
 use std::time::{Duration, Instant};
 
@@ -9,12 +9,12 @@ use crate::live::ChunkManager;
 use crate::search::{Filter, Searcher};
 use crate::store::ChunkFiles;
 
-/// Results asked for.
+/// Number of results that a query asks for.
 const LIMIT: usize = 10;
-/// Words of a question.
+/// Number of words of a question.
 const WORDS: usize = 5;
 
-/// What a query is answered by.
+/// The indexes that answer a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchKind {
     Text,
@@ -25,7 +25,7 @@ pub enum SearchKind {
 impl SearchKind {
     pub const ALL: [Self; 3] = [Self::Text, Self::Vector, Self::Hybrid];
 
-    /// For people and files.
+    /// The name in output and in files.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -36,7 +36,7 @@ impl SearchKind {
     }
 }
 
-/// Questions that something answers: some words of chunks spread over the set, from their middles.
+/// Questions that have an answer: words from the middle of chunks that are spread over the set.
 pub struct Questions(Vec<String>);
 
 impl Questions {
@@ -67,7 +67,7 @@ impl Questions {
         self.0.iter().map(String::as_str)
     }
 
-    /// Asks one: from its text to its results.
+    /// Measures one question, from its text to its results.
     ///
     /// # Errors
     /// When the index cannot be read, or the embedder fails.

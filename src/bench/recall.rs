@@ -1,4 +1,5 @@
-//! What eight bits a component cost: the nearest chunks by stored vectors beside the nearest by exact ones.
+//! Measures the loss of quantisation: compares the nearest chunks by quantised vectors with
+//! those by exact vectors.
 
 use anyhow::Result;
 use rayon::prelude::*;
@@ -9,11 +10,13 @@ use crate::chunk::{ChunkSet, Quantized};
 use crate::embed::passage;
 
 const NEAREST: usize = 10;
-/// Cosines this near are one: chunks with equal words have equal vectors, and either is right.
+/// Cosines that differ by less are equal: chunks with equal words have equal vectors,
+/// and either is right.
 const EQUAL: f32 = 1e-6;
 
-/// Share of the ten nearest chunks by `f32` vectors that are among the ten nearest by quantised ones: an exact scan of both,
-/// over all questions. `None` where the exact vectors cannot be made.
+/// Returns the share of the ten nearest chunks by `f32` vectors that are among the ten nearest
+/// by quantised vectors, over all questions, with an exact scan of both. `None` if the exact
+/// vectors cannot be computed.
 ///
 /// # Errors
 /// When the embedder fails.
@@ -38,7 +41,7 @@ pub fn recall_10(bed: &Bed, set: &ChunkSet, questions: &Questions) -> Result<Opt
     Ok((wanted > 0).then(|| found.iter().sum::<usize>() as f64 / wanted as f64))
 }
 
-/// The vector as it is kept, at its full length again.
+/// Quantises a vector and converts it back to `f32`.
 fn as_kept(vector: &[f32]) -> Vec<f32> {
     let kept = Quantized::new(vector);
     kept.components.iter().map(|c| f32::from(*c) * kept.scale).collect()
@@ -48,7 +51,7 @@ fn cosines(vectors: &[Vec<f32>], query: &[f32]) -> Vec<f32> {
     vectors.iter().map(|v| v.iter().zip(query).map(|(a, b)| a * b).sum()).collect()
 }
 
-/// Positions of the largest, best first.
+/// Returns the positions of the largest cosines, best first.
 fn nearest(cosines: &[f32]) -> Vec<usize> {
     let mut all: Vec<usize> = (0..cosines.len()).collect();
     let by_cosine = |a: &usize, b: &usize| cosines[*b].total_cmp(&cosines[*a]);

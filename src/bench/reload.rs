@@ -1,4 +1,4 @@
-//! What a server does when chunks changed.
+//! Measures reloads after chunks changed.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,14 +13,14 @@ use crate::live::ChunkManager;
 use crate::search::{CorpusBuilder, Read, VectorSource};
 use crate::store::ChunkFiles;
 
-/// The steps of a reload: read what changed; compare; read chunks and vectors of what changed; update text index, vectors
-/// and files. (Publishing is one pointer.)
+/// The steps of a reload: read what changed; compare; read chunks and vectors of what changed;
+/// update text index, vectors and files. Publishing is left out, since it only swaps a pointer.
 pub const STEPS: [&str; 4] = ["load", "diff", "vectors", "update"];
 
-/// Reloads a manager after `n` chunks changed.
+/// Measures the reload of a manager after `n` chunks changed.
 ///
 /// # Errors
-/// When the reload fails, or finds another number of changes.
+/// When the reload fails, or finds a different number of changes.
 pub fn reload(bed: &Bed, manager: &ChunkManager, n: usize) -> Result<Duration> {
     change(bed, n)?;
     let start = Instant::now();
@@ -30,7 +30,7 @@ pub fn reload(bed: &Bed, manager: &ChunkManager, n: usize) -> Result<Duration> {
     Ok(time)
 }
 
-/// The same, step by step: the parts that a manager is made of, one after the other.
+/// Measures the steps of a reload one by one, with the parts that a manager consists of.
 pub struct Steps<'a> {
     bed: &'a Bed,
     feed: ChunkFiles,
@@ -39,7 +39,7 @@ pub struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    /// Loads everything.
+    /// Loads all chunks.
     ///
     /// # Errors
     /// When the chunks cannot be loaded.
@@ -50,7 +50,7 @@ impl<'a> Steps<'a> {
         Ok(this)
     }
 
-    /// One reload after `n` chunks changed: how long each of [`STEPS`] took.
+    /// Measures one reload after `n` chunks changed. Returns the time of each of [`STEPS`].
     ///
     /// # Errors
     /// When a step fails.
@@ -59,7 +59,7 @@ impl<'a> Steps<'a> {
         self.step()
     }
 
-    /// Takes in what others made change.
+    /// Reloads changes that were made by other questions, without measuring.
     ///
     /// # Errors
     /// When a step fails.

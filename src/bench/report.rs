@@ -1,4 +1,4 @@
-//! All questions, and their answers as numbers.
+//! Asks all questions of the benchmark, and collects the numbers.
 
 use std::fs;
 use std::path::Path;
@@ -18,14 +18,14 @@ use super::recall::recall_10;
 use super::reload::{STEPS, Steps, reload};
 use crate::chunk::{Cancel, ChunkSet};
 
-/// How often at most, what takes long.
+/// Most runs of a question that takes long.
 const FEW: usize = 3;
-/// Questions of each kind.
+/// Number of search queries of each kind.
 const QUESTIONS: usize = 300;
-/// How many chunks change before a reload.
+/// Numbers of chunks that change before a reload.
 const CHANGES: [usize; 3] = [1, 100, 1000];
 
-/// Everything that was measured.
+/// All results of a benchmark.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct BenchReport {
     pub machine: Machine,
@@ -33,12 +33,12 @@ pub struct BenchReport {
     pub times: Vec<Timing>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ServerMemory>,
-    /// Of the quantised vectors: share of the ten nearest by `f32` vectors that they find.
+    /// Share of the ten nearest chunks by `f32` vectors that the quantised vectors find.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recall_10: Option<f64>,
 }
 
-/// What it was measured on.
+/// The machine on which the benchmark ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Machine {
     pub os: String,
@@ -49,22 +49,23 @@ pub struct Machine {
     pub memory_bytes: Option<u64>,
 }
 
-/// What it was measured with.
+/// The size and origin of the corpus.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Shape {
     pub origin: BedOrigin,
     pub n_chunks: usize,
     pub n_files: usize,
-    /// Of all chunks.
+    /// Bytes of the texts of all chunks.
     pub text_bytes: usize,
     pub dimensions: usize,
 }
 
-/// The times of one question, in milliseconds, by nearest rank: of few, p99 is the longest.
+/// The percentiles of the times of one question, in milliseconds, by nearest rank. With few
+/// runs, p99 is the longest.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Timing {
     pub name: String,
-    /// How often it was measured.
+    /// Number of runs.
     pub n: usize,
     pub p50: f64,
     pub p95: f64,
@@ -72,7 +73,7 @@ pub struct Timing {
 }
 
 impl Machine {
-    /// This one.
+    /// Returns a description of this machine.
     #[must_use]
     pub fn this() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
@@ -107,7 +108,7 @@ impl Timing {
     }
 }
 
-/// The rows so far, and whoever is told what is being measured.
+/// The rows so far, and the function that is called before each question.
 struct Timings<'a> {
     rows: Vec<Timing>,
     told: &'a dyn Fn(&str),
@@ -127,15 +128,16 @@ impl Timings<'_> {
     }
 }
 
-/// Asks everything `runs` times, or less often where it takes long. `program`: this program, to be started; `given`: chunk
-/// files to be loaded as they are; `told` is called with the name of what is measured next.
+/// Asks every question `runs` times, or fewer times if it takes long. `program` is the path of this
+/// program; `given` is a directory of chunk files that are measured unchanged; `told` is called
+/// with the name of each question before it is measured.
 ///
 /// # Errors
-/// When something cannot be measured.
+/// When a question cannot be measured.
 pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &dyn Fn(&str)) -> Result<BenchReport> {
     let (runs, few) = (runs.max(1), runs.clamp(1, FEW));
     let mut rows = Timings { rows: Vec::new(), told };
-    // In this order: what changes chunks comes last, since a command would index the files anew.
+    // Questions that change chunks come last, since a command would index the files again.
     if bed.has_tree() {
         rows.measure("index_full", few, |_| index_from_scratch(bed))?;
         let mut one = OneFile::new(bed)?;
@@ -221,7 +223,7 @@ fn reloading(rows: &mut Timings, bed: &Bed, n_chunks: usize, runs: usize) -> Res
     let mut steps = Steps::new(bed)?;
     for n in CHANGES.into_iter().filter(|n| *n <= n_chunks) {
         rows.measure(format!("reload_{n}"), runs, |_| reload(bed, &manager, n))?;
-        // So that the first of them finds no more changes than the others.
+        // Without this, the first run would find more changes than the others.
         steps.catch_up()?;
         let times = (0..runs).map(|_| steps.reload(n)).collect::<Result<Vec<_>>>()?;
         for (i, step) in STEPS.iter().enumerate() {

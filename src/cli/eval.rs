@@ -17,7 +17,7 @@ use self::set::Set;
 use super::outcome::Outcome;
 use super::progress::Bar;
 use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
-use crate::eval::{self, Baseline, EvalQuestion, FILES, FoundFile, Other};
+use crate::eval::{self, Baseline, EvalQuestion, FILES, FoundFile, Other, Scored};
 use crate::index::Mode;
 use crate::search::{FEATURES, Form, Hit};
 
@@ -89,15 +89,10 @@ impl From<FormArg> for Form {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     // What cannot work fails before the work.
-    for feature in &args.without {
-        if !FEATURES.iter().any(|known| known.name == feature) {
-            let known: Vec<&str> = FEATURES.iter().map(|known| known.name).collect();
-            bail!("--without: there is no feature {feature}; there are {}", known.join(", "));
-        }
-    }
+    check_features(&args.without)?;
     let others = args.compare.as_deref().map(read_others).transpose()?;
-    let mut features = args.features.as_deref().map(JsonLinesWriter::create).transpose()?;
-    let mut save = args.save.as_deref().map(JsonLinesWriter::create).transpose()?;
+    let features = args.features.as_deref().map(JsonLinesWriter::create).transpose()?;
+    let save = args.save.as_deref().map(JsonLinesWriter::create).transpose()?;
     let set = match &args.own {
         Some(path) => Set::of_project(path, args.count, args.write.as_deref())?,
         None => Set::read(&args.queries, args.repos.as_deref())?,
@@ -106,36 +101,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         eprintln!("there are no questions: too few comments, commits and documents say what a file is for");
         return Ok(Outcome::NothingFound);
     }
-    // They may lie in the project, where they would answer every question.
-    let own_files = args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
-    let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();
-    let (mut scored, mut plain) = (Vec::new(), Vec::new());
-    let bar = indicatif::ProgressBar::new(set.questions.len() as u64);
-    let style = indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} questions {elapsed}");
-    bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
-    for (folder, questions) in set.by_folder() {
-        bar.set_message(questions[0].repo.clone());
-        let searcher = EvaluatedProject::open(&folder, &own_files, args.form.map(Form::from))?;
-        let baseline = (args.baseline || args.own.is_some()).then(|| searcher.baseline());
-        for question in questions {
-            let wants_all = features.is_some() || !args.without.is_empty();
-            let (mut hits, ms) = searcher.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
-            if let Some(features) = &mut features {
-                features.put(&Candidates::new(question, &hits))?;
-            }
-            if wants_all {
-                hits = without(hits, &args.without);
-            }
-            scored.push(eval::score(question, &rows(&hits), ms));
-            if let Some(baseline) = &baseline {
-                plain.push(eval::score(question, &baseline.search(&question.query), 0.0));
-            }
-            bar.inc(1);
-        }
-    }
-    bar.finish_and_clear();
-    features.map(JsonLinesWriter::finish).transpose()?;
-    if let Some(mut save) = save.take() {
+    let (scored, plain) = ask_all(args, &set, features)?;
+    if let Some(mut save) = save {
         scored.iter().try_for_each(|s| save.put(s))?;
         save.finish()?;
     }
@@ -152,6 +119,48 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         print::report(&report)?;
     }
     Ok(Outcome::Done)
+}
+
+fn check_features(named: &[String]) -> Result<()> {
+    if let Some(feature) = named.iter().find(|name| !FEATURES.iter().any(|known| known.name == **name)) {
+        let known: Vec<&str> = FEATURES.iter().map(|known| known.name).collect();
+        bail!("--without: there is no feature {feature}; there are {}", known.join(", "));
+    }
+    Ok(())
+}
+
+/// Asks every question. Returns the scores of the search, and those of the baseline if it was asked, too.
+fn ask_all(args: &Args, set: &Set, mut features: Option<JsonLinesWriter>) -> Result<(Vec<Scored>, Vec<Scored>)> {
+    // Files of questions and answers may lie in the project, where they would answer every question.
+    let own_files = args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
+    let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();
+    let (mut scored, mut plain) = (Vec::new(), Vec::new());
+    let bar = indicatif::ProgressBar::new(set.questions.len() as u64);
+    let style = indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} questions {elapsed}");
+    bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
+    for (folder, questions) in set.by_folder() {
+        bar.set_message(questions[0].repo.clone());
+        let project = EvaluatedProject::open(&folder, &own_files, args.form.map(Form::from))?;
+        let baseline = (args.baseline || args.own.is_some()).then(|| project.baseline());
+        for question in questions {
+            let wants_all = features.is_some() || !args.without.is_empty();
+            let (mut hits, ms) = project.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
+            if let Some(features) = &mut features {
+                features.put(&Candidates::new(question, &hits))?;
+            }
+            if wants_all {
+                hits = without(hits, &args.without);
+            }
+            scored.push(eval::score(question, &rows(&hits), ms));
+            if let Some(baseline) = &baseline {
+                plain.push(eval::score(question, &baseline.search(&question.query), 0.0));
+            }
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    features.map(JsonLinesWriter::finish).transpose()?;
+    Ok((scored, plain))
 }
 
 fn read_others(file: &Path) -> Result<Vec<Other>> {

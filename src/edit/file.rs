@@ -96,7 +96,9 @@ impl EditTarget {
     pub fn check_replaceable(&self, current: &CurrentFile) -> Result<(), EditError> {
         let n_names = FileIdentity::of(&current.metadata).links;
         if n_names > 1 {
-            let why = format!("it has {n_names} names (hard links), and an edit would change only one: replace the file by a copy of itself first");
+            let why = format!(
+                "it has {n_names} names (hard links), and an edit would change only one: replace the file by a copy of itself first"
+            );
             return Err(self.refused(why));
         }
         let writable = accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();

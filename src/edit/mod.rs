@@ -113,7 +113,9 @@ fn text_of<'a>(place: &EditTarget, current: &'a CurrentFile) -> Result<&'a str, 
 fn check_hash(place: &EditTarget, current: &CurrentFile, expected: Option<&str>) -> Result<(), EditError> {
     let Some(expected) = expected else { return Ok(()) };
     if expected.len() < MIN_HASH_DIGITS || !expected.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(place.unfit(format!("this is not a hash: give at least the first {MIN_HASH_DIGITS} digits of the hash from the last view")));
+        return Err(
+            place.unfit(format!("this is not a hash: give at least the first {MIN_HASH_DIGITS} digits of the hash from the last view"))
+        );
     }
     if sha256(&current.bytes).starts_with(&expected.to_ascii_lowercase()) {
         return Ok(());

@@ -42,7 +42,8 @@ impl Root {
         let real = self.followed(&wanted).map_err(|source| EditError::Io { path: path.to_string(), source })?;
         let outside = || refused("a symbolic link leads out of the project: only files in the project are read and edited".into());
         let inside = real.strip_prefix(&self.path).map_err(|_| outside())?;
-        let inside = inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8: rename that file first".into()))?.to_string();
+        let inside =
+            inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8: rename that file first".into()))?.to_string();
         if inside.is_empty() {
             return Err(refused("it is a directory: give the path of a file".into()));
         }

@@ -314,7 +314,7 @@ fn empty_files_and_names_of_any_script_are_files() {
     let p = Project::new(&[("empty", ""), ("empty.json", "")]);
     let view = p.root.view("empty", None).unwrap();
     assert_eq!((view.n_lines, view.text.as_str(), view.numbered().as_str()), (0, "", ""));
-    assert!(p.replace("empty", "a", "b").unwrap_err().to_string().contains("not there"));
+    assert!(p.replace("empty", "a", "b").unwrap_err().to_string().contains("was not found"));
     p.edit("empty", Edit::Insert { after: 0, text: "x" }).unwrap();
     assert_eq!(p.text("empty"), "x\n");
     p.edit("empty.json", Edit::Set { pointer: "", value: "{}" }).unwrap();

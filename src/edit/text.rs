@@ -20,8 +20,7 @@ pub(super) fn decoded(bytes: &[u8]) -> Result<&str, String> {
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
         return Err(format!("it is not a text file (NUL byte in line {}): binary files are neither read nor edited", line(at)));
     }
-    std::str::from_utf8(bytes)
-        .map_err(|e| format!("it is not UTF-8 (line {}): convert it to UTF-8 first", line(e.valid_up_to())))
+    std::str::from_utf8(bytes).map_err(|e| format!("it is not UTF-8 (line {}): convert it to UTF-8 first", line(e.valid_up_to())))
 }
 
 /// Splits a text into its byte order mark, if it has one, and the rest.
@@ -175,7 +174,9 @@ fn not_found(text: &str, old: &str) -> String {
             first + n + 1,
             shown(first + n + 1)
         ),
-        Some((first, _)) => format!("the text to replace was not found. It begins like line {}, but the file ends before it does: view the file", first + 1),
+        Some((first, _)) => {
+            format!("the text to replace was not found. It begins like line {}, but the file ends before it does: view the file", first + 1)
+        }
         None => "the text to replace was not found, nor anything like its first line: view the file".into(),
     }
 }
@@ -265,16 +266,16 @@ mod tests {
     #[test]
     fn a_replacement_without_one_place_says_where_to_look() {
         for (text, old, want) in [
-            ("a\nb\na\n", "a", "at more than one place: lines 1, 3"),
-            ("aaa", "aa", "at more than one place: lines 1, 1"),
+            ("a\nb\na\n", "a", "occurs more than once: lines 1, 3"),
+            ("aaa", "aa", "occurs more than once: lines 1, 1"),
             (&"x\n".repeat(50), "x", "9, 10, …"),
             ("fn a() {\n\tb();\n}\n", "fn a() {\n    b();\n}", "at lines 1-3, but with other whitespace. Line 1 is `fn a() {`"),
             ("x\n    let é = 1;\n", "let é  = 1;", "at lines 2-2, but with other whitespace. Line 2 is `    let é = 1;`"),
-            ("one\ntwo\nthree\nfour\n", "two\nthree\nfive", "begins as line 2 does, but line 4 is `four`"),
-            ("one\ntwo", "two\nthree", "begins as line 2 does, but the file ends"),
+            ("one\ntwo\nthree\nfour\n", "two\nthree\nfive", "begins like line 2, but line 4 is `four`"),
+            ("one\ntwo", "two\nthree", "begins like line 2, but the file ends"),
             ("one\n", "seven", "nor anything like its first line"),
-            ("", "seven", "is not there"),
-            ("one", " \n", "is not there"),
+            ("", "seven", "was not found"),
+            ("one", " \n", "was not found"),
             ("one", "", "is empty"),
         ] {
             let error = replace(text, old, "new", false).unwrap_err();
@@ -282,7 +283,7 @@ mod tests {
         }
         assert!(replace("one", "one", "one", false).unwrap_err().contains("nothing would change"));
         assert!(replace("one\r\n", "one\r\n", "one\n", false).unwrap_err().contains("nothing would change"));
-        assert!(replace("one", "two", "new", true).unwrap_err().contains("not there"));
+        assert!(replace("one", "two", "new", true).unwrap_err().contains("was not found"));
     }
 
     #[test]

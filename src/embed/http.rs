@@ -1,9 +1,10 @@
-//! A model behind an OpenAI-compatible server: `POST {url}/v1/embeddings`, as Ollama, LM Studio, llama.cpp and TEI answer it.
+//! A model behind an OpenAI-compatible server: `POST {url}/v1/embeddings`, as Ollama, LM Studio,
+//! llama.cpp and TEI answer it.
 //!
-//! A search must not suffer from a server that is down or slow: it waits for its vector no longer than it was set to, and
-//! after a failure nobody asks for some seconds. The request itself goes on when nobody waits for it any more: Ollama stops
-//! loading a model when its client hangs up, so that a model that takes longer to load than a search waits would never be
-//! there.
+//! A search must not suffer from a server that is down or slow: it waits for its vector no longer
+//! than the settings say, and for some seconds after a failure no search asks. A request continues
+//! when nobody waits for it: Ollama stops loading a model when its client hangs up, so a model that
+//! loads slower than a search waits would never be ready.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -22,30 +23,31 @@ use super::{EmbedError, Embedder, Passage, normalise};
 use crate::config::RemoteModel;
 use crate::text::head;
 
-/// Passages in one request.
+/// Number of passages in one request.
 const BATCH: usize = 16;
-/// How long a request may take: a large model on a small machine needs many seconds for a passage.
+/// Longest time of a request: a large model on a small machine needs many seconds for a passage.
 const REQUEST: Duration = Duration::from_mins(5);
-/// How long a connection may take.
+/// Longest time to connect.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How long after a failure no question is sent.
+/// How long no question is sent after a failure.
 const PAUSE: Duration = Duration::from_secs(10);
-/// How long after a question that is not answered in time, unless its answer comes before.
+/// How long no question is sent after one that was not answered in time, unless its answer arrives.
 const LONG_PAUSE: Duration = Duration::from_mins(1);
-/// Questions whose vectors are kept: the next page of results asks the same again.
+/// Number of questions whose vectors are kept: the next page of results has the same question.
 const QUESTIONS: usize = 64;
-/// Bytes of one input: about as many tokens as Ollama takes unless told otherwise. (Chunks of ours are smaller.)
+/// Longest input in bytes: about as many tokens as Ollama takes by default.
+/// Our own chunks are smaller.
 const MAX_INPUT: usize = 8000;
-/// An input that is refused is cut in half until it is shorter than this.
+/// A refused input is halved until it has fewer bytes than this.
 const MIN_INPUT: usize = 400;
-/// Bytes of one answer.
+/// Longest answer in bytes.
 const MAX_ANSWER: u64 = 64 << 20;
-/// What of a server's own words is repeated.
+/// Most bytes of a server's message that an error quotes.
 const MAX_QUOTE: usize = 200;
-/// Raised when the same passage would be sent as another text.
+/// Increase it when the text that is sent for a passage changes.
 const FORMAT: u32 = 1;
 
-/// Vectors from a server.
+/// An embedder that gets its vectors from a server.
 pub struct HttpEmbedder {
     id: String,
     query_prefix: String,
@@ -54,7 +56,7 @@ pub struct HttpEmbedder {
     server: Arc<EmbeddingServer>,
 }
 
-/// What a request needs, also one that nobody waits for any more.
+/// The part that a request needs, even after its caller stopped waiting.
 struct EmbeddingServer {
     endpoint: String,
     agent: Agent,
@@ -64,19 +66,19 @@ struct EmbeddingServer {
     state: Mutex<State>,
 }
 
-/// What was learnt from asking.
+/// The results of earlier questions.
 #[derive(Default)]
 struct State {
-    /// Until when nobody asks, and why.
+    /// The time until which no question is sent, and the reason.
     down: Option<(Instant, String)>,
-    /// Questions and their vectors, the oldest first.
+    /// Questions and their vectors, the newest first.
     known: VecDeque<(String, Vec<f32>)>,
 }
 
-/// Why a request gave nothing.
+/// Why a request gave no vectors.
 struct Failure {
     message: String,
-    /// The server answered, and did not like this input.
+    /// Whether the server answered that it does not accept the input.
     is_refusal: bool,
 }
 
@@ -92,17 +94,17 @@ struct Item {
 }
 
 impl HttpEmbedder {
-    /// Nothing is asked yet.
+    /// Creates the embedder without contacting the server.
     #[must_use]
     pub fn new(model: &RemoteModel) -> Self {
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
-            // Code goes to the address that was given, and to no other.
+            // Send code to the configured address only.
             .max_redirects(0)
             .max_redirects_will_error(false)
             .timeout_connect(Some(CONNECT))
             .timeout_global(Some(REQUEST))
-            // Those of the system: an organisation's own authority is among them.
+            // Use the certificates of the system, which include an organisation's own.
             .tls_config(TlsConfig::builder().root_certs(RootCerts::PlatformVerifier).build());
         if model.is_local {
             config = config.proxy(None);
@@ -129,8 +131,8 @@ impl HttpEmbedder {
     }
 }
 
-/// Names everything that a passage's vector depends on, in characters that a file name may have. (The prefix of questions
-/// is not among it: they are not stored.)
+/// Returns an id of everything that a passage's vector depends on, in characters that a file name
+/// may have. The query prefix is left out, since the vectors of questions are not stored.
 fn id(model: &RemoteModel) -> String {
     let RemoteModel { model, authority, dimensions, passage_prefix, .. } = model;
     let all = xxh3_64(format!("{FORMAT}\0{model}\0{authority}\0{dimensions}\0{passage_prefix}").as_bytes());
@@ -185,16 +187,17 @@ impl Embedder for HttpEmbedder {
             let result = server.ask(&[&text]).map(|mut vectors| vectors.swap_remove(0));
             let mut state = server.state();
             state.learn(text, &result);
-            // Under the lock, so that who gives up waiting sees this answer or is before it. Nobody may wait any more.
+            // Sent under the lock: a caller that gives up either sees this answer, or has set its
+            // pause before, which the answer ends. The receiver may be gone.
             let _ = answer.send(result);
             drop(state);
         };
         let thread = thread::Builder::new().name("question".into()).spawn(ask);
-        thread.map_err(|e| self.server.error(format!("it cannot be asked: {e}")))?;
+        thread.map_err(|e| self.server.error(format!("cannot start a thread for the request: {e}")))?;
         let result = answered.recv_timeout(self.timeout).or_else(|_| {
             let mut state = self.server.state();
             answered.try_recv().inspect_err(|_| {
-                // One that is late is no reason to send more: its answer ends the pause.
+                // Do not send more questions while an answer is late. Its arrival ends the pause.
                 state.down = Some((Instant::now() + LONG_PAUSE, self.too_late()));
             })
         });
@@ -220,7 +223,7 @@ impl State {
 
 impl EmbeddingServer {
     fn state(&self) -> MutexGuard<'_, State> {
-        // No panic leaves it half changed.
+        // No panic can leave the state half changed.
         self.state.lock()
     }
 
@@ -228,13 +231,14 @@ impl EmbeddingServer {
         EmbedError { embedder: self.endpoint.clone(), message }
     }
 
-    /// One vector for each text. One text that a server does not take (too long for its model, or its own fault) must not keep
-    /// all others from their vectors: it is cut until it is taken, or goes without.
+    /// Returns one vector for each text. A text that the server refuses (it is too long, or makes
+    /// the server fail) must not keep the others from their vectors: it is cut until the server
+    /// accepts it, or gets a zero vector.
     fn embed(&self, texts: &[String]) -> Result<Vec<Vec<f32>>, Failure> {
         let all: Vec<&str> = texts.iter().map(String::as_str).collect();
         match self.ask(&all) {
             Err(e) if e.is_refusal => {
-                // Does it take any text at all?
+                // Find out whether the server accepts any text at all.
                 self.ask(&["text"]).map_err(|_| e)?;
                 all.into_iter().map(|text| self.embed_part(text)).collect()
             }
@@ -242,7 +246,8 @@ impl EmbeddingServer {
         }
     }
 
-    /// The vector of as much of a text, from its start, as the server takes; all zero when it takes nothing of it.
+    /// Returns the vector of the longest beginning of a text that the server accepts after halving;
+    /// all zero if it accepts none.
     fn embed_part(&self, text: &str) -> Result<Vec<f32>, Failure> {
         let mut part = text;
         loop {
@@ -250,7 +255,7 @@ impl EmbeddingServer {
                 Ok(mut vectors) => return Ok(vectors.swap_remove(0)),
                 Err(e) if e.is_refusal && part.len() < MIN_INPUT => {
                     let start = part.lines().next().unwrap_or_default();
-                    tracing::warn!("{}: `{start} …` goes without a vector: {}", self.endpoint, e.message);
+                    tracing::warn!("{}: cannot embed the text `{start} …`, so it has no vector: {}", self.endpoint, e.message);
                     return Ok(vec![0.0; self.dimensions]);
                 }
                 Err(e) if e.is_refusal => part = head(part, part.len() / 2),
@@ -259,7 +264,7 @@ impl EmbeddingServer {
         }
     }
 
-    /// One request: the texts as they are.
+    /// Sends one request with the texts as they are.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
         let mut request = self.agent.post(&self.endpoint).header("content-type", "application/json");
         if let Some(token) = &self.token {
@@ -287,7 +292,8 @@ impl EmbeddingServer {
         self.in_order(data, texts.len()).map_err(failure)
     }
 
-    /// The vectors in the order of their texts, checked and normalised; or what is wrong with them.
+    /// Returns the vectors in the order of their texts, checked and normalised, or
+    /// what is wrong with them.
     fn in_order(&self, items: Vec<Item>, n: usize) -> Result<Vec<Vec<f32>>, String> {
         let mut vectors = vec![Vec::new(); n];
         for Item { index, mut embedding } in items {
@@ -312,7 +318,7 @@ impl EmbeddingServer {
     }
 }
 
-/// What a server said, on one line: its error message, else the beginning of its answer.
+/// Returns the answer of a server on one line: its error message, or else its beginning.
 fn quote(answer: &str) -> String {
     let json: Value = serde_json::from_str(answer).unwrap_or_default();
     let said = json["error"]["message"].as_str().or(json["error"].as_str()).map_or(Cow::Borrowed(answer), |said| Cow::Owned(said.into()));

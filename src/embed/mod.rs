@@ -1,5 +1,5 @@
-//! Text → vectors: the [`Embedder`] trait, the bundled static model, a model behind a server, and [`passage()`], the one
-//! place that says what of a chunk is embedded.
+//! Turns text into vectors: the [`Embedder`] trait, the bundled static model, a model behind a
+//! server, and [`passage()`], which alone decides what text of a chunk is embedded.
 
 mod http;
 mod passage;
@@ -9,43 +9,44 @@ pub use http::HttpEmbedder;
 pub use passage::{Passage, passage};
 pub use static_model::StaticModel;
 
-/// Turns text into vectors. Vectors of two embedders, as told by their ids, never mix.
+/// Turns text into vectors. Vectors of embedders with different ids never mix.
 pub trait Embedder: Send + Sync {
-    /// Names model and version; part of the vector cache's file name.
+    /// Returns the name of the model and its version. It is part of the vector cache's file name.
     fn id(&self) -> &str;
 
-    /// Length of its vectors.
+    /// Returns the length of the vectors.
     fn dimensions(&self) -> usize;
 
-    /// Whether vectors come at once. Nothing waits for an embedder whose vectors do not (a remote one): chunks are served
-    /// without theirs until they are in the cache.
+    /// Whether vectors are made at once. Nothing waits for the vectors of other embedders (remote
+    /// ones): chunks are served without them until they are in the cache.
     fn is_immediate(&self) -> bool {
         true
     }
 
-    /// One vector for each passage: `[f32; dimensions]`, L2-normalised, or all zero when the passage has no token that
-    /// the model knows. Uses all cores.
+    /// Returns one vector for each passage: `[f32; dimensions]`, L2-normalised, or all zero if the
+    /// model knows no token of the passage. Uses all cores.
     ///
     /// # Errors
-    /// When the model cannot be asked (a remote one).
+    /// When a remote model gives no answer.
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError>;
 
-    /// The vector of a query: `[f32; dimensions]`, L2-normalised or all zero.
+    /// Returns the vector of a query: `[f32; dimensions]`, L2-normalised or all zero.
     ///
     /// # Errors
-    /// When the model cannot be asked (a remote one).
+    /// When a remote model gives no answer.
     fn embed_query(&self, query: &str) -> Result<Vec<f32>, EmbedError>;
 }
 
-/// The vector of a question. Where the embedder fails, it is empty, and there is a warning: words alone count then.
+/// Returns the vector of a question. If the embedder fails, returns an empty vector, with which a
+/// search uses words alone, and a warning.
 pub fn vector_of_question(embedder: &dyn Embedder, question: &str) -> (Vec<f32>, Option<String>) {
     match embedder.embed_query(question) {
         Ok(vector) => (vector, None),
-        Err(e) => (Vec::new(), Some(format!("the query has no vector, so this is found by words alone: {e}"))),
+        Err(e) => (Vec::new(), Some(format!("cannot embed the query, so results are found by words alone: {e}"))),
     }
 }
 
-/// Makes the length 1; leaves zero as it is.
+/// Scales a vector to length 1; a zero vector stays as it is.
 fn normalise(vector: &mut [f32]) {
     let norm = vector.iter().map(|x| x * x).sum::<f32>().sqrt();
     if norm > 0.0 {
@@ -55,7 +56,7 @@ fn normalise(vector: &mut [f32]) {
     }
 }
 
-/// Why there is no vector.
+/// Why a text has no vector.
 #[derive(Debug, thiserror::Error)]
 #[error("{embedder}: {message}")]
 pub struct EmbedError {

@@ -1,19 +1,21 @@
-//! What exactly is embedded for a chunk.
+//! Decides what text of a chunk is embedded.
 
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::chunk::{Chunk, ChunkType, Fingerprint};
 
-/// What is embedded for a chunk.
+/// The text of a chunk that is embedded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage<'a> {
     pub text: &'a str,
-    /// Parent folder and file name, or the title of a chunk without a file; empty where the place says nothing about the text.
+    /// Parent folder and file name, or the title of a chunk without a file. Empty if the place
+    /// says nothing about the text.
     pub place: String,
 }
 
-/// The passage of a chunk: its text. Only the outline, which stands for its whole file, also says where that is: a query
-/// that speaks of names meets it there, and one that describes what some code does is not drawn to file names.
+/// Returns the passage of a chunk: its text. Only the outline, which represents its whole file,
+/// includes the place: a query with names finds it there, and a query that describes what code does
+/// is not drawn to file names.
 #[must_use]
 pub fn passage(chunk: &Chunk) -> Passage<'_> {
     let place = match &chunk.metadata.file_path {
@@ -29,7 +31,7 @@ pub fn passage(chunk: &Chunk) -> Passage<'_> {
 }
 
 impl Passage<'_> {
-    /// The key of its vector in a cache.
+    /// Returns the key of its vector in the cache.
     #[must_use]
     pub fn key(&self) -> Fingerprint {
         let mut h = Xxh3::new();

@@ -1,6 +1,7 @@
-//! The bundled model: a vector for each token, summed and normalised. No network, no runtime, deterministic.
+//! The bundled model: it sums a vector for each token and normalises the result. It needs no
+//! network and no runtime, and is deterministic.
 //!
-//! Format, tokens and origin: `model/README.md`.
+//! `model/README.md` describes its format, tokens and origin.
 
 use std::sync::{Arc, OnceLock};
 
@@ -11,31 +12,31 @@ use super::{EmbedError, Embedder, Passage, normalise};
 
 static BYTES: &[u8] = include_bytes!("model/cortex-static-256.bin");
 const ID: &str = "cortex-static-256";
-/// Weight of the passage's place beside its text; .75 to 1 are level.
+/// Weight of the passage's place beside its text. Values from .75 to 1 rank equally well.
 const PLACE_WEIGHT: f32 = 0.75;
-/// Longer words are no words.
+/// Longest word in bytes; longer runs of letters or digits are ignored.
 const MAX_WORD: usize = 60;
 
 type Vocabulary = FxHashMap<&'static [u8], u32>;
 
-/// A token table with one int8 row and one scale for each token.
+/// A table of tokens, with one int8 row and one scale for each.
 pub struct StaticModel {
     dimensions: usize,
     scale: Vec<f32>,
     table: &'static [u8],
     /// Tokens that start a word.
     words: Vocabulary,
-    /// Tokens that go on within a word (written `##piece`).
+    /// Tokens that continue a word, written `##piece` in the file.
     pieces: Vocabulary,
 }
 
 impl StaticModel {
-    /// The model in this binary, read once a process.
+    /// Returns the model in this binary, which is read once in a process.
     #[must_use]
     pub fn bundled() -> Arc<Self> {
         static MODEL: OnceLock<Arc<StaticModel>> = OnceLock::new();
         let read = || {
-            // Cannot fail: the file is part of the source and a test reads it.
+            // This cannot fail: the file is part of the source, and a test reads it.
             Arc::new(Self::parse(BYTES).expect("the bundled model is well-formed"))
         };
         MODEL.get_or_init(read).clone()
@@ -63,7 +64,7 @@ impl StaticModel {
         Some(Self { dimensions, scale, table, words, pieces })
     }
 
-    /// Appends the row of each token of `text`.
+    /// Appends the rows of the tokens of `text`.
     fn tokens(&self, text: &str, out: &mut Vec<u32>) {
         let mut word = [0u8; MAX_WORD];
         for run in Runs(text.as_bytes()) {
@@ -75,7 +76,8 @@ impl StaticModel {
         }
     }
 
-    /// Appends the rows of one lower-case word: itself, else its longest pieces from the left, else nothing.
+    /// Appends the rows of one lower-case word: its own, or those of its longest pieces
+    /// from the left, or nothing.
     fn word(&self, word: &[u8], out: &mut Vec<u32>) {
         if let Some(row) = self.words.get(word) {
             out.push(*row);
@@ -97,7 +99,7 @@ impl StaticModel {
         }
     }
 
-    /// The normalised sum of the tokens' vectors; zero without tokens.
+    /// Returns the normalised sum of the tokens' vectors; zero without tokens.
     fn encode(&self, text: &str) -> Vec<f32> {
         let mut tokens = Vec::with_capacity(text.len() / 4);
         self.tokens(text, &mut tokens);
@@ -142,7 +144,8 @@ impl Embedder for StaticModel {
     }
 }
 
-/// The words of a text: runs of ASCII letters cut at camel-case humps, and runs of digits.
+/// Iterates over the words of a text: runs of ASCII letters, cut at camel-case
+/// humps, and runs of digits.
 struct Runs<'a>(&'a [u8]);
 
 impl<'a> Iterator for Runs<'a> {
@@ -159,7 +162,8 @@ impl<'a> Iterator for Runs<'a> {
         } else {
             let upper = run(0, u8::is_ascii_uppercase);
             match text.get(upper) {
-                // `HTTPServer`: the last capital starts the next word; `Server`: it starts this one.
+                // The last capital of `HTTPServer` starts the next word; the one of
+                // `Server` starts this word.
                 Some(b) if b.is_ascii_lowercase() && upper > 1 => upper - 1,
                 Some(b) if b.is_ascii_lowercase() => run(upper, u8::is_ascii_lowercase),
                 _ => upper,

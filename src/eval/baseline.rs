@@ -1,4 +1,4 @@
-//! What a plain search by words would find: BM25 over windows of lines. To be compared with, nothing more.
+//! A baseline for comparison: a plain search by words (BM25 over windows of lines).
 
 use std::collections::HashMap;
 
@@ -6,18 +6,19 @@ use super::make::SourceText;
 use super::measure::FoundFile;
 use super::prose::name_parts;
 
-/// Lines of a window. Windows do not overlap.
+/// Number of lines of a window. Windows do not overlap.
 const WINDOW: usize = 40;
-/// The usual constants.
+/// The usual constants of BM25.
 const K1: f64 = 1.2;
 const B: f64 = 0.75;
-/// Files of an answer.
+/// Most files of an answer.
 pub const FILES: usize = 30;
 
-/// The windows of a tree by their words: lower case, unstemmed, identifiers cut into their parts.
+/// An inverted index of the windows of a tree. Words are in lower case and unstemmed, and
+/// identifiers are split into their parts.
 pub struct Baseline {
     windows: Vec<Window>,
-    /// Which windows hold a word, and how often.
+    /// For each word, the windows that contain it and how often.
     postings: HashMap<String, Vec<(usize, u32)>>,
     mean_words: f64,
 }
@@ -51,7 +52,8 @@ impl Baseline {
         Self { windows, postings, mean_words }
     }
 
-    /// The windows that hold words of the query, best first: as many files as results show.
+    /// Returns the windows that contain words of the query, best first, until they
+    /// name [`FILES`] files.
     #[must_use]
     pub fn search(&self, query: &str) -> Vec<FoundFile> {
         let mut words = name_parts(query);
@@ -68,7 +70,7 @@ impl Baseline {
             }
         }
         let mut found: Vec<(f64, &Window)> = scores.into_iter().zip(&self.windows).filter(|(score, _)| *score > 0.0).collect();
-        // Stable: equal windows stay in the order of their paths and lines.
+        // The sort is stable: windows with equal scores stay in the order of their paths and lines.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut files: Vec<&str> = Vec::new();
         let in_files = found.iter().take_while(|(_, window)| {

@@ -1,4 +1,4 @@
-//! Two ways to answer the same questions: how much better one is, and where.
+//! Compares two ways to answer the same questions: how much better one is, and where.
 
 use std::collections::HashMap;
 
@@ -7,16 +7,17 @@ use serde::{Deserialize, Serialize};
 use super::measure::Scored;
 use super::question::{LineError, read_lines};
 
-/// Resamplings of the bootstrap, and the places of the interval's ends among them.
+/// Number of bootstrap samples, and the ranks of the interval's ends among them.
 const RESAMPLES: usize = 1000;
 const LOW: usize = 24;
 const HIGH: usize = 974;
-/// Questions that are named.
+/// Most questions that are listed in each direction.
 const NAMED: usize = 10;
-/// Smaller differences are rounding.
+/// Smaller differences are rounding errors.
 const EQUAL: f64 = 1e-9;
 
-/// What a question was worth to another way of answering. The names of `score.py --rows` are understood, too.
+/// The score of a question in another evaluation. It also accepts the names that
+/// `score.py --rows` writes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Other {
     #[serde(default)]
@@ -29,10 +30,10 @@ pub struct Other {
 }
 
 impl Other {
-    /// Reads answers that were saved; `file` is what they are called in an error.
+    /// Reads saved answers, one a line. `file` is the name of the file in errors.
     ///
     /// # Errors
-    /// When a line is no answer.
+    /// When a line is not an answer.
     pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, LineError> {
         let lines = read_lines(file, text, "this file should be one that `cortex eval --save` wrote");
         lines.map(|line| line.map(|(_, other)| other)).collect()
@@ -45,7 +46,7 @@ impl From<&Scored> for Other {
     }
 }
 
-/// A paired comparison of NDCG over the questions that both answered.
+/// A paired comparison of NDCG over the questions that both evaluations answered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Comparison {
     pub n: usize,
@@ -53,7 +54,7 @@ pub struct Comparison {
     pub ndcg: f64,
     pub other_ndcg: f64,
     pub difference: f64,
-    /// Of the difference: 95 of 100 samples of such questions lie in it.
+    /// The 95 % bootstrap interval of the mean difference.
     pub interval: (f64, f64),
     pub n_rose: usize,
     pub n_fell: usize,
@@ -68,14 +69,14 @@ pub struct Move {
     pub repo: String,
     pub query: String,
     pub difference: f64,
-    /// Best rank of a right file.
+    /// Best rank of a relevant file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rank: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub other_rank: Option<usize>,
 }
 
-/// Compares answers with those of another way; `None` without a question in common.
+/// Compares answers with those of another evaluation; `None` if they have no question in common.
 #[must_use]
 pub fn compare(scored: &[Scored], others: &[Other]) -> Option<Comparison> {
     let others: HashMap<(&str, &str), &Other> = others.iter().map(|o| ((&*o.repo, &*o.query), o)).collect();
@@ -92,7 +93,7 @@ pub fn compare(scored: &[Scored], others: &[Other]) -> Option<Comparison> {
         })
         .filter(|m| m.difference.abs() > EQUAL)
         .collect();
-    // Stable: equal differences stay in the order of the questions.
+    // The sort is stable: questions with equal differences stay in their order.
     moves.sort_by(|a, b| b.difference.total_cmp(&a.difference));
     let n_rose = moves.iter().filter(|m| m.difference > 0.0).count();
     let (rose, fell) = moves.split_at(n_rose);
@@ -114,7 +115,7 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     values.sum::<f64>() / n
 }
 
-/// Bootstrap interval of a mean; the same in every run.
+/// Returns the bootstrap interval of a mean; equal values give equal intervals.
 fn interval(values: &[f64]) -> (f64, f64) {
     let mut random = SplitMix(0);
     let mut means: Vec<f64> = (0..RESAMPLES).map(|_| mean((0..values.len()).map(|_| values[random.below(values.len())]))).collect();
@@ -122,7 +123,7 @@ fn interval(values: &[f64]) -> (f64, f64) {
     (means[LOW], means[HIGH])
 }
 
-/// The generator `SplitMix64`.
+/// The random number generator `SplitMix64`.
 struct SplitMix(u64);
 
 impl SplitMix {

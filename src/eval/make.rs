@@ -1,8 +1,9 @@
-//! Makes questions from a repository, and takes away what would give their answers away.
+//! Makes questions from a repository, and removes the texts that would give their answers away.
 //!
-//! Three kinds: a sentence of a comment asks for its function, the subject of a commit for the files that it changed, a
-//! sentence of a document for its section. A question is dropped when it can be answered without searching well (it says
-//! the name of the file, or its text stands somewhere else, too) or not at all (it is no statement on its own).
+//! There are three kinds: a sentence of a comment asks for its function, the subject of a commit
+//! for the files that it changed, and a sentence of a document for its section. A question is
+//! dropped if it is too easy (it contains the name of the file, or its text occurs elsewhere, too)
+//! or cannot be answered (it is not a statement on its own).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -15,26 +16,27 @@ use crate::languages::{Grammar, LanguageKind, Markup, detect};
 use crate::source::Commit;
 use crate::syntax;
 
-/// A file as it is indexed.
+/// The text of an indexed file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceText {
     pub path: String,
     pub text: String,
 }
 
-/// Questions of one kind that ask for one file.
+/// Most questions of one kind that ask for the same file.
 const PER_FILE: usize = 2;
-/// Files that a commit may have changed.
+/// Most files that are an answer to a commit.
 const COMMIT_FILES: usize = 3;
-/// Files of any sort that it may have changed: more, and it is about something larger.
+/// Most files of any sort that a commit may have changed. Commits with more are
+/// about something larger.
 const COMMIT_FILES_OF_ANY_SORT: usize = 6;
-/// Words that a function or section must still hold without the text of the question.
+/// Fewest words that a function or section must have without the text of the question.
 const LEFT_WORDS: usize = 12;
-/// Words by which texts are first compared.
+/// Number of words by which texts are compared first.
 const PHRASE: usize = 5;
 
-/// Makes at most `count` questions of each kind, and blanks in `files` what they were made from; line numbers stay.
-/// The same files and commits give the same questions.
+/// Makes at most `count` questions of each kind, and blanks in `files` the texts that they were
+/// made from; line numbers stay the same. The same files and commits give the same questions.
 #[must_use]
 pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usize) -> Vec<EvalQuestion> {
     let mut candidates = Vec::new();
@@ -71,15 +73,15 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
         .collect()
 }
 
-/// What may become a question.
+/// A text that may become a question.
 struct Candidate {
     kind: &'static str,
     query: String,
     language: &'static str,
     targets: Vec<Target>,
-    /// Where the text stands in the file, to put questions in order.
+    /// Position of the text in the file, for the order of the questions.
     position: usize,
-    /// File and bytes that are blanked.
+    /// File and byte range that are blanked.
     hidden: Option<(usize, Range<usize>)>,
 }
 
@@ -87,7 +89,7 @@ fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
     Target { path: path.to_string(), file: Some(path.to_string()), start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1) }
 }
 
-/// Comments that are about something else than what the code does.
+/// Words of comments that do not describe what the code does.
 const NO_DESCRIPTION: [&str; 16] = [
     "copyright",
     "license",
@@ -107,18 +109,18 @@ const NO_DESCRIPTION: [&str; 16] = [
     "do not edit",
 ];
 
-/// Sentences of functions' comments.
+/// Collects candidates from the comments of functions.
 fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candidate>) {
     let Some(outline) = syntax::outline(grammar, &file.text) else { return };
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
-    // Tests may stand in the file of what they test.
+    // A file may contain tests of its own code.
     let is_test = |s: &syntax::Symbol| is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name));
     for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype && !is_test(s)) {
         let Some((first, last)) = symbol.comment else { continue };
         let definition = lines.bytes(symbol.definition_line, symbol.end_line);
         let hidden = lines.bytes(first, last);
-        // `def f(): "text"`: the definition would go with the comment.
+        // In `def f(): "text"`, blanking the comment would also blank the definition.
         let shares_a_line = (first..=last).contains(&symbol.definition_line) || last >= symbol.end_line.max(symbol.definition_line + 1);
         let comment = &file.text[hidden.clone()];
         let lower = comment.to_lowercase();
@@ -133,7 +135,7 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
         let name = symbol.name.rsplit([':', '.']).next().unwrap_or(&symbol.name);
         let text = prose::comment_text(&comment.lines().collect::<Vec<_>>());
         let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
-        // The first sentence says what it is for; those after it speak of details.
+        // Only the first sentence says what the function is for; the others give details.
         let Some(query) = prose::sentences(paragraph).into_iter().next().and_then(|range| prose::clean(&paragraph[range])) else {
             continue;
         };
@@ -152,7 +154,7 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
     }
 }
 
-/// `Open opens a file` is about `Open`: `opens a file`.
+/// Removes the function's name from the beginning: `Open opens a file` becomes `opens a file`.
 fn without_subject(sentence: &str, name: &str) -> String {
     let Some((first, rest)) = sentence.split_once(' ') else { return sentence.to_string() };
     let first = first.trim_end_matches(['(', ')', ':', ',', '-']).rsplit(['.', ':', '#']).next().unwrap_or(first);
@@ -160,7 +162,7 @@ fn without_subject(sentence: &str, name: &str) -> String {
     if first == name { rest.to_string() } else { sentence.to_string() }
 }
 
-/// Sentences of sections of documents.
+/// Collects candidates from the sections of documents.
 fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidate>) {
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
@@ -174,7 +176,7 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
             for (i, range) in prose::sentences(whole).into_iter().enumerate() {
                 let raw = &whole[range.clone()];
                 let Some(query) = prose::clean(raw) else { continue };
-                // A heading or the caption of a list is no sentence.
+                // A heading or the caption of a list is not a sentence.
                 let is_sentence = raw.trim_end().ends_with(['.', '!', '?', ')']) && query.starts_with(char::is_uppercase);
                 let left = n_words.saturating_sub(prose::tokens(raw).count());
                 if is_sentence && left >= LEFT_WORDS && prose::is_question(&query, i == 0) && !prose::echoes(&query, &stem) {
@@ -193,22 +195,22 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
     }
 }
 
-/// Kinds of conventional commits that say what for rather than what.
+/// Kinds of conventional commits that say why rather than what.
 const CHORES: [&str; 7] = ["chore", "style", "release", "ci", "build", "deps", "revert"];
-/// Words of commits that change nothing one would search for.
+/// Words of commits whose changes nobody would search for.
 const CHORE_WORDS: &str = " bump bumps bumped release releases released releasing version versions merge merged merges revert reverts reverted typo typos \
 spelling spell misspelling whitespace reformat formatting formatter rustfmt gofmt prettier clippy lint linter lints linting eslint rubocop changelog \
 changelogs copyright licence license licenses fixup cleanup cleanups cosmetic indentation indent nit nits wip dependabot renovate readme grammar \
 typographical snapshot backport backported cherry rebase squash checkstyle pmd javadoc comment comments wording rename renamed rollback ci badge badges \
 sponsor sponsors adopters dependency dependencies tidy link links test tests testing pytest ";
 
-/// Languages of files that come along with what was changed.
+/// Languages of files that only accompany a change.
 const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
 
 const BUILD_FILES: [&str; 9] =
     [".gradle.kts", ".gemspec", ".podspec", "Rakefile", "Gemfile", "Podfile", "mix.exs", "setup.py", "build.zig"];
 
-/// Subjects of commits.
+/// Collects candidates from the subjects of commits.
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
     let is_text = |path: &str| {
@@ -218,7 +220,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
         is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
     };
     for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
-        // Tests and changelogs come along with what was changed.
+        // Tests and changelogs accompany a change; they are not its answer.
         let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f)).collect();
         if changed.is_empty() || changed.len() > COMMIT_FILES || !changed.iter().all(|f| at.contains_key(f.as_str())) {
             continue;
@@ -238,7 +240,7 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
     }
 }
 
-/// What a commit's subject says, without its kind and number. `None` for a chore.
+/// Returns the subject of a commit without its kind and number; `None` for a chore.
 fn subject(subject: &str) -> Option<String> {
     const KINDS: &str = " fix feat feature docs doc refactor refact test tests perf types improvement ";
     let mut text = subject.trim();
@@ -264,7 +266,7 @@ fn subject(subject: &str) -> Option<String> {
     while let Some((head, _)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
         text = head.trim_end();
     }
-    // What speaks of another place by its number says too little.
+    // A subject that refers to another place by a number does not say enough.
     let has_number =
         text.contains('#') || text.split(' ').any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
     let text = prose::clean(text).filter(|_| !has_number)?;
@@ -276,7 +278,7 @@ fn is_chore(kind: &str) -> bool {
     CHORES.contains(&&*kind.to_lowercase())
 }
 
-/// `LANG-123`
+/// Whether a word is the id of a ticket, such as `LANG-123`.
 fn is_ticket(word: &str) -> bool {
     let word = word.trim_matches(['[', ']', '(', ')', ':', ',', '.']);
     word.split_once('-').is_some_and(|(project, n)| {
@@ -284,10 +286,10 @@ fn is_ticket(word: &str) -> bool {
     })
 }
 
-/// Names of files and folders of tests, examples and measurements, and of other people's code.
+/// Names of files and folders of tests, examples, benchmarks and vendored code.
 const ASIDE: &str = " test tests testing spec specs fixture fixtures mock mocks bench benches benchmark benchmarks testdata conftest testsuite unittest \
 unittests example examples sample samples demo demos tck vendor vendored ";
-/// Names of documents about the project's history, people or terms rather than about what it does.
+/// Names of documents about the project's history, people or terms, not about what it does.
 const ABOUT_PROJECT: &str = " changelog changes change history news newsfragments release releases license licence copying authors contributors conduct \
 changeset changesets whatsnew contributing security governance maintainers template funding sponsors support adopters bugs ";
 
@@ -300,13 +302,13 @@ fn is_about_project(path: &str) -> bool {
         && prose::name_parts(path).iter().any(|part| prose::is_in(ABOUT_PROJECT, part))
 }
 
-/// The parts of a file's own name.
+/// Returns the parts of the file's name, without its folder and extension.
 fn stem_parts(path: &str) -> Vec<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     prose::name_parts(name.split_once('.').map_or(name, |(stem, _)| stem))
 }
 
-/// Those whose text stands nowhere but where it was taken from.
+/// Keeps the candidates whose text occurs only where it was taken from.
 fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
     let hash = |word: &str| xxh3_64(word.to_lowercase().as_bytes());
     let texts: Vec<Vec<u64>> = candidates.iter().map(|c| prose::tokens(&c.query).map(hash).collect()).collect();
@@ -315,7 +317,7 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
         by_phrase.entry(&text[..PHRASE]).or_default().push(i);
     }
     let mut elsewhere: HashSet<usize> = HashSet::new();
-    // Of candidates with one text none is kept.
+    // If several candidates have the same text, none is kept.
     for (i, text) in texts.iter().enumerate() {
         if by_phrase[&text[..PHRASE]].iter().any(|j| *j != i && texts[*j] == *text) {
             elsewhere.insert(i);
@@ -339,7 +341,7 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
     candidates.into_iter().enumerate().filter(|(i, _)| !elsewhere.contains(i)).map(|(_, c)| c).collect()
 }
 
-/// At most `count` of each kind, spread over the files; which ones, their hashes decide.
+/// Chooses at most `count` candidates of each kind, spread over the files. Hashes decide which.
 fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position));
     let mut of_kind: HashMap<&str, usize> = HashMap::new();
@@ -359,16 +361,16 @@ fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
     candidates
 }
 
-/// Takes a stretch of a text away, but not its line breaks.
+/// Replaces a range of a text by spaces, but keeps its line breaks.
 fn blank(text: &mut String, range: Range<usize>) {
-    // As many bytes as before, so that further ranges still hold.
+    // The number of bytes stays the same, so that other ranges remain valid.
     let hidden: String = text[range.clone()].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
     text.replace_range(range, &hidden);
 }
 
-/// A text by lines, 1-based.
+/// The byte positions of the lines of a text. Line numbers are 1-based.
 struct LineIndex {
-    /// Where each line starts, and the end of the text.
+    /// The start of each line, and the end of the text.
     starts: Vec<usize>,
 }
 
@@ -378,7 +380,7 @@ impl LineIndex {
         Self { starts: starts.collect() }
     }
 
-    /// The bytes of lines `first..=last`.
+    /// Returns the byte range of the lines `first..=last`.
     fn bytes(&self, first: u32, last: u32) -> Range<usize> {
         let at = |line: u32| self.starts[(line as usize).min(self.starts.len() - 1)];
         let start = at(first.saturating_sub(1));
@@ -398,7 +400,7 @@ mod tests {
         Commit { id: String::new(), subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
     }
 
-    /// What is asked, and where: `query => path:lines path`.
+    /// Returns each question with its targets: `query => path:lines path`.
     fn made(files: &mut [SourceText], commits: &[Commit]) -> Vec<String> {
         let place = |t: Target| match (t.start_line, t.end_line) {
             (Some(a), Some(b)) => format!("{}:{a}-{b}", t.path),

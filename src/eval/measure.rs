@@ -1,4 +1,4 @@
-//! What an answer is worth.
+//! Scores the answer to a question.
 
 use std::collections::BTreeSet;
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use super::question::{EvalQuestion, Target};
 
-/// How many files NDCG looks at.
+/// Number of files that NDCG counts.
 const K: usize = 10;
-/// How many rows may hold the lines that were asked for.
+/// Number of rows in which the wanted lines are looked for.
 const SPAN_ROWS: usize = 5;
-/// Files that are kept of an answer, to be looked at.
+/// Number of files of an answer that are kept for inspection.
 const KEPT_FILES: usize = 10;
 
 /// One row of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFile {
     pub path: String,
-    /// First and last line.
+    /// First and last line, 1-based and inclusive.
     pub lines: Option<(u32, u32)>,
 }
 
-/// A question with what its answer is worth.
+/// A question with the scores of its answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Scored {
     pub id: String,
@@ -34,25 +34,26 @@ pub struct Scored {
     pub recall_1: f64,
     pub recall_5: f64,
     pub recall_10: f64,
-    /// One by the rank of the first right file; 0 when there is none.
+    /// Reciprocal rank of the first relevant file; 0 if there is none.
     pub mrr: f64,
-    /// Share of the targets with lines of which one of the first five rows covers half.
+    /// Among the targets with lines, the share of which one of the first five rows
+    /// covers at least half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_recall_5: Option<f64>,
-    /// Rank of each target that was found, among files.
+    /// Rank, among the files, of each target that was found.
     pub ranks: Vec<usize>,
     pub files: Vec<String>,
     pub ms: f64,
 }
 
-/// Whether two paths name one file, when one of them may be relative to a folder further up.
+/// Whether two paths name the same file, where one may be relative to a parent folder.
 #[must_use]
 pub fn matches(a: &str, b: &str) -> bool {
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     a == b || ends(a, b) || ends(b, a)
 }
 
-/// Measures the rows that answered a question, best first.
+/// Scores the rows that answered a question, best first. `ms` is the time of the answer.
 #[must_use]
 pub fn score(question: &EvalQuestion, rows: &[FoundFile], ms: f64) -> Scored {
     let mut files: Vec<&str> = Vec::new();
@@ -83,12 +84,12 @@ pub fn score(question: &EvalQuestion, rows: &[FoundFile], ms: f64) -> Scored {
     }
 }
 
-/// Binary grades; two targets that one file answers count once.
+/// Returns NDCG with binary grades. Two targets in the same file count once.
 fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
     let gain = |rank: usize| 1.0 / ((rank + 1) as f64).log2();
     let found: BTreeSet<usize> = ranks.iter().copied().filter(|r| *r <= K).collect();
     let ideal: f64 = (1..=n_targets.min(K)).map(gain).sum();
-    // Nothing found is 0, and an empty sum −0.
+    // Without results this returns 0; an empty sum would be −0.
     if ideal > 0.0 && !found.is_empty() { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
 }
 

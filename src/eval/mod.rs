@@ -1,7 +1,8 @@
-//! How well does it search? Sets of questions, and measures of the answers.
+//! Evaluates search quality: sets of questions, and scores of the answers.
 //!
-//! Pure: asking, reading and printing are `cli/eval.rs`. The difficult part is [`make()`], which makes fair questions out of a
-//! repository: what its authors wrote about a place is taken away there, and the place has to be found without it.
+//! This module is pure; `cli/eval.rs` reads files, asks and prints. The difficult part is
+//! [`make()`], which makes fair questions from a repository: it removes what the authors wrote
+//! about a place, and the search must find the place without that text.
 
 mod baseline;
 mod compare;

@@ -1,31 +1,34 @@
-//! Sentences out of comments, documents and commit subjects: found, cleaned of markup, and judged.
+//! Extracts sentences from comments, documents and commit subjects, cleans them of markup, and
+//! judges whether they can be questions.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-/// Words of a question, at least and at most.
+/// Fewest and most words of a question.
 const WORDS: (usize, usize) = (5, 25);
-/// What makes a question specific: words this long that are no stop words.
+/// Fewest letters of a content word. Content words, which are not stop words, make
+/// a question specific.
 const CONTENT_LETTERS: usize = 4;
 const MIN_CONTENT_WORDS: usize = 2;
-/// Share of letters among all that is not white space, and of plain words among all words.
+/// Least share of letters among all characters except white space, and of plain
+/// words among all words.
 const MIN_LETTERS: f64 = 0.85;
 const MIN_PLAIN_WORDS: f64 = 0.75;
 
-/// Words of four letters and more that say nothing.
+/// Stop words of four letters and more.
 const EMPTY_WORDS: &str = " about after again also another because been before being both could does doing done each either else even ever every from \
 given gets have having here however instead into itself just like made make makes many might more most much must need needs never only other others over \
 same should some such sure than that their them then there these they this those through thus under until upon used user uses using very want wants were \
 what when where whether which while will with within without would your return returns returned function method methods value values ";
 
-/// What a line of a document is.
+/// The kind of a line of a document.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LineKind {
     Blank,
     Plain,
-    /// A rule or a heading: a paragraph may begin right below.
+    /// A rule or a heading. A paragraph may begin on the next line.
     Rule,
-    /// A list item, a table, code: what follows without a blank line belongs to it.
+    /// A list item, a table or code. Lines that follow without a blank line belong to it.
     Other,
 }
 
@@ -45,7 +48,8 @@ fn line_kind(line: &str) -> LineKind {
     if (first.is_alphabetic() || marked) && !numbered && !tabular { LineKind::Plain } else { LineKind::Other }
 }
 
-/// The paragraphs of a document as byte ranges: plain text at the left margin, without headings, lists, tables and code.
+/// Returns the paragraphs of a document as byte ranges: plain text at the left margin, without
+/// headings, lists, tables and code.
 pub(super) fn paragraphs(text: &str) -> Vec<Range<usize>> {
     let (mut out, mut open) = (Vec::new(), None::<Range<usize>>);
     let (mut fence, mut skipping) = (None::<&str>, false);
@@ -78,10 +82,11 @@ pub(super) fn paragraphs(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Words after which a full stop ends no sentence.
+/// Abbreviations after which a full stop does not end a sentence.
 const ABBREVIATIONS: [&str; 12] = ["e.g", "i.e", "etc", "vs", "cf", "mr", "dr", "no", "fig", "approx", "resp", "incl"];
 
-/// The sentences of a paragraph, as byte ranges with their full stops; the last one may have none.
+/// Returns the sentences of a paragraph as byte ranges with their full stops. The
+/// last one may have none.
 pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     let (mut out, mut start) = (Vec::new(), 0);
     let ends: Vec<usize> = text.match_indices(['.', '!', '?', ':']).map(|(i, _)| i).collect();
@@ -97,7 +102,7 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
         let ends_here = (rest.is_empty() || rest.starts_with(char::is_whitespace))
             && !next.starts_with(char::is_lowercase)
             && !(text[i..].starts_with('.') && ABBREVIATIONS.contains(&&*word));
-        // A colon ends a sentence only where nothing follows it: `Note: …` is one.
+        // A colon only ends a sentence at the end of the text: `Note: …` is one sentence.
         if ends_here && (!text[i..].starts_with(':') || next.is_empty()) {
             out.push(start..i + 1 + closing);
             start = text.len() - next.len();
@@ -109,11 +114,13 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
     out
 }
 
-/// Beginnings of lines, in lower case, with which the prose of a comment ends: tags, sections, lists, code.
+/// Beginnings of lines, in lower case, that end the prose of a comment: tags,
+/// sections, lists, code.
 const STOPS: &str = "@|\\|:param|:return|:rtype|:type|:raise|:class|:arg|:keyword|args:|arguments|parameters|params:|returns:|return:|return value|raises|\
 yields|throws|example|usage|# |## |>>>|```|~~~|<pre|<code|<param|<typeparam|<return|<remark|<exception|<value|{{{|.. |iex>|- |+ |* |$ |% |input:|output:";
 
-/// The prose of a comment without its markers: its lines up to the first tag or piece of code.
+/// Returns the prose of a comment without its markers: the lines up to the first
+/// tag or piece of code.
 pub(super) fn comment_text(lines: &[&str]) -> String {
     let first = lines.first().map_or("", |l| l.trim());
     let block = first.starts_with("/*");
@@ -139,7 +146,7 @@ pub(super) fn comment_text(lines: &[&str]) -> String {
             out.push('\n');
             continue;
         }
-        // The first line stands beside the marker; the margin is that of the line after it.
+        // The first line is next to the marker; the line after it sets the margin.
         let is_beside = i == 0 && line_marker.is_none();
         let is_indented = !is_beside && indent > *margin.get_or_insert(indent) + 1;
         let lower = text.to_lowercase();
@@ -152,7 +159,7 @@ pub(super) fn comment_text(lines: &[&str]) -> String {
     out
 }
 
-/// Opening and closing quotes of a documentation string, and what stands before the opening ones.
+/// Removes the quotes of a documentation string, and the text before the opening ones.
 fn without_quotes(line: &str, is_first: bool) -> &str {
     let mut text = line;
     if is_first {
@@ -168,7 +175,8 @@ fn without_quotes(line: &str, is_first: bool) -> &str {
     text.trim_end_matches("-}").trim_end_matches(['"', '\''])
 }
 
-/// The text of a sentence without its markup, in one line. `None` where the markup is more than that of prose.
+/// Returns the text of a sentence without markup, in one line. `None` if it has more
+/// markup than prose has.
 pub(super) fn clean(raw: &str) -> Option<String> {
     let text = fold(raw);
     if text.contains("![") || text.contains("```") || text.contains("://") || text.contains("{{") {
@@ -180,7 +188,7 @@ pub(super) fn clean(raw: &str) -> Option<String> {
     let words = text.split_whitespace().map(|word| {
         let word = word.replace("``", "").replace(['`', '“', '”', '"'], "").replace("**", "");
         let lead = word.trim_start_matches(['*', '_', '~', '\'', '@', '|', '[', '#']);
-        // Punctuation at the end stays, marks before it go: `'foo',` is `foo,`.
+        // Punctuation at the end is kept; marks before it are removed: `'foo',` becomes `foo,`.
         let body = lead.trim_end_matches(['.', ',', ';', ':', ')', '?', '!']);
         let tail = &lead[body.len()..];
         format!("{}{tail}", body.trim_end_matches(['*', '_', '\'', '@', '|', ']']))
@@ -190,12 +198,13 @@ pub(super) fn clean(raw: &str) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-/// White space as single spaces.
+/// Replaces each run of white space by one space.
 fn fold(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// `<see cref="Foo"/>` → `Foo`, `{@link Foo}` → `Foo`, other tags go.
+/// Removes tags but keeps the names that they refer to: `<see cref="Foo"/>` → `Foo`,
+/// `{@link Foo}` → `Foo`.
 fn without_tags(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(i) = rest.find(['<', '{']) {
@@ -223,7 +232,7 @@ fn without_tags(text: &str) -> String {
     out + rest
 }
 
-/// `[text](url)`, `[text][ref]` and `[text]` → `text`.
+/// Replaces links by their text: `[text](url)`, `[text][ref]` and `[text]` → `text`.
 fn without_links(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(open) = rest.find('[') {
@@ -241,7 +250,7 @@ fn without_links(text: &str) -> String {
     out + rest
 }
 
-/// ``:class:`~a.Foo` `` → `a.Foo`, `` `text <target>`_ `` → `text`.
+/// Replaces roles by their text: ``:class:`~a.Foo` `` → `a.Foo`, `` `text <target>`_ `` → `text`.
 fn without_roles(text: &str) -> String {
     let mut out = String::new();
     for (i, piece) in text.split('`').enumerate() {
@@ -252,7 +261,7 @@ fn without_roles(text: &str) -> String {
             out.push('`');
             continue;
         }
-        // The role stands before the opening quote, `_` after the closing one.
+        // The role precedes the opening quote, and `_` follows the closing one.
         let piece = if i > 0 { piece.trim_start_matches('_') } else { piece };
         let role =
             piece.rfind(" :").map(|p| p + 1).or_else(|| piece.starts_with(':').then_some(0)).or_else(|| piece.rfind("(:").map(|p| p + 1));
@@ -262,18 +271,19 @@ fn without_roles(text: &str) -> String {
     out
 }
 
-/// First words of sentences that speak of another one or to the reader, or that are no statement.
+/// First words of sentences that depend on another one, address the reader, or are not statements.
 const DEPENDENT: &str = " this these those it its they that otherwise however also then but and or so here see note example examples todo fixme deprecated \
 same alias like instead therefore thus hence additionally furthermore moreover again similarly finally likewise both such he she which yes no ok okay \
 copyright licensed private warning caution important attention notice tip hint nb ditto e.g i.e eg ie xxx hack now just thanks thank please let lets we \
 our more suppose ";
-/// The same of more than one word.
+/// Such beginnings of more than one word.
 const DEPENDENT_PHRASES: [&str; 10] =
     ["for example", "for more", "for this", "in such", "in this", "in that", "in these", "can also", "on the other hand", "let's"];
-/// Words that point to another place.
+/// Words that refer to another place.
 const POINTERS: &str = " following below above previous previously earlier aforementioned ";
 
-/// Whether a cleaned sentence can stand for a question. `first`: nothing stands before it that it could refer to.
+/// Whether a cleaned sentence can be a question. `first`: no sentence before it
+/// that it could refer to.
 pub(super) fn is_question(text: &str, first: bool) -> bool {
     let words: Vec<&str> = text.split(' ').collect();
     if !(WORDS.0..=WORDS.1).contains(&words.len()) || !(WORDS.0..=WORDS.1).contains(&tokens(text).count()) {
@@ -308,17 +318,17 @@ pub(super) fn is_question(text: &str, first: bool) -> bool {
     n_letters / n_solid >= MIN_LETTERS && n_plain / words.len() as f64 >= MIN_PLAIN_WORDS && content.len() >= MIN_CONTENT_WORDS
 }
 
-/// Whether a word is in a list, in which spaces stand around each word.
+/// Whether a word is in a list in which spaces surround each word.
 pub(super) fn is_in(list: &str, word: &str) -> bool {
     list.contains(&format!(" {word} "))
 }
 
-/// The runs of letters and digits of a text.
+/// Returns the runs of letters and digits of a text.
 pub(super) fn tokens(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric()).filter(|w| !w.is_empty())
 }
 
-/// The parts of a name in lower case: `HTTPServer_v2` → `http`, `server`, `v2`.
+/// Returns the parts of a name in lower case: `HTTPServer_v2` → `http`, `server`, `v2`.
 pub(super) fn name_parts(name: &str) -> Vec<String> {
     let mut out = Vec::new();
     for run in tokens(name) {
@@ -338,7 +348,7 @@ pub(super) fn name_parts(name: &str) -> Vec<String> {
     out
 }
 
-/// Roughly what the forms of a word have in common: `parser`, `parses` and `parsing` are `pars`.
+/// Returns roughly the stem of a word: `parser`, `parses` and `parsing` → `pars`.
 fn stem(word: &str) -> &str {
     const ENDINGS: [&str; 14] = ["ations", "ation", "ings", "ions", "ing", "ion", "ers", "ors", "ies", "er", "or", "ed", "es", "s"];
     let cut = ENDINGS.iter().find_map(|e| word.strip_suffix(e)).unwrap_or(word);
@@ -346,14 +356,15 @@ fn stem(word: &str) -> &str {
     if cut.len() >= 3 { cut } else { word }
 }
 
-/// Whether a text says one of these parts of a name, in any form of the word. Parts of less than four letters do not count.
+/// Whether a text contains one of these parts of a name, in any form of the word. Parts of less
+/// than four letters do not count.
 pub(super) fn echoes(text: &str, parts: &[String]) -> bool {
     let words: HashSet<String> = name_parts(text).iter().map(|w| stem(w).to_string()).collect();
     let whole = text.to_lowercase();
     parts.iter().filter(|p| p.len() >= 4).any(|p| words.contains(stem(p)) || tokens(&whole).any(|t| t == p))
 }
 
-/// Whether a text holds the whole of a name: as one word, or its parts one after another.
+/// Whether a text contains the whole name, as one word or as its parts in sequence.
 pub(super) fn names(text: &str, name: &str) -> bool {
     let (words, parts) = (name_parts(text), name_parts(name));
     let one = [name_parts(name).concat()];

@@ -1,27 +1,27 @@
-//! A question and the places that answer it; sets of them as JSON lines.
+//! Questions with the places that answer them, and sets of questions as JSON lines.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// A question with its answer.
+/// A question with its answers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EvalQuestion {
     pub id: String,
-    /// Which repository is asked; empty: the only one.
+    /// The repository that is asked; empty if there is only one.
     pub repo: String,
     pub language: String,
     pub category: String,
     pub query: String,
-    /// Never empty.
+    /// The places that answer the question, at least one.
     pub targets: Vec<Target>,
 }
 
 /// A place that answers a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Target {
-    /// As results have it, or the end of it.
+    /// The path as in search results, or the end of it.
     pub path: String,
-    /// Relative to the root of the repository, where that is not the folder that is indexed.
+    /// The path relative to the root of the repository, if that is not the indexed folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -30,7 +30,7 @@ pub struct Target {
     pub end_line: Option<u32>,
 }
 
-/// A line of a file that is not what it should be.
+/// A line of a file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}:{line}: {reason}; {remedy}")]
 pub struct LineError {
@@ -40,7 +40,7 @@ pub struct LineError {
     pub remedy: &'static str,
 }
 
-/// Each line of a file that is not blank, with its number.
+/// Parses each line of a file that is not blank, and returns it with its number.
 pub(super) fn read_lines<T: DeserializeOwned>(
     file: &str,
     text: &str,
@@ -55,7 +55,7 @@ pub(super) fn read_lines<T: DeserializeOwned>(
 
 const REMEDY: &str = r#"a line is {"query": "…", "files": ["src/a.rs"]}, or has "targets" (specs/cli-json.md)"#;
 
-/// A line as it may be written: with `targets`, or simply with `files`.
+/// A line of a set, with `targets` or in the short form with `files`.
 #[derive(Deserialize)]
 struct Line {
     #[serde(default)]
@@ -73,10 +73,10 @@ struct Line {
     files: Vec<String>,
 }
 
-/// Reads a set of questions, one a line; `file` is what it is called in an error.
+/// Reads a set of questions, one a line. `file` is the name of the file in errors.
 ///
 /// # Errors
-/// When a line is no question.
+/// When a line is not a question.
 pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
     let question = |read: Result<(usize, Line), LineError>| {
         let (number, line) = read?;
@@ -95,7 +95,8 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
     read_lines(file, text, REMEDY).map(question).collect()
 }
 
-/// The parser knows of one line only: its line number would mislead.
+/// Returns the message without its position: the parser sees one line at a time, so its line
+/// number would mislead.
 fn without_position(e: &serde_json::Error) -> String {
     let text = e.to_string();
     text.rsplit_once(" at line ").map_or(text.clone(), |(reason, _)| reason.to_string())

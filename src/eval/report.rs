@@ -1,4 +1,4 @@
-//! Many answers as one number, and by category, language and repository.
+//! Summarizes many answers: overall, and by category, language and repository.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::measure::Scored;
 
-/// Means over some questions.
+/// Mean scores of a group of questions.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct QuestionGroup {
     pub n: usize,
@@ -15,19 +15,19 @@ pub struct QuestionGroup {
     pub recall_5: f64,
     pub recall_10: f64,
     pub mrr: f64,
-    /// Over the questions that ask for lines.
+    /// Mean over the questions that ask for lines.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub span_recall_5: Option<f64>,
 }
 
-/// Time from the query to its results, in milliseconds.
+/// Percentiles of the time from the query to its results, in milliseconds.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct Latency {
     pub p50: f64,
     pub p95: f64,
 }
 
-/// The means of all answers, and of each group.
+/// The mean scores of all questions, and of each group.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Summary {
     pub overall: QuestionGroup,

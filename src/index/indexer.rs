@@ -1,4 +1,4 @@
-//! One index run: plan, parse in batches, embed, merge with the old chunk files, publish.
+//! An index run: plans, parses in batches, embeds, merges with the old chunk files, publishes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::io;
@@ -24,15 +24,15 @@ use crate::store::{
     SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
 
-/// Source that is parsed at once; bounds the memory of a run.
+/// Most source that is parsed at once (bytes and files), to bound the memory of a run.
 const BATCH_BYTES: u64 = 32 << 20;
 const BATCH_FILES: usize = 512;
-/// Texts whose vectors are made before they are written, by an embedder that takes its time.
+/// Number of passages that a slow embedder embeds before their vectors are written.
 const EMBED_BATCH: usize = 16;
-/// Changes when the same source could give other chunks: a hash of the code that makes them.
+/// A hash of the code that makes chunks: a change means that a source may give other chunks.
 const CHUNKER_VERSION: &str = env!("CORTEX_CHUNKS");
 
-/// How much is taken from the last run.
+/// How much of the last run is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Unchanged files are not parsed again.
@@ -41,7 +41,7 @@ pub enum Mode {
     Full,
 }
 
-/// Why a run ended without a new generation. What was there is still there.
+/// Why a run ended without a new generation. The previous generation is unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     #[error(transparent)]
@@ -72,34 +72,35 @@ pub struct Indexer {
     pub layout: Layout,
     pub walk: WalkOptions,
     pub embedder: Arc<dyn Embedder>,
-    /// How chunk files are written.
+    /// The packing of chunk files.
     pub packing: Packing,
-    /// Chunks of deleted files stay, with a mark.
+    /// Whether the chunks of deleted files stay, with a mark.
     pub keep_deleted: bool,
-    /// How long a run waits for another one.
+    /// How long a run waits for the write lock.
     pub lock_wait: Duration,
-    /// Ends a run early.
+    /// Cancels a run when it is set.
     pub cancel: Arc<Cancel>,
-    /// Is told which files changed since they were indexed, before the new generation is there.
+    /// Receives the files that changed since they were indexed, before the new
+    /// generation is published.
     pub journal: Option<Arc<Journal>>,
 }
 
-/// Keeps what happened to files. A run that fails afterwards tells it again.
+/// Records changes of files. If a run fails after the call, the next one reports them again.
 pub type Journal = dyn Fn(&[FileChange]) + Send + Sync;
 
-/// The tree, or a part of it, beside the index.
+/// The difference between the tree, or a part of it, and the index.
 #[derive(Debug)]
 pub struct TreeScan {
-    /// They differ.
+    /// Whether they differ.
     pub is_stale: bool,
-    /// Every directory of that part that is not ignored, relative to the root.
+    /// Every directory of the part that is not ignored, relative to the root.
     pub directories: Vec<String>,
 }
 
 impl Indexer {
-    /// Whether the tree differs from the index. Looks at names, sizes and time stamps, and reads only files whose
-    /// stamp cannot be trusted; those that turn out unchanged get their new stamps noted, so as not to be read again.
-    /// An index of another program is never stale.
+    /// Compares the tree with the index by names, sizes and time stamps. Reads only files whose
+    /// stamps cannot be trusted, and stores the new stamps of unchanged ones. An index of
+    /// another program is never stale.
     #[must_use]
     pub fn look(&self, scope: &Scope) -> TreeScan {
         let walked_at_ns = now_ns();
@@ -130,7 +131,7 @@ impl Indexer {
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
             && Manifest::read(&self.layout).is_ok_and(|m| m == table.manifest)
         {
-            // Failing to note it costs only time.
+            // A failure costs only time.
             table.files = stamps;
             if *scope == Scope::All {
                 table.walked_at_ns = walked_at_ns;
@@ -144,8 +145,8 @@ impl Indexer {
         Some(&self.walk).filter(|_| self.keep_deleted)
     }
 
-    /// The files of the tree and what is in them, for who needs no chunks of them: where another program writes those, no run looks at the
-    /// tree. Only files that changed since the last look are read.
+    /// Returns the files of the tree and their hashes, for projects whose chunk files another
+    /// program writes. Reads only files that changed since the last look.
     #[must_use]
     pub fn look_at_sources(&self) -> SourceTable {
         let walked_at_ns = now_ns();
@@ -160,26 +161,26 @@ impl Indexer {
             Action::Retire(_) | Action::Drop => None,
         };
         let files = plan.actions.into_par_iter().filter_map(look).collect();
-        // It belongs to no manifest: no run takes it for its own.
+        // The table belongs to no manifest, so no run mistakes it for its own.
         let table = SourceTable { rules: self.rules(), walked_at_ns, skipped, files, ..SourceTable::default() };
         if table != before
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
             && self.layout.is_foreign()
         {
-            // Failing to note it costs only time.
+            // A failure costs only time.
             let _ = self.layout.create().and_then(|()| table.write(&self.layout));
         }
         table
     }
 
-    /// The table of the last run, if the chunk files are still that run's.
+    /// Returns the table of the last run, if the chunk files and the rules are still the same.
     fn valid_table(&self) -> Option<SourceTable> {
         let table = SourceTable::read(&self.layout)?;
         let manifest = Manifest::read(&self.layout).ok()??;
         (table.manifest.as_ref() == Some(&manifest) && table.rules == self.rules()).then_some(table)
     }
 
-    /// Everything beside the files themselves that decides what the index holds.
+    /// Returns everything besides the files that decides what the index holds.
     fn rules(&self) -> String {
         format!(
             "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}, {:?}",
@@ -191,12 +192,13 @@ impl Indexer {
         )
     }
 
-    /// Brings the index up to date, or that part of it that is in scope. (A full run, and one that finds nothing usable,
-    /// takes in everything.)
+    /// Brings the index up to date, or the part that is in scope. A full run, or one that finds no
+    /// usable index, ignores the scope.
     ///
     /// # Errors
-    /// When another process keeps the lock, the disk is full or refuses, the embedder fails, the run is cancelled, or the
-    /// chunk files are another program's and the mode is not [`Mode::Full`]. The last generation stays complete.
+    /// When another process keeps the lock, a file cannot be written, the embedder fails, the run
+    /// is cancelled, or another program wrote the chunk files and the mode is not [`Mode::Full`].
+    /// The last generation stays complete.
     pub fn run(&self, mode: Mode, scope: &Scope, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
         let start = Instant::now();
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
@@ -224,7 +226,7 @@ impl Indexer {
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
-            // Files out of scope were looked at then, not now.
+            // Files out of scope were compared at the earlier time, not now.
             walked_at_ns: if *scope == Scope::All { walked_at_ns } else { previous.table.walked_at_ns },
             indexed_at: Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             skipped,
@@ -259,14 +261,16 @@ impl Indexer {
         let manifest = Manifest::read(&self.layout).ok().flatten();
         let intact = manifest.as_ref().is_some_and(|m| m.is_intact(&self.layout));
         if !intact {
-            // Torn, damaged or foreign: nothing of it can be copied. The generation goes on counting.
+            // Incomplete, damaged or foreign files cannot be copied. The
+            // generation continues to count.
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
             let replaces_others = mode == Mode::Full && self.layout.is_foreign();
             return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false, replaces_others };
         }
         match self.valid_table() {
             Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true, replaces_others: false },
-            // The chunks are ours but the stamps are gone, or the rules changed: parse all, keep the chunks' own stamps.
+            // The chunks are ours, but the table is missing or the rules changed: parse all files,
+            // and keep the time stamps of unchanged chunks.
             None => {
                 let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
                 Previous { manifest, table, reparse: true, intact, is_known: false, replaces_others: false }
@@ -274,7 +278,7 @@ impl Indexer {
         }
     }
 
-    /// Which file has how many lines in which chunk file, read from the chunk files themselves.
+    /// Counts the lines of each source file in each chunk file.
     fn table_from_chunks(&self, manifest: &Manifest) -> SourceTable {
         let mut table = SourceTable::default();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
@@ -314,21 +318,16 @@ impl Indexer {
             writer: VectorWriter::append(&self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
             done: HashSet::new(),
         };
-        let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
-        let done = AtomicUsize::new(0);
         let root = Dir::open(self.layout.root())?;
+        let total = plan.actions.values().filter(|a| matches!(a, Action::Parse(_))).count();
+        let parsing = Parsing { root: &root, done: AtomicUsize::new(0), total, progress };
         let mut changes = Vec::new();
         progress(Progress { done: 0, total });
         for batch in batches(plan.actions) {
             let parsed: Vec<(String, Action, Option<Parsed>)> = batch
                 .into_par_iter()
                 .map(|(path, action)| {
-                    let Action::Parse(file) = &action else { return (path, action, None) };
-                    if self.cancel.load(Ordering::Relaxed) {
-                        return (path, action, None);
-                    }
-                    let parsed = self.parse(&root, file);
-                    progress(Progress { done: done.fetch_add(1, Ordering::Relaxed) + 1, total });
+                    let parsed = self.parse_if_changed(&action, &parsing);
                     (path, action, parsed)
                 })
                 .collect();
@@ -340,30 +339,17 @@ impl Indexer {
             }
             for (path, action, parsed) in parsed {
                 let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
-                match (action, parsed) {
-                    (Action::Keep(entry), _) => {
-                        merge.copy(old_n)?;
-                        table.files.insert(path, entry);
-                    }
-                    (Action::Parse(_), Some(parsed)) => {
-                        summary.n_parsed += 1;
-                        summary.parsed_bytes += parsed.entry.bytes;
-                        let symbols = merge.replace(old_n, parsed.chunks)?;
-                        changes.extend(previous.change(&path, Some(&parsed.entry), symbols));
-                        table.files.insert(path, parsed.entry);
-                    }
-                    (Action::Retire(entry), _) => {
-                        summary.n_removed += 1;
-                        let symbols = merge.retire(old_n)?;
-                        changes.extend(previous.change(&path, None, symbols));
-                        table.files.insert(path, entry);
-                    }
-                    _ => {
-                        summary.n_removed += 1;
-                        let symbols = merge.replace(old_n, Vec::new())?;
-                        changes.extend(previous.change(&path, None, symbols));
-                    }
+                let entry = parsed.as_ref().map(|p| p.entry.clone());
+                let symbols = merge.put(&action, parsed, old_n)?;
+                summary.count(&action, entry.as_ref());
+                if !matches!(action, Action::Keep(_)) {
+                    changes.extend(previous.change(&path, entry.as_ref(), symbols));
                 }
+                let (Action::Keep(kept) | Action::Retire(kept)) = action else {
+                    table.files.extend(entry.map(|entry| (path, entry)));
+                    continue;
+                };
+                table.files.insert(path, kept);
             }
         }
         summary.n_embedded = embed.writer.finish()?;
@@ -372,14 +358,27 @@ impl Indexer {
             journal(&changes);
         }
         let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
-        // The last handle on replaced files: to give their blocks back takes the file system as long as to write the new ones.
+        // The last handles of the replaced files. Freeing their blocks can take as long as writing
+        // the new files, so another thread closes them.
         let old = merge.old;
         rayon::spawn(move || drop(old));
         summary.changed = Some(&manifest) != previous.manifest.as_ref();
         Ok(manifest)
     }
 
-    /// Reads one file. Without bytes it cannot be read or is not text, and the entry says why; `None`: it has just gone.
+    /// Parses the file of an [`Action::Parse`], unless the run was cancelled.
+    fn parse_if_changed(&self, action: &Action, parsing: &Parsing) -> Option<Parsed> {
+        let Action::Parse(file) = action else { return None };
+        if self.cancel.load(Ordering::Relaxed) {
+            return None;
+        }
+        let parsed = self.parse(parsing.root, file);
+        (parsing.progress)(Progress { done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1, total: parsing.total });
+        parsed
+    }
+
+    /// Reads one file. Without bytes, it cannot be read or is not text, and the entry says why.
+    /// Returns `None` if the file was just removed.
     fn read(&self, root: &Dir, file: &SourceFile) -> Option<(SourceEntry, Option<Vec<u8>>)> {
         let mut entry =
             SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
@@ -395,7 +394,7 @@ impl Indexer {
         entry.bytes = bytes.len() as u64;
         let lines = match languages::detect(&file.path, "").kind {
             languages::LanguageKind::Document(_) => LineLimit::Prose,
-            // Outputs, pictures among them, stand in it as long lines, and are left out later.
+            // Outputs, including pictures, are long lines in a notebook. They are left out later.
             languages::LanguageKind::Notebook => LineLimit::None,
             _ => LineLimit::Code,
         };
@@ -406,18 +405,18 @@ impl Indexer {
         Some((entry, Some(bytes)))
     }
 
-    /// Reads and chunks one file. One that is not for indexing gives no chunks.
+    /// Reads and chunks one file. A file that is not for indexing gives no chunks.
     fn parse(&self, root: &Dir, file: &SourceFile) -> Option<Parsed> {
         let (mut entry, bytes) = self.read(root, file)?;
         let Some(bytes) = bytes else { return Some(Parsed { entry, chunks: Vec::new() }) };
-        // Invalid UTF-8 (Latin-1 comments) is no reason to lose the file.
+        // Invalid UTF-8 (such as Latin-1 comments) must not exclude the file.
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        // Before anything is made of the text, so that no chunk, vector or index holds a secret.
+        // Redact first, so that no chunk, vector or index holds a secret.
         let redacted = redact_file(text);
         entry.secrets = redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
-        // A parser that panics on a file is no reason to lose it, or the others.
+        // A parser that panics must not exclude the file: it is cut by lines.
         let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
@@ -425,13 +424,13 @@ impl Indexer {
         Some(Parsed { entry, chunks })
     }
 
-    /// Makes the vectors that [`Indexer::run`] left out, because the embedder takes its time, of whatever chunk files are
-    /// there; `progress` is called when there are new ones. The write lock is held only while a batch is written. Returns how many were made;
-    /// `None`: another process is at it.
+    /// Makes the vectors that [`Indexer::run`] left to later because the embedder is slow, for all
+    /// chunk files. Calls `progress` after each batch, and holds the write lock only to write one.
+    /// Returns their number, or `None` if another process makes them.
     ///
     /// # Errors
-    /// When the chunk files cannot be read, the embedder fails, the cache cannot be written, or the run is cancelled. What was
-    /// made until then is kept.
+    /// When the chunk files cannot be read, the embedder fails, the cache cannot be written, or the
+    /// run is cancelled. Vectors of completed batches are kept.
     pub fn embed_rest(&self, progress: &dyn Fn(Progress)) -> Result<Option<usize>, IndexError> {
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
         let Some(_alone) = EmbedLock::try_acquire(&self.layout)? else { return Ok(None) };
@@ -457,7 +456,7 @@ impl Indexer {
         Ok(Some(done))
     }
 
-    /// The chunks of a set whose vectors are yet to be made, one for each passage.
+    /// Returns the chunks of a set that still need vectors, one for each passage.
     #[must_use]
     pub fn without_vectors(&self, set: &ChunkSet) -> Vec<Arc<Chunk>> {
         let cache = VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions());
@@ -469,7 +468,7 @@ impl Indexer {
         set.all().iter().filter_map(|e| e.chunk()).filter(|c| is_missing(c)).collect()
     }
 
-    /// Rewrites the vector cache when most of it belongs to texts that are gone.
+    /// Rewrites the vector cache if most of it belongs to texts that no longer exist.
     fn compact_vectors(&self, lock: &WriteLock, manifest: &Manifest, n_chunks: usize) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
@@ -478,7 +477,7 @@ impl Indexer {
         if !is_worth_it(n_chunks) {
             return Ok(());
         }
-        // Vectors of other programs' chunks are in the same cache.
+        // The cache also holds vectors of other programs' chunks.
         let others = match &*self.layout.other_chunk_files() {
             [] => Arc::default(),
             _ => ChunkFiles::new(self.layout.clone(), id, dimensions).load(&self.cancel).map_err(io::Error::other)?.set,
@@ -512,18 +511,18 @@ fn now_ns() -> u64 {
 struct Previous {
     manifest: Option<Manifest>,
     table: SourceTable,
-    /// Nothing is kept unparsed.
+    /// Whether every file must be parsed.
     reparse: bool,
-    /// The chunk files are those of the manifest, line for line.
+    /// Whether the chunk files are complete and are those of the manifest.
     intact: bool,
-    /// The table says what each file was.
+    /// Whether the table has the hash of each file's former content.
     is_known: bool,
-    /// All chunk files are another program's, and the user wants them replaced.
+    /// Whether another program wrote all chunk files and the user wants them replaced.
     replaces_others: bool,
 }
 
 impl Previous {
-    /// What happened to the content of a file, as far as that is known.
+    /// Returns the change of a file's content; `None` without one, or if a content is unknown.
     fn change(&self, path: &str, now: Option<&SourceEntry>, symbols: Vec<String>) -> Option<FileChange> {
         let content = |entry: Option<&SourceEntry>| entry.filter(|e| !e.deleted).map(|e| e.sha256.clone());
         let (before, after) = (content(self.table.files.get(path)), content(now));
@@ -533,12 +532,20 @@ impl Previous {
     }
 }
 
+/// The state that all parsing threads share.
+struct Parsing<'a> {
+    root: &'a Dir,
+    done: AtomicUsize,
+    total: usize,
+    progress: &'a (dyn Fn(Progress) + Sync),
+}
+
 struct Parsed {
     entry: SourceEntry,
     chunks: Vec<Chunk>,
 }
 
-/// Cuts the plan into batches of bounded size, in order.
+/// Splits the plan into batches of bounded size, in order.
 fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
     let mut out = vec![Vec::new()];
     let (mut bytes, mut files) = (0, 0);
@@ -547,7 +554,7 @@ fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
             bytes += file.bytes;
             files += 1;
         }
-        // Never empty: it starts with one batch.
+        // The list starts with one batch, so it is never empty.
         out.last_mut().expect("a batch").push((path, action));
         if bytes >= BATCH_BYTES || files >= BATCH_FILES {
             out.push(Vec::new());
@@ -557,20 +564,31 @@ fn batches(actions: BTreeMap<String, Action>) -> Vec<Vec<(String, Action)>> {
     out
 }
 
-/// Lines that are copied at once, at most.
+/// Number of lines of a type after which they are copied.
 const COPY_LINES: usize = 1024;
 
-/// Old chunk files in, new chunk files out, file by file in the order of their paths.
+/// Merges old chunk files into new ones, file by file in the order of their paths.
 struct Merge<'a> {
-    /// One for each type, each at the first chunk of the file whose turn it is, but for what is to be copied.
+    /// The old chunk file of each type, at the first chunk of the current file, apart
+    /// from lines still to copy.
     old: Vec<ChunkLines>,
-    /// Lines of each type that are to be copied next.
+    /// Number of lines of each type that are to be copied next.
     copying: [usize; 4],
     new: ChunkWriter<'a>,
     now: DateTime<Utc>,
 }
 
 impl Merge<'_> {
+    /// Writes the chunks of a file by its action; `old_n` has its old lines by type. Returns
+    /// the symbols that changed.
+    fn put(&mut self, action: &Action, parsed: Option<Parsed>, old_n: [u32; 4]) -> io::Result<Vec<String>> {
+        match action {
+            Action::Keep(_) => self.copy(old_n).map(|()| Vec::new()),
+            Action::Retire(_) => self.retire(old_n),
+            Action::Parse(_) | Action::Drop => self.replace(old_n, parsed.map(|p| p.chunks).unwrap_or_default()),
+        }
+    }
+
     /// Copies the chunks of an unchanged file.
     fn copy(&mut self, n_chunks: [u32; 4]) -> io::Result<()> {
         for (i, n) in n_chunks.into_iter().enumerate() {
@@ -587,12 +605,12 @@ impl Merge<'_> {
         self.new.put_lines(ChunkType::ALL[i], lines)
     }
 
-    /// Everything is in the new files.
+    /// Copies the remaining lines.
     fn finish(&mut self) -> io::Result<()> {
         (0..self.old.len()).try_for_each(|i| self.copy_now(i))
     }
 
-    /// Writes the chunks of a file that is gone, marked. Returns their symbols.
+    /// Writes the chunks of a deleted file with a mark. Returns their symbols.
     fn retire(&mut self, old_n: [u32; 4]) -> io::Result<Vec<String>> {
         let mut symbols = BTreeSet::new();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
@@ -611,8 +629,8 @@ impl Merge<'_> {
         Ok(symbols.into_iter().collect())
     }
 
-    /// Writes the new chunks of a file; those whose content did not change keep their time stamps. Returns the symbols of those
-    /// that did, or are new or gone.
+    /// Writes the new chunks of a file; unchanged ones keep their time stamps. Returns the symbols
+    /// of chunks that are new or gone, or whose text changed.
     fn replace(&mut self, old_n: [u32; 4], chunks: Vec<Chunk>) -> io::Result<Vec<String>> {
         let mut old: HashMap<String, Chunk> = HashMap::new();
         for (i, t) in ChunkType::ALL.into_iter().enumerate() {
@@ -643,7 +661,7 @@ impl Merge<'_> {
     }
 }
 
-/// Embeds what the cache does not hold yet.
+/// Embeds the passages that the cache does not hold yet.
 struct EmbedStep<'a> {
     embedder: &'a dyn Embedder,
     cache: VectorCache,

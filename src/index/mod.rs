@@ -1,7 +1,9 @@
-//! The write side: source tree → chunk files. Discover → outline → chunk → embed → store.
+//! The write side turns the source tree into chunk files: it plans, outlines,
+//! chunks, embeds and stores.
 //!
-//! Knows nothing of searching or of running servers: it leaves a new generation in the chunk files, and whoever serves
-//! them notices. The difficult part is being incremental and still leaving exactly what a full index would leave.
+//! It does not know of searching or of running servers: it leaves a new generation in the chunk
+//! files, and readers notice that. The difficult part is to work incrementally and still leave
+//! exactly what a full run would leave.
 
 mod chunker;
 mod indexer;

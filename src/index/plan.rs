@@ -1,4 +1,4 @@
-//! What an index run has to do: the tree of now against the table of the last run.
+//! Plans an index run: compares the current tree with the table of the last run.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
@@ -9,28 +9,29 @@ use crate::dir::Dir;
 use crate::source::{Scope, SourceFile, WalkOptions, sha256, would_take};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
-/// What becomes of one file of the old or the new tree.
+/// What the run does with a file of the old or the new tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
-    /// Its chunks are copied; the stamp may be a new one.
+    /// Copy its chunks. The entry may have new stamps.
     Keep(SourceEntry),
-    /// It is read, and parsed unless its content turns out to be the indexed one.
+    /// Read and parse it.
     Parse(SourceFile),
-    /// It is gone, and its chunks are kept with a mark.
+    /// The file is gone; keep its chunks, with a mark.
     Retire(SourceEntry),
-    /// It is gone, or skipped now.
+    /// The file is gone or no longer taken; drop its chunks.
     Drop,
 }
 
-/// Every file, by path, with what becomes of it.
+/// The action for every file, by path.
 #[derive(Debug, Default)]
 pub(super) struct IndexPlan {
     pub(super) actions: BTreeMap<String, Action>,
 }
 
 impl IndexPlan {
-    /// Compares by size and time stamp, and by content where the stamp cannot be trusted. What is out of scope stays. `keeping`: what
-    /// the walk was told, where the chunks of deleted files stay.
+    /// Compares files by size and time stamps, and by content where the stamps cannot be trusted.
+    /// Files out of scope are kept. `keeping` has the settings of the walk if the chunks of
+    /// deleted files are to stay.
     pub(super) fn new(
         path: &Path,
         table: &SourceTable,
@@ -70,7 +71,7 @@ impl IndexPlan {
         let there = There::new(&actions, !gone.is_empty() && keeping.is_some());
         let retired = |(path, known): &(&String, &SourceEntry)| {
             let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
-            // Something that is there and not taken is left out: it was not deleted.
+            // A file that exists but is not taken was not deleted: a rule excludes it now.
             let is_deleted = matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
             let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
             let is_kept = is_deleted && has_chunks && !there.holds(root, known);
@@ -82,7 +83,7 @@ impl IndexPlan {
         Self { actions }
     }
 
-    /// The entries of all files that are kept.
+    /// Returns the entries of all files that are kept.
     pub(super) fn into_kept(self) -> BTreeMap<String, SourceEntry> {
         self.actions
             .into_iter()
@@ -90,16 +91,16 @@ impl IndexPlan {
             .collect()
     }
 
-    /// Nothing changes but, perhaps, time stamps.
+    /// Whether nothing changes, except perhaps time stamps.
     pub(super) fn is_empty(&self) -> bool {
         self.actions.values().all(|a| matches!(a, Action::Keep(_)))
     }
 }
 
-/// The content of all files that are there.
+/// The contents of all files in the tree, by hash.
 struct There<'a> {
     known: HashSet<&'a str>,
-    /// Those whose content is not known yet.
+    /// Files whose content is not known yet.
     new: Vec<&'a SourceFile>,
 }
 
@@ -116,20 +117,22 @@ impl<'a> There<'a> {
         Self { known, new }
     }
 
-    /// Whether one of them has the content of a file that is gone: then that was moved, and not deleted.
+    /// Whether a file of the tree has the content of one that is gone, which was then
+    /// moved rather than deleted.
     fn holds(&self, root: &Dir, gone: &SourceEntry) -> bool {
         let is_it = |file: &&SourceFile| root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == gone.sha256);
         self.known.contains(&*gone.sha256) || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
     }
 }
 
-/// A file that was modified before may be known by its stamps; a later one could have changed again within one tick.
+/// Returns the time up to which a file's stamps identify its content. A file that was modified
+/// later may have changed again within one clock tick.
 pub(super) fn trusted_before(walked_at_ns: u64) -> u64 {
     walked_at_ns.saturating_sub(u64::try_from(TIMESTAMP_TICK.as_nanos()).unwrap_or(u64::MAX))
 }
 
-/// Whether the content is the indexed one; for a file that could not be read, whether that is still so. A file that is no longer
-/// of the size that was seen is not read to its end.
+/// Whether the content equals the indexed one; for a file that could not be read before, whether it
+/// still cannot. A file that has grown since it was listed is not read to its end.
 fn unchanged(root: Option<&Dir>, file: &SourceFile, known: &SourceEntry) -> bool {
     let read = root.and_then(|root| root.read(&file.path, file.bytes).ok());
     read.map_or(known.sha256.is_empty(), |bytes| sha256(&bytes) == known.sha256)

@@ -1,46 +1,62 @@
-//! What an index run tells: progress while it works, a summary when it is done.
+//! The reports of an index run: progress while it works, and a summary at its end.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-/// How far a run is.
+use super::plan::Action;
+use crate::store::SourceEntry;
+
+/// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Files that are parsed and embedded.
+    /// Number of files that were parsed so far, or of vectors in
+    /// [`Indexer::embed_rest`](super::Indexer::embed_rest).
     pub done: usize,
-    /// Files that must be.
+    /// Number of files to parse, or of vectors to make.
     pub total: usize,
 }
 
-/// What a run did. Serialised for `cortex index --json`.
+/// The result of a run. Serialised for `cortex index --json`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// Generation of the chunk files after the run.
+    /// The generation of the chunk files after the run.
     pub generation: u64,
     /// Whether the chunk files were rewritten.
     pub changed: bool,
-    /// Files that gave chunks.
+    /// Number of files that have chunks.
     pub n_files: usize,
-    /// Of these and the skipped ones: parsed in this run.
+    /// Number of files parsed in this run, including skipped ones.
     pub n_parsed: usize,
-    /// Files that left the index.
+    /// Number of files that left the index.
     pub n_removed: usize,
-    /// Chunks by type.
+    /// Number of chunks by type.
     pub chunks: BTreeMap<&'static str, usize>,
-    /// Texts embedded in this run; the others were in the cache.
+    /// Number of passages embedded in this run; the cache had the others.
     pub n_embedded: usize,
     /// Bytes of source that were parsed.
     pub parsed_bytes: u64,
-    /// Skipped files by reason.
+    /// Number of skipped files by reason.
     pub skipped: BTreeMap<String, usize>,
     pub ms: u64,
-    /// Each skipped file: path, reason with detail. Printed by `--verbose`.
+    /// The path of each skipped file, and the reason with its detail. Printed by `--verbose`.
     pub skipped_files: Vec<(String, String)>,
 }
 
 impl Summary {
-    /// Chunks of all types.
+    /// Counts a file; `parsed` is its entry if it was parsed.
+    pub(super) fn count(&mut self, action: &Action, parsed: Option<&SourceEntry>) {
+        match (action, parsed) {
+            (Action::Keep(_), _) => {}
+            (_, Some(entry)) => {
+                self.n_parsed += 1;
+                self.parsed_bytes += entry.bytes;
+            }
+            (_, None) => self.n_removed += 1,
+        }
+    }
+
+    /// Returns the number of chunks of all types.
     #[must_use]
     pub fn n_chunks(&self) -> usize {
         self.chunks.values().sum()

@@ -1,8 +1,9 @@
 //! Keeps the index of a project up to date while a server runs.
 //!
-//! Of all processes that serve a project one leads: it holds the leader lock and watches the source tree. Each of the
-//! others stands by, and takes over when the leader is gone. Any of them can bring the index up to date when it is
-//! asked to ([`IndexingService::sync`]): the write lock and the content hashes make sure that nothing is indexed twice.
+//! One of the processes that serve a project is the leader: it holds the leader lock and watches
+//! the source tree. The others stand by, and one of them takes over when the leader is gone. Any
+//! process can bring the index up to date on request ([`IndexingService::sync`]): the write lock
+//! and the content hashes prevent that anything is indexed twice.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -22,67 +23,68 @@ use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file
 use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
 
-/// How often a process that does not lead tries to.
+/// How often a process tries to become the leader.
 const STANDBY: Duration = Duration::from_millis(500);
-/// How often a leader looks at the whole tree, whatever the watcher told; at least so many times what the look costs.
+/// Shortest time between two looks of the leader at the whole tree, whatever the watcher reported.
 const RESCAN: Duration = Duration::from_mins(1);
 /// The same where directories cannot be watched.
 const POLL: Duration = Duration::from_secs(2);
+/// The time between two looks is at least this many times as long as a look takes.
 const RESCAN_SHARE: u32 = 50;
-/// After a failure; doubled with each further one.
+/// The pause after a failure, which doubles with each further one.
 const RETRY: Duration = Duration::from_secs(1);
 const LONGEST_RETRY: Duration = Duration::from_mins(1);
-/// How often it is looked whether another process has made the vectors.
+/// How often to check whether another process has made the vectors.
 const ELSEWHERE: Duration = Duration::from_secs(5);
-/// Until it is asked for.
+/// The pause of a worker that runs only on request.
 const NEVER: Duration = Duration::from_hours(365 * 24);
 
-/// Indexes in the background. Dropping it ends a run that is under way and gives up the leadership.
+/// Indexes in the background. Dropping it cancels the current run and gives up the leadership.
 pub struct IndexingService {
     worker: Worker,
-    /// Makes the vectors of an embedder that takes its time.
+    /// Makes the vectors of a slow embedder.
     _embedding: Option<Worker>,
     shared: Arc<ServiceState>,
     indexer: Indexer,
     cancel: Arc<Cancel>,
 }
 
-/// How it goes.
+/// The state of the service.
 #[derive(Debug, Clone, Default)]
 pub struct ServiceStatus {
-    /// This process watches the source tree.
+    /// Whether this process watches the source tree.
     pub leads: bool,
     pub watching: Watching,
-    /// The tree was compared with the index at least once.
+    /// Whether the tree was compared with the index at least once.
     pub has_looked: bool,
-    /// Runs that wrote a new generation.
+    /// Number of runs that wrote a new generation.
     pub n_runs: u64,
-    /// Of the last run, if it failed; it is tried again.
+    /// The error of the last run, if it failed; the service tries again.
     pub last_error: Option<String>,
-    /// Why nobody can lead.
+    /// Why this process cannot take the leader lock.
     pub lock_error: Option<String>,
-    /// Why vectors are not made, of an embedder that takes its time; it is tried again.
+    /// Why a slow embedder makes no vectors; the service tries again.
     pub embed_error: Option<String>,
 }
 
-/// What a service tells.
+/// A report of the service to its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndexEvent {
-    /// It went on, or failed.
+    /// A run made progress, ended or failed.
     Progress,
-    /// There are new chunk files, or new vectors.
+    /// There are new chunk files or new vectors.
     Written,
 }
 
-/// How changes of the tree are noticed.
+/// How this process notices changes of the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Watching {
-    /// By another process, which leads.
+    /// Another process leads and watches.
     #[default]
     Elsewhere,
-    /// By events from so many directories.
+    /// By events from this number of directories.
     Events(usize),
-    /// By looking at the tree now and then; why.
+    /// By looking at the tree from time to time, for this reason.
     Polling(String),
 }
 
@@ -91,7 +93,7 @@ struct ServiceState {
     status: Mutex<ServiceStatus>,
 }
 
-/// What may have changed since the last run.
+/// The part of the tree that may have changed since the last run.
 #[derive(Debug, Default)]
 struct Queue {
     all: bool,
@@ -103,7 +105,7 @@ impl Queue {
         !self.all && self.paths.is_empty()
     }
 
-    /// How many paths are known to wait.
+    /// The number of paths that are known to wait.
     fn len(&self) -> usize {
         self.paths.len().max(usize::from(self.all))
     }
@@ -119,15 +121,15 @@ impl Queue {
 }
 
 impl IndexingService {
-    /// Starts in the background. `quiet`: how long the tree must be quiet before changes are indexed. `told` is called after each
-    /// step that somebody could want to know of.
+    /// Starts the service in the background. Changes are indexed when the tree was quiet for
+    /// `quiet`. `told` is called after each step that the owner may want to know about.
     ///
     /// # Errors
     /// When no thread can be started.
     pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> io::Result<Self> {
         let shared = Arc::new(ServiceState { queue: Mutex::default(), status: Mutex::default() });
         let cancel = indexer.cancel.clone();
-        // One core stays free for those who search meanwhile.
+        // Leave one core free for searches.
         let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
         let pool = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|i| format!("index-{i}")).build();
         let told: Arc<dyn Fn(IndexEvent) + Send + Sync> = Arc::new(told);
@@ -148,31 +150,33 @@ impl IndexingService {
         Ok(Self { worker, _embedding: embedding, shared, indexer, cancel })
     }
 
-    /// Asks for a look at the whole tree; what has changed until now is indexed when the ticket's run is over.
+    /// Requests a look at the whole tree. All changes until now are indexed when
+    /// the run of the ticket ends.
     pub fn sync(&self) -> Ticket {
         self.shared.queue.lock().all = true;
         self.worker.handle().request()
     }
 
-    /// Asks for a look at one file, relative to the root, that somebody has just written or removed.
+    /// Requests a look at one file, relative to the root, that was just written or removed.
     pub fn on_file_changed(&self, path: &str) -> Ticket {
         self.shared.queue.lock().paths.insert(path.to_string());
         self.worker.handle().request()
     }
 
-    /// As [`Indexer::look_at_sources`].
+    /// Does the same as [`Indexer::look_at_sources`].
     #[must_use]
     pub fn look_at_sources(&self) -> SourceTable {
         self.indexer.look_at_sources()
     }
 
-    /// To wait for a run.
+    /// Returns the handle that waits for a run.
     #[must_use]
     pub fn handle(&self) -> &WorkerHandle {
         self.worker.handle()
     }
 
-    /// Whether this process watches the tree, and has compared it with the index; may be asked as long as one likes.
+    /// Returns a function that tells whether this process watches the tree and has compared it with
+    /// the index. It may outlive the service.
     pub fn is_leading(&self) -> impl Fn() -> bool + Send + 'static {
         let shared = self.shared.clone();
         move || {
@@ -181,7 +185,7 @@ impl IndexingService {
         }
     }
 
-    /// How it goes.
+    /// Returns the current state.
     #[must_use]
     pub fn status(&self) -> ServiceStatus {
         self.shared.status.lock().clone()
@@ -194,7 +198,7 @@ impl Drop for IndexingService {
     }
 }
 
-/// Runs when the index was brought up to date, beside whatever is indexed next.
+/// Starts the worker that makes the vectors of a slow embedder, beside the indexing.
 fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn Fn(IndexEvent) + Send + Sync>) -> io::Result<Worker> {
     let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
@@ -205,7 +209,7 @@ fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn F
         let error = result.as_ref().err().map(|e| chain(e));
         let before = mem::replace(&mut shared.status.lock().embed_error, error.clone());
         if let Some(e) = error.filter(|e| before.as_ref() != Some(e)) {
-            tracing::warn!("vectors are not made, and it is tried again: {e}");
+            tracing::warn!("cannot make vectors, trying again later: {e}");
         }
         match result {
             Ok(Some(_)) => {
@@ -214,7 +218,8 @@ fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn F
                 NEVER
             }
             Ok(None) => {
-                // What the other process has made is taken in; it may end before it is done.
+                // Report the vectors of the other process, and check again,
+                // since it may end too early.
                 told(IndexEvent::Written);
                 ELSEWHERE
             }
@@ -226,7 +231,7 @@ fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn F
     })
 }
 
-/// What the thread owns.
+/// The state of the indexing thread.
 struct Job {
     indexer: Indexer,
     quiet: Duration,
@@ -238,16 +243,16 @@ struct Job {
     backoff: Backoff,
 }
 
-/// What the leader has.
+/// The state of the leader.
 struct Leader {
     lock: LeaderLock,
-    /// What waits to be indexed, for the other processes.
+    /// Announces to other processes how much waits to be indexed.
     announcement: Arc<Announcement>,
-    /// `None` where the tree is polled.
+    /// `None` if the tree is polled.
     watcher: Option<ChangeWatcher>,
     directories: Directories,
     next_look: Instant,
-    /// When the directories are looked at that cannot be watched.
+    /// When the directories that cannot be watched are next looked at.
     next_poll: Instant,
 }
 
@@ -255,15 +260,15 @@ struct Leader {
 #[derive(Debug, Default)]
 struct Directories {
     watched: HashSet<String>,
-    /// They cannot be watched, because they cannot be read: these alone are looked at every now and then.
+    /// Directories that cannot be watched because they cannot be read: only these are polled.
     polled: BTreeSet<String>,
 }
 
 impl Job {
-    /// One run; returns when the next is due.
+    /// Does one run. Returns when the next one is due.
     fn run(&mut self, handle: &WorkerHandle) -> Duration {
         if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout)) {
-            // `.cortex` was removed, and with it the lock that others see.
+            // `.cortex` was removed, and with it the lock that other processes see.
             self.leader = None;
             let mut status = self.shared.status.lock();
             (status.leads, status.watching) = (false, Watching::Elsewhere);
@@ -316,7 +321,7 @@ impl Job {
             Err(e) => Watching::Polling(e.clone()),
         };
         if let Err(e) = &watcher {
-            tracing::warn!("the tree cannot be watched, so it is looked at every {} s: {e}", POLL.as_secs());
+            tracing::warn!("cannot watch the source tree, so it is compared with the index every {} s: {e}", POLL.as_secs());
         }
         let now = Instant::now();
         let directories = Directories::default();
@@ -329,7 +334,8 @@ impl Job {
         ChangeWatcher::new(move |change| {
             let mut queue = shared.queue.lock();
             match change {
-                // As if the root itself had been replaced: everything is looked at, and every directory watched anew.
+                // Treat this as a replaced root: look at everything, and
+                // watch every directory again.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
                 TreeChange::Paths(paths) => queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path))),
             }
@@ -343,11 +349,12 @@ impl Job {
         })
     }
 
-    /// Indexes what changed. Directories that nobody watched while they were looked at are looked at once more.
+    /// Indexes what changed. Directories that were not watched yet during the
+    /// look are looked at again.
     fn update(&mut self, work: &Queue) -> Result<(), IndexError> {
         let mut scope = work.scope();
         if let (Some(leader), Scope::Paths(_)) = (&mut self.leader, &scope) {
-            // A directory may have been removed and made again since: the system watches the old one.
+            // A directory may be a new one by now, and the system still watches the old one.
             leader.forget(self.indexer.layout.root(), |d| scope.contains(d));
         }
         loop {
@@ -357,8 +364,9 @@ impl Job {
             if look.is_stale {
                 self.index(&scope)?;
             }
-            // Who wrote chunks has their vectors made. Without new ones only the leader's looks at everything ask: a dead process may
-            // have left some without.
+            // A process that wrote chunks requests their vectors. Without new chunks, only the
+            // leader does so, after a look at the whole tree: a process that died may have
+            // left some without vectors.
             if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || (self.leader.is_some() && scope == Scope::All)) {
                 embedding.request();
             }
@@ -379,7 +387,7 @@ impl Job {
     fn index(&self, scope: &Scope) -> Result<(), IndexError> {
         let announcement = self.leader.as_ref().map(|l| &l.announcement);
         let progress = |_| {
-            // The run tells of its files now; the paths that asked for it are not counted twice.
+            // The run announces its own files now: do not count the paths that caused it.
             if let Some(announcement) = announcement {
                 announcement.queued(self.shared.queue.lock().len());
             }
@@ -398,13 +406,13 @@ impl Job {
 
     fn failed(&mut self, work: Queue, e: &IndexError) -> Duration {
         if matches!(e, IndexError::Foreign { .. } | IndexError::Cancelled) {
-            // Somebody else keeps this index, or this is the end: that is no failure, and nothing is to be done.
+            // Another program owns this index, or the process ends. Neither is a failure.
             return RESCAN;
         }
         let message = chain(e);
         tracing::warn!("the index was not brought up to date: {message}");
         self.shared.status.lock().last_error = Some(message);
-        // Nothing is lost: it is tried again.
+        // The work is not lost: the next run does it.
         self.shared.queue.lock().add(work);
         self.announce_queue();
         (self.told)(IndexEvent::Progress);
@@ -419,7 +427,7 @@ impl Job {
 }
 
 impl Leader {
-    /// When something is looked at without an event.
+    /// Returns when the next look without an event is due.
     fn next(&self) -> Instant {
         if self.directories.polled.is_empty() { self.next_look } else { self.next_look.min(self.next_poll) }
     }
@@ -432,7 +440,8 @@ impl Leader {
         }
     }
 
-    /// Watches the directories of `scope` that are there, and forgets those that are not. Returns the new ones.
+    /// Watches the existing directories in `scope`, and forgets those that are
+    /// gone. Returns the new ones.
     fn watch(&mut self, root: &Path, scope: &Scope, there: &[String], shared: &ServiceState) -> BTreeSet<String> {
         let names: HashSet<&str> = there.iter().map(String::as_str).collect();
         let is_gone = |d: &str| scope.contains(d) && !names.contains(d);
@@ -446,7 +455,7 @@ impl Leader {
                 new
             }
             Err(e) => {
-                tracing::warn!("not every directory can be watched, so the tree is looked at every {} s: {e}", POLL.as_secs());
+                tracing::warn!("cannot watch every directory, so the tree is compared with the index every {} s: {e}", POLL.as_secs());
                 self.watcher = None;
                 self.directories = Directories::default();
                 self.next_look = Instant::now() + POLL;
@@ -458,7 +467,7 @@ impl Leader {
 }
 
 impl Directories {
-    /// Watches those that are not watched yet; returns those that are now.
+    /// Watches the directories that are not watched yet. Returns those that are watched now.
     ///
     /// # Errors
     /// When no more directories can be watched.
@@ -472,7 +481,7 @@ impl Directories {
                 }
                 Err(NotWatched::This(e)) => {
                     if self.polled.insert(directory.clone()) {
-                        tracing::warn!("`{directory}` cannot be watched, so it alone is looked at every {} s: {e}", POLL.as_secs());
+                        tracing::warn!("cannot watch `{directory}`, so it alone is checked every {} s: {e}", POLL.as_secs());
                     }
                 }
                 Err(NotWatched::Any(e)) => return Err(e),
@@ -483,7 +492,8 @@ impl Directories {
     }
 }
 
-/// The path to look at when this one changed, relative to the root; `None` for what is never indexed.
+/// Returns the path to look at after a change of `path`, relative to the root; `None` for hidden
+/// and other paths that are not indexed.
 fn to_look_at(root: &Path, path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root).ok()?;
     let name = relative.file_name()?.to_string_lossy();
@@ -495,7 +505,7 @@ fn to_look_at(root: &Path, path: &Path) -> Option<String> {
     (!is_hidden).then(|| relative.to_string_lossy().into_owned())
 }
 
-/// An error with its causes.
+/// Returns the text of an error with its causes.
 fn chain(e: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(e.source(), |e| e.source()).map(|e| format!(": {e}"));
     std::iter::once(e.to_string()).chain(causes).collect()

@@ -1,20 +1,20 @@
-//! Which language a file is written in.
+//! Detects the language of a file.
 
 use super::{Language, LanguageKind, languages};
 
-/// The row named `name`.
+/// Returns the row named `name`.
 fn named(name: &str) -> &'static Language {
     languages().iter().find(|l| l.name == name).unwrap_or_else(|| plain())
 }
 
-/// The row for text of no known language.
+/// Returns the row for text of an unknown language.
 fn plain() -> &'static Language {
     static PLAIN: Language = Language { name: "other", extensions: &[], filenames: &[], interpreters: &[], kind: LanguageKind::Text };
     &PLAIN
 }
 
-/// The language of a file, by its name, then by its text (C or C++ headers, `#!` lines).
-/// Text that fits no row is of language `other`, which is cut by lines.
+/// Returns the language of a file, by its name, then by its text (C or C++ headers, `#!` lines). If
+/// no row matches, this is `other`, which is cut by lines.
 #[must_use]
 pub fn detect(path: &str, text: &str) -> &'static Language {
     let file = path.rsplit('/').next().unwrap_or(path).to_lowercase();
@@ -30,7 +30,7 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
     let Some((stem, extension)) = file.rsplit_once('.') else { return by_shebang(text).unwrap_or_else(plain) };
     match extension {
         "h" => return named(if looks_like_cpp(text) { "cpp" } else { "c" }),
-        // Parts of C++, of PHP and of makefiles are named so.
+        // Parts of C++, PHP and makefiles have this extension.
         "inc" if stem.starts_with("makefile") => return named("makefile"),
         "inc" if text.trim_start().starts_with("<?") => return named("php"),
         _ => {}
@@ -62,7 +62,7 @@ fn by_shebang(text: &str) -> Option<&'static Language> {
     languages().iter().find(is_named)
 }
 
-/// Languages that are not parsed and called as the program that runs them.
+/// Languages that are not parsed, and whose interpreter has the same name.
 const INTERPRETED: &[&str] = &["awk", "fish", "tcl"];
 
 #[cfg(test)]

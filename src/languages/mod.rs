@@ -1,7 +1,9 @@
-//! What is known of each language, as data: how its files are told, its grammar and queries, how its names and modules work.
+//! Knowledge of each language, as data: how its files are detected, its grammar and queries, how
+//! its names and modules work.
 //!
-//! A language that is parsed is a folder: `mod.rs` with its [`Spec`], the two queries, and a sample with all that must be found in it (`expected.txt`).
-//! The build script finds the folders, so that a new one needs no line here. `CONTRIBUTING.md` has the recipe.
+//! Each parsed language has a folder: `mod.rs` with its [`Spec`], the two queries, and a sample
+//! with everything that must be found in it (`expected.txt`). The build script finds the folders,
+//! so a new one needs no line here. `CONTRIBUTING.md` has the recipe.
 
 use std::sync::OnceLock;
 
@@ -13,10 +15,10 @@ pub use detect::detect;
 pub use spec::{COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names, Reach, Spec, Template};
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
 
-// `PARSED`: the grammars of all folders, in order of their names.
+// Defines `PARSED`, the grammars of all folders in the order of their names.
 include!(concat!(env!("OUT_DIR"), "/languages.rs"));
 
-/// Every language: first those that are parsed.
+/// Returns every language, the parsed ones first.
 pub fn languages() -> &'static [Language] {
     static TABLE: OnceLock<Vec<Language>> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -28,19 +30,20 @@ pub fn languages() -> &'static [Language] {
     })
 }
 
-/// The grammars of all languages that are parsed.
+/// Returns the grammars of all parsed languages.
 #[must_use]
 pub fn grammars() -> &'static [&'static Grammar] {
     PARSED
 }
 
-/// The grammar of the language of this name.
+/// Returns the grammar of the language with this name; `None` if it is not parsed.
 #[must_use]
 pub fn grammar(name: &str) -> Option<&'static Grammar> {
     PARSED.iter().copied().find(|grammar| grammar.spec.name == name)
 }
 
-/// How names of the language of this name are resolved; for one that is not parsed, as loosely as can be.
+/// Returns how names of this language are resolved. For a language that is not parsed, these
+/// are the loosest rules.
 #[must_use]
 pub fn names_of(language: &str) -> &'static Names {
     static OTHER: Names = Names {

@@ -2,7 +2,7 @@
 
 use super::{Language, LanguageKind, Markup};
 
-/// All of them, in the order in which they are tried.
+/// Returns these languages in the order in which they are tried.
 pub(super) fn languages() -> Vec<Language> {
     let mut table = Vec::new();
     let mut add = |name, extensions, filenames, kind| table.push(Language { name, extensions, filenames, interpreters: &[], kind });
@@ -55,7 +55,7 @@ pub(super) fn languages() -> Vec<Language> {
         ),
         ("scss", &["scss", "sass"], &[]),
         ("less", &["less", "styl"], &[]),
-        // The interfaces of its modules; the grammar of the rest does not read them.
+        // Interfaces of OCaml modules, which the OCaml grammar does not parse.
         ("ocaml-interface", &["mli"], &[]),
         ("astro", &["astro"], &[]),
         ("graphql", &["graphql", "gql"], &[]),

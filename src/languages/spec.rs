@@ -1,4 +1,4 @@
-//! What can be said of a language: the fields that each folder fills in.
+//! The description of a language: the fields that each folder fills in.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;
@@ -15,23 +15,23 @@ pub struct Language {
     pub(super) extensions: &'static [&'static str],
     /// Whole file names, lower case; `prefix*` matches any file name that starts so.
     pub(super) filenames: &'static [&'static str],
-    /// Programs that `#!` lines name.
+    /// Interpreters in `#!` lines.
     pub(super) interpreters: &'static [&'static str],
     /// How a file of this language is cut into chunks.
     pub kind: LanguageKind,
 }
 
-/// How the text of a language is understood.
+/// How the text of a language is read.
 pub enum LanguageKind {
-    /// Parsed with tree-sitter into an outline.
+    /// Code that is parsed with tree-sitter into an outline.
     Code(&'static Grammar),
-    /// Program text without a grammar here: cut by lines.
+    /// Program text without a grammar, which is cut by lines.
     Text,
-    /// Settings and data: cut by lines.
+    /// Settings and data, which are cut by lines.
     Config,
     /// Documents with headings.
     Document(Markup),
-    /// Jupyter notebook: cells.
+    /// Jupyter notebooks, which are cut into cells.
     Notebook,
 }
 
@@ -44,32 +44,33 @@ pub enum Markup {
     Plain,
 }
 
-/// What the folder of a language says.
+/// The description of a parsed language.
 pub struct Spec {
     pub name: &'static str,
     pub extensions: &'static [&'static str],
     /// Whole file names, lower case.
     pub filenames: &'static [&'static str],
-    /// Programs that `#!` lines name, without their versions.
+    /// Interpreters in `#!` lines, without their versions.
     pub interpreters: &'static [&'static str],
     pub grammar: LanguageFn,
     /// Queries that find definitions. `rust/outline.scm` explains the captures.
     pub outline: &'static [&'static str],
-    /// Queries that find what definitions refer to. `rust/references.scm` explains the captures.
+    /// Queries that find the references of definitions. `rust/references.scm`
+    /// explains the captures.
     pub references: &'static [&'static str],
-    /// What the same text is, beside the language of its scripts.
+    /// The markup language of the same text, if its scripts are written in this one.
     pub template: Option<Template>,
     /// Node kinds that wrap exactly one definition and belong to it (`export_statement`, decorators).
     pub wrappers: &'static [&'static str],
-    /// Joins the names of a symbol path.
+    /// Separator between the names of a symbol path.
     pub separator: &'static str,
     /// When a symbol is visible outside its module.
     pub export: Export,
-    /// What of a text the parser is not shown.
+    /// The parts of a text that are hidden from the parser.
     pub hides: Hides,
-    /// The character that stands for `$` in patterns: one that the grammar takes as a part of a name.
+    /// The character that replaces `$` in patterns. The grammar must accept it in names.
     pub metavariable: char,
-    /// Extensions of files that declare what files of `with_headers` implement.
+    /// Extensions of files that declare what files with the extensions in `with_headers` implement.
     pub headers: &'static [&'static str],
     pub with_headers: &'static [&'static str],
     pub names: Names,
@@ -88,82 +89,85 @@ pub enum Export {
     NotUnderscore,
     /// The file's export list names it, or there is no such list.
     Listed,
-    /// Everything is.
+    /// Every symbol is public.
     Always,
 }
 
-/// What of a text the parser is not shown: there are blanks in its place.
+/// The parts of a text that are replaced by blanks before it is parsed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Hides {
     Nothing,
-    /// Macros that stand where the grammar does not expect them.
+    /// Macros in places where the grammar does not expect them.
     Macros,
-    /// Calls of macros around items (`cfg_rt! { pub fn run() {} }`), where references are looked for.
+    /// Macro calls around items (`cfg_rt! { pub fn run() {} }`), but only when
+    /// references are searched.
     MacroCalls,
     /// Everything but the contents of `<script>`.
     AllButScripts,
 }
 
-/// Markup around the scripts of a component.
+/// The markup around the scripts of a component.
 #[derive(Clone, Copy)]
 pub struct Template {
     pub grammar: LanguageFn,
-    /// A query for the tags that name components: `@component`.
+    /// A query for the tags that name components (`@component`).
     pub references: &'static str,
 }
 
-/// How names of a language are resolved.
+/// The rules for resolving names of a language.
 #[derive(Debug)]
 pub struct Names {
-    /// Languages of one family refer to one another.
+    /// The family of the language. Code can refer to other languages of the same family.
     pub family: &'static str,
-    /// How far a name reaches that nobody imports.
+    /// Where a name is visible without an import.
     pub reach: Reach,
-    /// Members are called without a receiver.
+    /// Whether members can be called without a receiver.
     pub implicit_self: bool,
-    /// An import without names brings all names of the module.
+    /// Whether an import without names imports all names of the module.
     pub open_imports: bool,
-    /// A type implements an interface by having its methods.
+    /// Whether a type implements an interface by having its methods.
     pub structural: bool,
-    /// How modules are named.
+    /// How modules are named in imports.
     pub modules: Modules,
-    /// How the value that a member belongs to is called in that member.
+    /// Names of the current object in its members, such as `self`.
     pub own_value: &'static [&'static str],
-    /// Functions that make a value of the type that they belong to; its name is called instead.
+    /// Names of functions that construct a value of their type. Calls use the name
+    /// of the type instead.
     pub constructors: &'static [&'static str],
-    /// Types whose members are those of what they hold.
+    /// Wrapper types. Their members are those of the type that they contain.
     pub transparent: &'static [&'static str],
-    /// Methods of the standard library, beside [`COMMON_METHODS`].
+    /// Methods of the standard library, in addition to [`COMMON_METHODS`].
     pub methods: &'static [&'static str],
 }
 
-/// How far a name reaches that nobody imports.
+/// Where a name is visible without an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     File,
-    /// The files of its directory.
+    /// In the files of the same directory.
     Directory,
-    /// The files that say they belong to the same package.
+    /// In the files that declare the same package.
     Package,
     Project,
 }
 
-/// How a language names the files of a module. `./` and `../` are paths in each.
+/// How a language names the files of a module. `./` and `../` are paths in every language.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Modules {
     /// `crate::`, `self::`, `super::` and names of crates.
     Rust,
-    /// Dots; those at the beginning lead up.
+    /// Names separated by dots. Leading dots go up.
     Python,
-    /// A directory, by the end of a path; its name is that of the package.
+    /// The end of the path of a directory, whose name is that of the package.
     Directories,
-    /// Paths from the file or from anywhere, whose parts these separate.
+    /// Paths relative to the file or to any directory, with these separators.
     Paths(&'static [char]),
-    /// Names that are separated by `.`, `/`, `:` or a backslash.
+    /// Names separated by `.`, `/`, `:` or a backslash.
     Names,
 }
 
-/// Methods that most standard libraries have: that one type of the project has one, too, says little about a receiver of which nothing is known.
+/// Methods that most standard libraries have. If a type of the project has one, too, that is weak
+/// evidence for a call whose receiver is unknown.
 pub const COMMON_METHODS: &[&str] = &[
     "add",
     "all",
@@ -304,7 +308,7 @@ pub(super) const ECMASCRIPT_METHODS: &[&str] = &["charAt", "forEach", "indexOf",
 pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] = &["Promise", "Readonly", "Partial", "Required", "NonNullable"];
 pub(super) const JVM_METHODS: &[&str] = &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
 
-/// A grammar with its rules. Queries are compiled once a process.
+/// A grammar with its description. Queries are compiled once in each process.
 pub struct Grammar {
     pub spec: Spec,
     outline: OnceLock<tree_sitter::Query>,
@@ -317,29 +321,30 @@ impl Grammar {
         Self { spec, outline: OnceLock::new(), references: OnceLock::new(), components: OnceLock::new() }
     }
 
-    /// The tree-sitter language.
+    /// Returns the tree-sitter language.
     #[must_use]
     pub fn language(&self) -> tree_sitter::Language {
         self.spec.grammar.into()
     }
 
-    /// The query that finds definitions.
+    /// Returns the query that finds definitions.
     ///
     /// # Panics
-    /// Never: a test compiles each query, which is built in.
+    /// Never: the query is built in, and a test compiles it.
     pub fn outline(&self) -> &tree_sitter::Query {
         self.outline.get_or_init(|| self.compile(&self.language(), self.spec.outline))
     }
 
-    /// The query that finds references.
+    /// Returns the query that finds references.
     ///
     /// # Panics
-    /// Never: a test compiles each query, which is built in.
+    /// Never: the query is built in, and a test compiles it.
     pub fn references(&self) -> &tree_sitter::Query {
         self.references.get_or_init(|| self.compile(&self.language(), self.spec.references))
     }
 
-    /// Of a template: its language, and the query that finds components.
+    /// Returns the language of the template and the query that finds components;
+    /// `None` without a template.
     pub fn components(&self) -> Option<(tree_sitter::Language, &tree_sitter::Query)> {
         let Template { grammar, references } = self.spec.template?;
         let language = grammar.into();
@@ -349,12 +354,12 @@ impl Grammar {
 
     fn compile(&self, language: &tree_sitter::Language, sources: &[&str]) -> tree_sitter::Query {
         tree_sitter::Query::new(language, &sources.join("\n"))
-            // Cannot fail: the sources are built in, and a test compiles each of them.
+            // This cannot fail, since the sources are built in, and a test compiles each of them.
             .unwrap_or_else(|e| panic!("query of {}: {e}", self.spec.name))
     }
 }
 
-/// A grammar, for patterns.
+/// A grammar as a language of ast-grep.
 #[derive(Clone, Copy)]
 pub struct Lang(pub &'static Grammar);
 
@@ -389,7 +394,8 @@ impl LanguageExt for Lang {
     }
 }
 
-/// A pattern whose variables begin with another character: the dollars before an upper-case letter or an underscore, and three without a name.
+/// Replaces `$` in the variables of a pattern by another character. A variable is a run of `$`
+/// before an upper-case letter or an underscore, or three of them without a name.
 fn with_metavariables(pattern: &str, other: char) -> String {
     let mut out = String::with_capacity(pattern.len());
     let mut rest = pattern;
@@ -406,7 +412,7 @@ fn with_metavariables(pattern: &str, other: char) -> String {
 }
 
 impl Names {
-    /// Whether this is a method that types of the standard library have.
+    /// Whether types of the standard library have a method with this name.
     #[must_use]
     pub fn is_common_method(&self, name: &str) -> bool {
         COMMON_METHODS.contains(&name) || self.methods.contains(&name)

@@ -142,6 +142,20 @@ impl Recorder {
         self.recent.clear();
     }
 
+    /// Returns the commits since the last call as memories, each with its name, and begins a batch for every other operation of git.
+    fn committed(&mut self, trees: &mut BTreeMap<String, Tree>, session: &str) -> Vec<(String, Memory)> {
+        let mut new = Vec::new();
+        for (name, tree) in trees.iter_mut() {
+            let Some(watch) = &mut tree.watch else { continue };
+            let happened = watch.operations();
+            // The commits of a repository that has just appeared were not made here.
+            let commits = if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
+            new.extend(self.commits(name, commits).into_iter().map(|(id, at)| (commit_name(&id), commit(&id, name, session, at))));
+            self.recent.extend(happened.operations.into_iter().map(|o| (Batch::new(name, o, session), Instant::now())));
+        }
+        new
+    }
+
     /// False: somebody else has recorded meanwhile.
     fn try_to_record(&mut self, memories: &Memories) -> Result<(bool, Option<Duration>), CaptureError> {
         let Memories { store, capture, sessions } = memories;
@@ -154,19 +168,8 @@ impl Recorder {
         }
         let session = sessions.current_session().ok().flatten().unwrap_or_default();
         let mut recorded = Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
-        let (mut new, mut by_git): (Vec<Memory>, Vec<String>) = (Vec::new(), Vec::new());
         let n_before = self.recent.len();
-        for (name, tree) in trees.iter_mut() {
-            let Some(watch) = &mut tree.watch else { continue };
-            let happened = watch.operations();
-            // A repository that has just come was not committed here.
-            let commits = if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
-            for (id, at) in self.commits(name, commits) {
-                by_git.push(commit_name(&id));
-                new.push(commit(&id, name, &session, at));
-            }
-            self.recent.extend(happened.operations.into_iter().map(|o| (Batch::new(name, o, &session), Instant::now())));
-        }
+        let (mut by_git, mut new): (Vec<String>, Vec<Memory>) = self.committed(&mut trees, &session).into_iter().unzip();
         let mut touched = BTreeSet::new();
         for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| tree_of(path, &trees)) {
             if event.whose == Attribution::Git {

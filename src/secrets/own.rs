@@ -1,9 +1,10 @@
-//! The rules that are our own, and how a value is told from what only stands where one would.
+//! Our own rules, and the checks that tell a secret from another value in its place.
 
-/// The one rule that goes on over any number of lines.
+/// The only rule whose secret may have any number of lines.
 pub(super) const PRIVATE_KEY: &str = "private-key";
 
-/// The keywords of names of passwords and of tokens. They are as long as they can be: a rule looks at every line that has one.
+/// The keywords in names of passwords and of tokens. They are as long as possible, since a rule
+/// runs on every line that has one.
 macro_rules! password_words {
     () => {
         "passw|passphrase|_pass|-pass|pwd"
@@ -19,13 +20,13 @@ macro_rules! token_words {
     };
 }
 
-/// Says if a value that a regex took is a secret.
+/// Decides whether a value that a regex captured is a secret.
 pub(super) type Judge = fn(&str) -> bool;
 
-/// One of our own rules: id, keywords with `|` between them, regex, what says if a value is a secret.
+/// One of our own rules: id, keywords separated by `|`, regex, and the judge of the value.
 pub(super) type Own = (&'static str, &'static str, &'static str, Judge);
 
-/// The words that end the name of a thing that holds a secret, and what may come after them.
+/// The words that end the name of a secret, and the suffixes that may follow them.
 macro_rules! name {
     ($words:literal) => {
         concat!("(?:", $words, ")(?:[_-]?(?:value|str|prod|dev|test|staging|base64|b64|hex|\\d{1,3}))?")
@@ -41,7 +42,7 @@ macro_rules! token {
         name!("secret|token|credential|(?:api|access|secret|private|auth|account|encryption|signing|master)[_-]?key")
     };
 }
-/// How sentences name a password, and the keywords of that.
+/// How sentences call a password, and the keywords for that.
 macro_rules! prose_words {
     () => {
         "password|passwd|passphrase|passcode|pwd|pw"
@@ -52,13 +53,13 @@ macro_rules! prose_name {
         r"(?:\b|_)(?:password|passwd|passphrase|passcode|pwd|pw)\b"
     };
 }
-/// A value in a sentence: in quotes, or up to the next blank without the punctuation that ends it.
+/// A value in a sentence: in quotes, or up to the next blank, without trailing punctuation.
 macro_rules! prose_value {
     () => {
         r#"(?:"([^"\r\n]{4,100})"|'([^'\r\n]{4,100})'|\x60([^\x60\r\n]{4,100})\x60|([^\s"'\x60]\S{3,200}?)[.,;:!?"'\x60)]{0,3}(?:\s|$))"#
     };
 }
-/// A value in quotes, and the quotes. `$chars` are the characters that no value has, but for the quote.
+/// A value with its quotes. The value contains no quote and none of `$chars`.
 macro_rules! quoted {
     ($chars:literal, $least:literal) => {
         concat!(
@@ -71,17 +72,18 @@ macro_rules! quoted {
         )
     };
 }
-/// What may stand between a name and a quoted value: `": `, ` = `, `: &str = `, ` => `.
+/// The text between a name and a quoted value: `": `, ` = `, `: &str = `, ` => `.
 macro_rules! to_quoted {
     () => {
         r#"\\?["'\]]{0,2}[ \t]{0,20}(?:(?::[ \t]{0,4}[&\w<>' \[\]]{1,40})?:?=|=>|:)[ \t]{0,20}[bru]?#?"#
     };
 }
 
-/// Our own rules. Where one of them and one of betterleaks find the same, the latter names it.
+/// Our own rules. If one of them and one of betterleaks find the same, the
+/// id of the latter is used.
 pub(super) const OWN: &[Own] = &[
     (
-        // The head, lines of base64 or `Name: value`, and the last lines if the text goes on so far.
+        // The head, lines of base64 or `Name: value`, and the last lines if they are in the text.
         PRIVATE_KEY,
         "-----begin",
         concat!(
@@ -136,14 +138,15 @@ pub(super) const OWN: &[Own] = &[
     ("secret", token_words!(), concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")), |value| {
         !is_placeholder(value) && is_random(value) && !is_path(value)
     }),
-    // `env("API_KEY", "x")`, `('db_password', 'x')`: as often a list of names, so only what looks random.
+    // `env("API_KEY", "x")`, `('db_password', 'x')`. Such a pair is as often a list of names, so
+    // only values that look random count.
     (
         "secret",
         concat!(password_words!(), "|", token_words!()),
         concat!("(?i)(?:", password!(), "|", token!(), r#")\\?["'][ \t]{0,4},[ \t]{0,4}[bru]?#?"#, quoted!(r"\s", "8")),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value),
     ),
-    // Lines of an .env file, a shell script, a Dockerfile: what comes after `=` is the value.
+    // Lines of an .env file, a shell script or a Dockerfile: the value follows `=`.
     (
         "env-password",
         password_words!(),
@@ -191,7 +194,8 @@ pub(super) const OWN: &[Own] = &[
         ),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value) && !is_constant(value),
     ),
-    // `password: x` in YAML or in a note. In code it is a type or a variable that follows, so what looks like one stays.
+    // `password: x` in YAML or in a note. In code, a type or a variable follows, so values that
+    // look like one do not count.
     (
         "password",
         concat!(password_words!(), "|passcode|pw"),
@@ -203,7 +207,7 @@ pub(super) const OWN: &[Own] = &[
         ),
         |value| !is_placeholder(value) && has_digit_or_sign(value) && !is_path(value) && !is_type(value) && !is_expression(value),
     ),
-    // A sentence: `the password of the db is x`, `password set to "x"`.
+    // Sentences: `the password of the db is x`, `password set to "x"`.
     (
         "password",
         prose_words!(),
@@ -217,18 +221,18 @@ pub(super) const OWN: &[Own] = &[
         ),
         is_said,
     ),
-    // Without a verb: `log in with the password x`.
+    // Sentences without a verb: `log in with the password x`.
     ("password", prose_words!(), concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()), |value| {
         is_said(value) && has_inner_digit(value) && !value.contains(' ')
     }),
-    // The other way round: `x is the password`.
+    // Sentences in the other order: `x is the password`.
     (
         "password",
         prose_words!(),
         r"(?i)(\S{6,100})[ \t]+(?:is|was)[ \t]+(?:the|my|our|your|its)[ \t]+(?:\w{1,20}[ \t]+){0,2}(?:password|passwd|passphrase|passcode)\b",
         is_said,
     ),
-    // A passphrase of words alone, to the end of the line.
+    // A passphrase of plain words, to the end of the line.
     (
         "password",
         "passphrase",
@@ -257,7 +261,7 @@ pub(super) const OWN: &[Own] = &[
     }),
 ];
 
-/// Says if `value` is filled in elsewhere: `${DB_PASSWORD}`, `<password>`, `xxxx`, a regex.
+/// Whether another program fills in `value`: `${DB_PASSWORD}`, `<password>`, `xxxx`, a regex.
 fn is_template(value: &str) -> bool {
     let value = value.trim_matches(['"', '\'', '`']);
     let is_name = |s: &str| !s.is_empty() && s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.'));
@@ -272,7 +276,7 @@ fn is_template(value: &str) -> bool {
             .any(|part| value.contains(part))
 }
 
-/// Says if `value` stands for a value: a template, `changeme`, `your-token`, `process.env.TOKEN`.
+/// Whether `value` is a placeholder: a template, `changeme`, `your-token`, `process.env.TOKEN`.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let low = value.trim_matches(['"', '\'', '`']).to_ascii_lowercase();
     let starts =
@@ -282,7 +286,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
     is_template(value) || starts.iter().any(|start| low.starts_with(start)) || words.contains(&low.as_str())
 }
 
-/// Says if `value` is a word that stands beside `password` in forms, schemas and messages.
+/// Whether `value` is a word that often follows `password` in forms, schemas and messages.
 fn is_plain_word(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
     let words = [
@@ -325,7 +329,7 @@ fn is_plain_word(value: &str) -> bool {
             && low.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-' | b'.' | b':')))
 }
 
-/// Says if `value` has what a generated secret has and a word or a name has not.
+/// Whether `value` looks generated, unlike a word or a name.
 pub(super) fn is_random(value: &str) -> bool {
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     let letters = has(u8::is_ascii_alphabetic);
@@ -336,19 +340,19 @@ pub(super) fn is_random(value: &str) -> bool {
         && (digits >= 2 || (digits == 1 && value.len() >= 12) || (mixed && value.len() >= 20 && entropy(value) > 3.8))
 }
 
-/// Says if `value` has a digit or a sign that names do not have.
+/// Whether `value` has a letter, and a digit or a sign that names do not have.
 fn has_digit_or_sign(value: &str) -> bool {
     let has_letter = value.bytes().any(|c| c.is_ascii_alphabetic());
     value.bytes().any(|c| c.is_ascii_digit() || matches!(c, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~' | b'@'))
         && has_letter
 }
 
-/// Says if `value` is the path of a file (`/run/secrets/key`).
+/// Whether `value` is the path of a file (`/run/secrets/key`).
 fn is_file(value: &str) -> bool {
     (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../")) && value[1..].contains('/')
 }
 
-/// Says if `value` is a path of names (`self.config.token2`, `aws::Token`) or of a file.
+/// Whether `value` is a path of names (`self.config.token2`, `aws::Token`) or of a file.
 fn is_path(value: &str) -> bool {
     let is_name = |s: &str| {
         s.bytes().next().is_none_or(|c| c.is_ascii_alphabetic() || c == b'_')
@@ -360,22 +364,22 @@ fn is_path(value: &str) -> bool {
     is_file(value) || value.contains("://") || parts(".") || parts("::") || value.contains("->")
 }
 
-/// Says if `value` is the name of a constant (`AES_256_KEY`).
+/// Whether `value` is the name of a constant (`AES_256_KEY`).
 fn is_constant(value: &str) -> bool {
     value.contains('_')
         && value.bytes().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_')
         && value.bytes().filter(u8::is_ascii_digit).count() < 4
 }
 
-/// Words that a passphrase of random words does not hold and a sentence does.
+/// Words that occur in sentences, but not in a passphrase of random words.
 const FUNCTION_WORDS: [&str; 48] = [
     "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "cannot", "could", "for", "from", "has", "have",
     "if", "in", "into", "is", "it", "its", "least", "may", "must", "no", "not", "of", "on", "only", "or", "should", "so", "that", "the",
     "then", "they", "this", "to", "used", "was", "when", "which", "will", "with",
 ];
 
-/// Says if what a sentence calls a password is one: it has what words, names, versions and algorithms have not, or it is some words
-/// in quotes that make no sentence.
+/// Whether the value that a sentence calls a password is one: it differs from words, names,
+/// versions and algorithms, or it is several quoted words that are not a sentence.
 fn is_said(value: &str) -> bool {
     if value.contains(' ') {
         let is_word =
@@ -397,12 +401,12 @@ fn is_said(value: &str) -> bool {
         && !is_name(value)
 }
 
-/// Says if a letter follows a digit, as in no name that is counted.
+/// Whether a letter follows a digit. In names with a number, the digits come last.
 fn has_inner_digit(value: &str) -> bool {
     value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_alphabetic())
 }
 
-/// Says if `value` is the name of a file or an option (`format_1.yml`, `length=8`).
+/// Whether `value` is the name of a file or an option (`format_1.yml`, `length=8`).
 fn is_name(value: &str) -> bool {
     let is_part = |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/'));
     value.rsplit_once('.').is_some_and(|(stem, end)| (2..5).contains(&end.len()) && is_part(end) && is_part(stem))
@@ -410,17 +414,17 @@ fn is_name(value: &str) -> bool {
         || (value.contains('_') && value.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
 }
 
-/// Says if `value` can only be code.
+/// Whether `value` can only be code.
 fn is_expression(value: &str) -> bool {
     ["&&", "||", "??", "==", "!=", "->", "=>", "::", "?."].iter().any(|sign| value.contains(sign))
         || is_path(value.trim_end_matches(['!', '?', ';', ',']))
-        // An e-mail address, whose password is another.
+        // An e-mail address is not the password.
         || value.split_once('@').is_some_and(|(user, host)| {
             !user.is_empty() && host.contains('.') && host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-'))
         })
 }
 
-/// Says if `value` is a number with what it counts (`8-character`, `16-byte`, `2fa`), or a version.
+/// Whether `value` is a number with its unit (`8-character`, `16-byte`, `2fa`), or a version.
 fn is_measure(value: &str) -> bool {
     let rest =
         value.trim_start_matches(['v', 'V', '~', '+']).trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '%'));
@@ -429,36 +433,38 @@ fn is_measure(value: &str) -> bool {
     rest.len() < value.len() && is_word && (rest.len() != unit.len() || unit.len() < 4)
 }
 
-/// How names of algorithms, encodings and protocols begin; a digit or a sign follows, or nothing.
+/// The beginnings of names of algorithms, encodings and protocols. A digit, a
+/// sign or nothing follows.
 const ALGORITHMS: &str = "sha md md4 md5 base utf hex hexdigest argon bcrypt scrypt pbkdf aes rsa ed25519 x509 oauth http https ntlm pkcs rfc iso rot \
 ssh tls ipv s3 k8s i18n ec2 win x11 e2e p12 pgp log4j des blowfish krb kerberos 1password";
 
-/// How names of types begin, likewise.
+/// The beginnings of names of types, with the same continuation.
 const TYPES: &str = "int uint float string str bytes char varchar array vec";
 
-/// Says if `value` begins with one of the words and goes on with a digit or a sign.
+/// Whether `value` begins with one of the words, followed by a digit, a sign or nothing.
 fn starts_with_one(value: &str, words: &str) -> bool {
     let low = value.to_ascii_lowercase();
     words.split(' ').any(|word| low.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic())))
 }
 
-/// Says if `value` names an algorithm, an encoding or a protocol (`sha256`, `OAuth2-based`).
+/// Whether `value` names an algorithm, an encoding or a protocol (`sha256`, `OAuth2-based`).
 fn is_algorithm(value: &str) -> bool {
     value.len() < 20
         && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/' | b'.'))
         && starts_with_one(value, ALGORITHMS)
 }
 
-/// What examples, tests and forms are made of.
+/// Words that occur in examples, tests and forms.
 const EXAMPLE_WORDS: &str = include_str!("example_words.txt");
 
-/// Says if a value that the rule `id` takes would be an example, a label or a name in a file: it is a word, or made of stock words and
-/// counted (`test`, `my-secret-token1`).
+/// Whether a value that the rule `id` found in a file is an example, a label or a name: a word, or
+/// stock words with a number (`test`, `my-secret-token1`).
 pub(super) fn is_example(id: &str, value: &str) -> bool {
     match id {
-        // In a URL the place alone says that it is a password, however weak: only what documentation writes stays.
+        // The place in a URL proves that this is a password, however weak. Only what
+        // documentation writes stays.
         "url-password" => value.len() > 3 && is_of_words(value),
-        // So does the name of a variable of the environment.
+        // The name of an environment variable proves it as well.
         "env-password" => {
             let value = value.trim_end_matches([',', ';']);
             is_of_words(value) || is_name(value) || is_path(value) || is_constant(value) || is_sequence(value)
@@ -472,7 +478,7 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
                 || is_algorithm(value)
                 || is_sequence(value)
                 || is_constant(value.trim_start_matches('@'))
-                // Letters of another script, in a file of translations.
+                // Letters of another script, in a file of translations, are escaped.
                 || value.contains("\\u")
                 || (is_type(value) && is_counted(value))
                 || (value.contains("X509") && (!has_digit_or_sign(&value.replace("X509", "")) || is_type(&value.replace("X509", ""))))
@@ -481,25 +487,26 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
     }
 }
 
-/// Says if the digits of `value` are at its end, and few: `Oauth2`, `keyname1`.
+/// Whether `value` has few digits, and only at its end: `Oauth2`, `keyname1`.
 fn is_counted(value: &str) -> bool {
     let name = value.trim_end_matches(|c: char| c.is_ascii_digit());
     value.len() - name.len() < 3 && name.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-'))
 }
 
-/// Says if `value` counts up or down, or repeats itself (`abcdef123456`, `0123456789abcdef`, `deadbeefdeadbeef`).
+/// Whether `value` counts up or down, or repeats itself (`abcdef123456`,
+/// `0123456789abcdef`, `deadbeefdeadbeef`).
 fn is_sequence(value: &str) -> bool {
     let bytes = value.as_bytes();
     let n_steps = bytes.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 1).count();
     n_steps * 4 >= bytes.len() * 3 || (4..=bytes.len() / 2).any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
 }
 
-/// Says if `value` is made of example words, a few digits that count them and signs between them.
+/// Whether `value` consists of example words, a few digits that number them, and signs.
 fn is_of_words(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
     let digits: String = low.chars().filter(char::is_ascii_digit).collect();
     let parts: Vec<&str> = low.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| !part.is_empty()).collect();
-    // A letter may stand alone, as in `s3-secret`.
+    // A single letter may occur, as in `s3-secret`.
     let n_letters = parts.iter().filter(|part| part.len() == 1).count();
     (digits.len() < 4 || is_sequence(&digits))
         && n_letters < 2
@@ -507,9 +514,9 @@ fn is_of_words(value: &str) -> bool {
         && parts.iter().all(|part| part.len() == 1 || is_joined(part))
 }
 
-/// Says if `text`, in lower case, is example words joined.
+/// Whether `text`, in lower case, consists of example words without separators.
 fn is_joined(text: &str) -> bool {
-    // reaches[i]: the first i letters are words.
+    // `reaches[i]` is true if the first i letters are words.
     let mut reaches = vec![false; text.len() + 1];
     reaches[0] = true;
     for end in 1..=text.len() {
@@ -518,10 +525,10 @@ fn is_joined(text: &str) -> bool {
     reaches[text.len()]
 }
 
-/// Says if `value` is the name of a constant, a type or an algorithm (`Utf8PathBuf`, `sha256`).
+/// Whether `value` is the name of a constant, a type or an algorithm (`Utf8PathBuf`, `sha256`).
 fn is_type(value: &str) -> bool {
     let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
-    // In a name a digit ends a word: `Utf8PathBuf`, not `Tr0ub4dor`.
+    // A digit in a name ends a word: `Utf8PathBuf`, not `Tr0ub4dor`.
     let has_inner_digit = value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
     let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase()) && count(u8::is_ascii_lowercase) > 0 && !has_inner_digit;
     let is_few = count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
@@ -531,7 +538,7 @@ fn is_type(value: &str) -> bool {
             && ((is_camel && is_few) || (value.len() < 16 && starts_with_one(value, TYPES))))
 }
 
-/// The Shannon entropy of `value` in bits a byte.
+/// Returns the Shannon entropy of `value` in bits per byte.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0_usize; 256];
     for byte in value.bytes() {

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A made-up run of letters and digits, so that no secret stands in this file.
+/// Returns made-up letters and digits, so that this file contains no secret.
 fn noise(alphabet: &str, len: usize) -> String {
     let alphabet = alphabet.as_bytes();
     let mut state = 0x9e37_79b9_u32;
@@ -20,7 +20,7 @@ fn hex(len: usize) -> String {
     noise("0123456789abcdef", len)
 }
 
-/// Texts with a secret in each, and the secret.
+/// Texts with a secret, and the secret.
 fn positive() -> Vec<(String, String)> {
     let aws_id = format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16));
     let aws_secret = noise("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/+", 40);
@@ -98,7 +98,7 @@ fn positive() -> Vec<(String, String)> {
     all
 }
 
-/// Texts with nothing in them to redact.
+/// Texts without a secret.
 fn negative() -> Vec<String> {
     let texts = [
         "pub password: String,",
@@ -282,7 +282,7 @@ fn odd_text_is_no_trouble() {
     }
 }
 
-/// Lines of files in which something is to be hidden, and what.
+/// Lines of files with a secret, and the secret.
 fn secrets_of_files() -> Vec<(String, String)> {
     let plain = |text: &str, secret: &str| (text.replace('%', secret), secret.to_owned());
     vec![
@@ -308,7 +308,7 @@ fn secrets_of_files() -> Vec<(String, String)> {
     ]
 }
 
-/// What files hold that is no secret, or only an example of one.
+/// Files without a secret, or with an example of one.
 const FILES_WITHOUT_SECRETS: &[&str] = &[
     "password: String,",
     "token = get_token()",
@@ -378,7 +378,7 @@ fn a_file_keeps_its_lines_and_each_finding_names_its_own() {
     assert_eq!(redact_file(&key_alone).text.lines().count(), key_alone.lines().count());
 }
 
-/// Sentences with a password in each, and the password.
+/// Sentences with a password, and the password.
 const SAID: &[(&str, &str)] = &[
     ("the db password is %", "Tr0ub4dor&3"),
     ("The password is %.", "Tr0ub4dor3"),
@@ -404,7 +404,7 @@ const SAID: &[(&str, &str)] = &[
     ("the passcode is %", "9a7b3c!x"),
 ];
 
-/// Sentences about passwords that hold none.
+/// Sentences about passwords that contain none.
 const ONLY_SAID: &[&str] = &[
     "the password is required",
     "the token is refreshed hourly",

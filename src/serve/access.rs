@@ -1,8 +1,9 @@
-//! Who may ask: one rule for every path of the HTTP server.
+//! Decides which requests the HTTP server answers, with one rule for all paths.
 //!
-//! A server on this machine is within reach of every web page that is open in a browser here. `Host` tells a page that gave
-//! its own name this machine's address (DNS rebinding). `Origin` and `Sec-Fetch-Site` tell one that sends requests across;
-//! a browser sends the second with images and links, too. A token tells programs of other people.
+//! Every web page that is open in a browser on this machine can reach a local server. The `Host`
+//! header detects a page whose own name resolves to this machine (DNS rebinding). `Origin` and
+//! `Sec-Fetch-Site` detect cross-site requests; browsers send the latter with images and links,
+//! too. A token excludes programs of other users.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -17,18 +18,18 @@ use subtle::ConstantTimeEq;
 
 use super::refusal::error;
 
-/// Answers without a token: it says no more than that there is a server.
+/// The path that needs no token. Its answer only says that there is a server.
 const OPEN: &str = "/healthz";
 const SEC_FETCH_SITE: &str = "sec-fetch-site";
 
-/// The rule of one server.
+/// The access rule of one server.
 #[derive(Debug, Clone)]
 pub struct Access {
     bound: IpAddr,
     token: Option<String>,
 }
 
-/// Other machines could reach the server, and anybody could ask.
+/// The error for a server that other machines could use without a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "other machines can reach {0}: set a token (CORTEX_SERVE_TOKEN, or serve.token in ~/.config/cortex/config.toml) that clients must send, or listen on 127.0.0.1"
@@ -44,10 +45,11 @@ enum Refusal {
 }
 
 impl Access {
-    /// For a server that listens on `bound`; its clients must know `token`, if there is one.
+    /// Creates the rule for a server that listens on `bound`. Clients must send
+    /// `token`, if there is one.
     ///
     /// # Errors
-    /// When others than this machine's programs could ask, and there is no token.
+    /// When other machines could send requests and there is no token.
     pub fn new(bound: IpAddr, token: Option<String>) -> Result<Self, Exposed> {
         let token = token.filter(|t| !t.is_empty());
         if token.is_none() && !bound.is_loopback() { Err(Exposed(bound)) } else { Ok(Self { bound, token }) }
@@ -71,12 +73,13 @@ impl Access {
         let Some(token) = self.token.as_ref().filter(|_| uri.path() != OPEN) else { return Ok(()) };
         let given = only(headers, AUTHORIZATION.as_str()).and_then(|v| v.split_once(' '));
         let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
-        // As long for a wrong token as for a right one.
+        // Comparing takes the same time for wrong tokens, so that the time reveals nothing.
         let is_right = given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())));
         if is_right { Ok(()) } else { Err(Refusal::Token) }
     }
 
-    /// Whether a `Host` is this server. No web page can make its own name an address, so addresses may be many.
+    /// Whether a `Host` means this server. A web page cannot turn its name into an IP address, so
+    /// several addresses are allowed.
     fn is_own(&self, host: &str) -> bool {
         match address(host) {
             Some(Named::Localhost) => true,
@@ -85,7 +88,7 @@ impl Access {
         }
     }
 
-    /// Whether a page may ask: one of this machine, or of this server.
+    /// Whether an `Origin` is a page of this machine or of this server.
     fn is_own_page(&self, origin: &str, host: &str) -> bool {
         let Some(authority) = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")) else { return false };
         match address(authority) {
@@ -101,7 +104,7 @@ enum Named {
     Address(IpAddr),
 }
 
-/// What `host:port` names, if it is no name of somebody's.
+/// Returns what `host:port` names; `None` unless that is localhost or an IP address.
 fn address(authority: &str) -> Option<Named> {
     let parsed = Authority::try_from(authority).ok().filter(|_| !authority.contains('@'))?;
     let host = parsed.host();
@@ -111,14 +114,14 @@ fn address(authority: &str) -> Option<Named> {
     host.trim_start_matches('[').trim_end_matches(']').parse().ok().map(Named::Address)
 }
 
-/// A header that must not be there twice.
+/// Returns a header's value; `None` if it occurs more than once.
 fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let mut values = headers.get_all(name).iter();
     let first = values.next()?;
     if values.next().is_some() { None } else { first.to_str().ok() }
 }
 
-/// Lets a request through, or answers why not.
+/// Passes an allowed request on, or answers with the reason for the refusal.
 pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
     match access.check(request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
@@ -130,8 +133,12 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         match self {
             Self::Host(host) => error(StatusCode::FORBIDDEN, format!("`{host}` is not this server: use localhost or its address")),
-            Self::Origin(origin) => error(StatusCode::FORBIDDEN, format!("pages of `{origin}` may not ask")),
-            Self::CrossSite => error(StatusCode::FORBIDDEN, "pages of other sites may not ask".into()),
+            Self::Origin(origin) => {
+                error(StatusCode::FORBIDDEN, format!("web pages of `{origin}` may not use this server: only pages of this machine may"))
+            }
+            Self::CrossSite => {
+                error(StatusCode::FORBIDDEN, "web pages of other sites may not use this server: only pages of this machine may".into())
+            }
             Self::Token => {
                 let mut response = error(StatusCode::UNAUTHORIZED, "send the token: `Authorization: Bearer …`".into());
                 response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));

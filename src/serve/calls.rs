@@ -1,4 +1,5 @@
-//! Runs tools for every transport: on threads that may wait, a limited number at a time, counted.
+//! Runs tools for every transport: on threads that may block, a limited number at
+//! a time, with metrics.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +14,9 @@ use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
 use crate::tools::{Answer, Tool};
 
-/// Calls that run at a time. Most of them only wait, so there may be more than cores.
+/// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
-/// How long a call waits for its turn.
+/// How long a call waits for a free place.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// The tools over one project, ready to be called from asynchronous code.
@@ -36,7 +37,7 @@ pub(super) enum CallError {
 }
 
 impl CallError {
-    /// One word, for the metrics.
+    /// Returns the label of the error in the metrics.
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Self::Busy => "busy",
@@ -49,21 +50,21 @@ impl CallError {
 }
 
 impl Calls {
-    /// What is offered are `tools`.
+    /// Creates the calls of `tools` on a project.
     #[must_use]
     pub fn new(engine: Arc<Engine>, tools: Vec<&'static Tool>) -> Self {
         Self { engine, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
     }
 
-    /// The tool with this name, or a message that says which there are.
+    /// Returns the tool with this name, or an error message that lists the tools.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
         self.tools.iter().copied().find(|t| t.name == name).ok_or_else(|| {
             let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
-            format!("there is no tool `{name}`; there are {}", names.join(", "))
+            format!("there is no tool `{name}`; the tools are {}", names.join(", "))
         })
     }
 
-    /// Calls a tool. When the returned future is dropped, the tool is told that nobody waits any more.
+    /// Calls a tool. Dropping the returned future cancels the call.
     pub(super) async fn run(&self, tool: &'static Tool, arguments: Value) -> Result<Answer, CallError> {
         let (start, metrics) = (Instant::now(), self.metrics.clone());
         let call = move |engine: &Engine, call: &Call| {
@@ -82,11 +83,11 @@ impl Calls {
 
     /// Waits until no call is running.
     pub(super) async fn finished(&self) {
-        // The semaphore is never closed, and all of it is free when nobody runs.
+        // The semaphore is never closed, and all its permits are free when no call runs.
         let _ = self.running.acquire_many(u32::try_from(MAX_CALLS).unwrap_or(u32::MAX)).await;
     }
 
-    /// Runs what may wait or compute on a thread that may.
+    /// Runs work that may block or compute on a thread of the blocking pool.
     pub(super) async fn blocking<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Engine, &Call) -> T + Send + 'static,
@@ -96,11 +97,11 @@ impl Calls {
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
             let result = work(&engine, &call);
-            // Not before: a thread that nobody waits for counts, too.
+            // Released only now, since a thread with a cancelled call counts, too.
             drop(permit);
             result
         });
-        task.await.map_err(|e| AskError::Failed(format!("the call did not end well; this is a bug of cortex: {e}")).into())
+        task.await.map_err(|e| AskError::Failed(format!("the call failed: {e}; this is a bug of cortex, please report it")).into())
     }
 }
 

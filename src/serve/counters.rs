@@ -8,15 +8,15 @@ use parking_lot::Mutex;
 /// Upper bounds of the latency histogram, in seconds.
 pub(super) const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
 
-/// How tools were called so far.
+/// Statistics of the calls so far, by tool.
 #[derive(Debug, Default)]
 pub(super) struct ToolCounters(pub(super) Mutex<BTreeMap<&'static str, Series>>);
 
-/// Of one tool.
+/// Statistics of the calls of one tool.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Series {
     pub(super) by_result: BTreeMap<&'static str, u64>,
-    /// How many took at most as long as the bound.
+    /// Number of calls that took at most each bound of [`BUCKETS`].
     pub(super) at_most: [u64; BUCKETS.len()],
     pub(super) seconds: f64,
 }

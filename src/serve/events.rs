@@ -1,4 +1,4 @@
-//! `/events`: what is served and what is being indexed, told when it changes.
+//! `/events`: a stream of events about the served index and about indexing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,21 +18,22 @@ use super::refusal::error;
 use crate::engine::Engine;
 use crate::store::Activity;
 
-/// Events lie this far apart at least: indexing reports every file.
+/// Least time between two events, since indexing reports every file.
 const PACE: Duration = Duration::from_millis(100);
-/// Another process that indexes wakes nobody here.
+/// How often the state is polled, since an indexing process cannot wake this one.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Listeners at a time, so that they leave most connections to requests.
+/// Most listeners at a time. The limit leaves most connections to requests.
 pub(super) const MAX_LISTENERS: usize = MAX_CONNECTIONS / 4;
-/// A stream ends after this, and the client connects anew: a listener that is gone without a word holds a place no longer.
+/// A stream ends after this time and the client connects again, so that a listener that
+/// disappeared frees its place.
 const MAX_AGE: Duration = Duration::from_mins(15);
-/// How long a client waits before it connects anew.
+/// How long a client waits before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long one waits for whom there was no place.
+/// Seconds that a client waits if there was no free place.
 const RETRY_WHEN_FULL: &str = "10";
 
-/// Tells everybody who listens that there could be something new.
+/// Notifies all streams that the state may have changed.
 #[derive(Debug, Clone)]
 pub struct Changes(watch::Sender<()>);
 
@@ -43,7 +44,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// What is to be called when something may have changed, on any thread.
+    /// Returns a function to call when the state may have changed, on any thread.
     #[must_use]
     pub fn callback(&self) -> Arc<dyn Fn() + Send + Sync> {
         let sender = self.0.clone();
@@ -51,7 +52,7 @@ impl Changes {
     }
 }
 
-/// What is served.
+/// The event about the served corpora.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Reload {
     generation: u64,
@@ -65,7 +66,7 @@ struct Corpus {
     chunks: usize,
 }
 
-/// How far indexing is.
+/// The event about the progress of indexing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 struct Indexing {
     done: usize,
@@ -88,11 +89,11 @@ impl Indexing {
     }
 }
 
-/// A stream for one listener: the state now, then each change, until `closing` or its greatest age. Comments between the
-/// events show whether the listener is still there.
+/// Returns the stream for one listener: the current state, then each change, until `closing` is
+/// cancelled or [`MAX_AGE`] is over. Comments between the events detect a closed connection.
 pub(super) fn stream(engine: Arc<Engine>, changes: &Changes, closing: CancellationToken, places: &Arc<Semaphore>) -> Response {
     let Ok(place) = places.clone().try_acquire_owned() else {
-        let message = format!("{MAX_LISTENERS} clients listen already: close one of them, or ask /api/status now and then");
+        let message = format!("{MAX_LISTENERS} clients are listening, which is the limit: close one of them, or poll /api/status");
         let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_WHEN_FULL));
         return response;
@@ -124,7 +125,7 @@ async fn tell(engine: &Engine, mut changed: watch::Receiver<()>, events: &mpsc::
     }
 }
 
-/// Sends what was not sent before; false when nobody listens any more.
+/// Sends a state unless it equals the one sent before. Returns false if the listener is gone.
 async fn news<T: Serialize + PartialEq>(
     events: &mpsc::Sender<Result<Event, Infallible>>,
     name: &str,

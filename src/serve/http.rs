@@ -1,4 +1,4 @@
-//! The paths of the HTTP server, and what each answers.
+//! The paths of the HTTP server and their answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,31 +30,32 @@ use crate::engine::AskError;
 use crate::store::Activity;
 use crate::tools::{Effect, Tool};
 
-/// Larger requests are refused.
+/// Largest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
-/// How long a request may take until its answer begins; a call may wait for indexing for a minute of it.
+/// How long a request may take until its answer begins. Up to a minute of it, a call
+/// may wait for indexing.
 const TIMEOUT: Duration = Duration::from_secs(90);
 
-/// Every path with what it is for.
+/// Every path with its description.
 pub(super) const PATHS: &[(&str, &str)] = &[
     ("/mcp", "Model Context Protocol (streamable HTTP)"),
     ("/api/{tool}", "the tools: POST a JSON object, or GET with a query string"),
-    ("/api/openapi.json", "their description (OpenAPI 3.1)"),
-    ("/events", "what is served and indexed, as server-sent events"),
-    ("/metrics", "numbers for Prometheus"),
+    ("/api/openapi.json", "the description of the tools (OpenAPI 3.1)"),
+    ("/events", "the state of the index, as server-sent events"),
+    ("/metrics", "metrics for Prometheus"),
     ("/healthz", "200 while the process is up"),
-    ("/readyz", "200 when there is something to search"),
+    ("/readyz", "200 when an index can be searched"),
 ];
 
-/// What the paths work with.
+/// The state that the paths share.
 pub struct App {
     pub calls: Calls,
     pub changes: Changes,
-    /// Ends streams that would go on for ever.
+    /// Ends streams that would otherwise never end.
     pub closing: CancellationToken,
 }
 
-/// The whole service, with its rules.
+/// Builds the router of all paths, with access rule and limits.
 pub fn router(app: App, access: Access) -> Router {
     let App { calls, changes, closing } = app;
     let calls = Arc::new(calls);
@@ -72,7 +73,7 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
         .method_not_allowed_fallback(async |uri: Uri| {
-            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not answer to this method", uri.path()))
+            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not support this method", uri.path()))
         })
         .with_state(calls)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -81,14 +82,16 @@ pub fn router(app: App, access: Access) -> Router {
         .layer(from_fn(no_sniffing))
 }
 
-/// No browser takes a reply, which quotes files, for a page or a script.
+/// Forbids browsers to guess the type of a reply, which quotes files and must not run
+/// as a page or script.
 async fn no_sniffing(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
 }
 
-/// Messages of the Model Context Protocol: refuses those that are none, and answers a batch as one.
+/// Handles messages of the Model Context Protocol: refuses invalid ones, and
+/// answers a batch as one.
 async fn protocol(service: McpOverHttp, request: Request) -> Response {
     if request.method() != Method::POST {
         return service.handle(request).await.map(Body::new);
@@ -97,9 +100,9 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
     let body = match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
         Ok(body) => body,
         Err(e) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => return refused(e.status(), &Failure::too_long(&[], MAX_BODY_BYTES)),
-        Err(e) => return refused(e.status(), &Failure::request(Value::Null, format!("the message did not arrive: {}", e.body_text()))),
+        Err(e) => return refused(e.status(), &Failure::request(Value::Null, format!("cannot read the message: {}", e.body_text()))),
     };
-    // Revisions without this header are older than the one that asks for it.
+    // Only revisions before the one that introduced this header send none.
     let version = parts.headers.get("mcp-protocol-version");
     match rpc::read(&body, version.is_none_or(|v| v == BATCHING)) {
         Ok(Incoming::One(message)) => one(&service, parts, message).await,
@@ -116,13 +119,13 @@ async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Respons
     service.handle(Request::from_parts(parts, Body::from(message.to_string()))).await.map(Body::new)
 }
 
-/// Answers in any order, and none to notifications.
+/// Answers the messages of a batch in any order, and leaves notifications without an answer.
 async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, Failure>>) -> Response {
     let (mut answers, mut running) = (Vec::new(), JoinSet::new());
     for message in messages {
         match message {
             Ok(mut message) => {
-                // Progress would need a stream, and a batch has one answer.
+                // Progress messages would need a stream, but a batch has a single answer.
                 if let Some(meta) = message.pointer_mut("/params/_meta").and_then(Value::as_object_mut) {
                     meta.remove("progressToken");
                 }
@@ -139,7 +142,7 @@ async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, F
         match serde_json::from_slice(&body) {
             Ok(answer) => answers.push(answer),
             Err(_) if body.is_empty() && head.status.is_success() => {}
-            // The headers of the request, which all of them share, are wrong.
+            // The headers of the request are wrong. All messages of the batch share them.
             Err(_) => return Response::from_parts(head, Body::from(body)),
         }
     }
@@ -147,7 +150,7 @@ async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, F
 }
 
 fn refused(status: StatusCode, failure: &Failure) -> Response {
-    tracing::warn!("a message at /mcp is refused: {}", failure.message);
+    tracing::warn!("refused a message at /mcp: {}", failure.message);
     match failure.reply() {
         Some(reply) => (status, Json(reply)).into_response(),
         None => status.into_response(),
@@ -155,7 +158,7 @@ fn refused(status: StatusCode, failure: &Failure) -> Response {
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {
-    let late = |_| error(StatusCode::SERVICE_UNAVAILABLE, format!("there was no answer within {} s", TIMEOUT.as_secs()));
+    let late = |_| error(StatusCode::SERVICE_UNAVAILABLE, format!("there was no answer within {} s: try again", TIMEOUT.as_secs()));
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
 }
 
@@ -166,10 +169,10 @@ fn index() -> String {
 
 fn unknown(uri: &Uri) -> Response {
     let paths: Vec<&str> = PATHS.iter().map(|(path, _)| *path).collect();
-    error(StatusCode::NOT_FOUND, format!("there is no {}; there are {}", uri.path(), paths.join(", ")))
+    error(StatusCode::NOT_FOUND, format!("there is no path {}; the paths are {}", uri.path(), paths.join(", ")))
 }
 
-/// Whether there is a generation that can be searched; why not.
+/// Answers whether a generation can be searched, and if not, why.
 fn ready(calls: &Calls) -> Response {
     let manager = &calls.engine.manager;
     let snapshot = manager.current();
@@ -191,15 +194,15 @@ fn ready(calls: &Calls) -> Response {
 
 async fn from_query(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, Query(pairs): Query<Vec<(String, String)>>) -> Response {
     match named(&calls, &tool) {
-        // A link that somebody follows must change nothing.
+        // Following a link must not change anything.
         Ok(tool) if tool.effect != Effect::None => {
-            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} changes something: POST to it", tool.name))
+            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} changes data: send a POST request", tool.name))
         }
         _ => call(&calls, &tool, arguments(pairs)).await,
     }
 }
 
-/// The tool of this name, or of this name behind [`PREFIX`].
+/// Returns the tool with this name, with or without [`PREFIX`].
 fn named(calls: &Calls, name: &str) -> Result<&'static Tool, String> {
     calls.tool(&format!("{PREFIX}{name}")).or_else(|message| calls.tool(name).map_err(|_| message))
 }
@@ -207,18 +210,18 @@ fn named(calls: &Calls, name: &str) -> Result<&'static Tool, String> {
 async fn from_body(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, body: Result<Bytes, BytesRejection>) -> Response {
     let body = match body {
         Ok(body) => body,
-        Err(e) => return error(e.status(), format!("{}: at most {MAX_BODY_BYTES} bytes are read", e.body_text())),
+        Err(e) => return error(e.status(), format!("cannot read the body: {}; it may have at most {MAX_BODY_BYTES} bytes", e.body_text())),
     };
     if body.is_empty() {
         return call(&calls, &tool, Value::Null).await;
     }
     match serde_json::from_slice(&body) {
         Ok(arguments) => call(&calls, &tool, arguments).await,
-        Err(e) => error(StatusCode::BAD_REQUEST, format!("the body is no JSON: {e}")),
+        Err(e) => error(StatusCode::BAD_REQUEST, format!("the body is not JSON: {e}; send the arguments as an object")),
     }
 }
 
-/// The values of a query string. A key that is repeated is a list.
+/// Returns the values of a query string as JSON. A repeated key becomes a list.
 fn arguments(pairs: Vec<(String, String)>) -> Value {
     let mut map = Map::new();
     for (key, value) in pairs {

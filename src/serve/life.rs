@@ -1,4 +1,4 @@
-//! How a server's process begins and ends.
+//! Start and end of a server process.
 
 use std::future::Future;
 use std::io;
@@ -12,15 +12,16 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use crate::engine::Engine;
 use crate::platform::parent_process;
 
-/// How often it is looked whether the parent process is still there.
+/// How often the server checks whether its parent process still runs.
 const PARENT_POLL: Duration = Duration::from_secs(2);
-/// How long the end of the process waits for what runs in the background.
+/// How long the end of the process waits for background work.
 const LET_GO: Duration = Duration::from_millis(250);
 
-/// Runs a server on a runtime of its own. A read of standard input or a tool that is still busy does not hold up the return.
+/// Runs a server on its own runtime. A blocked read of standard input or a running tool does
+/// not delay the return.
 ///
 /// # Errors
-/// Those of the server, or when there can be no runtime.
+/// The errors of the server, or when the runtime cannot be created.
 pub fn run<T>(server: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(server);
@@ -28,12 +29,12 @@ pub fn run<T>(server: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     result
 }
 
-/// Stops what serves a project in the background. An index run that takes longer is left to the end of the process: the
-/// files are whole whenever it ends.
+/// Stops the background work of a project. An index run that takes longer is cut off by the end of
+/// the process, which leaves the files complete at any time.
 pub fn let_go(engine: Arc<Engine>) {
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
-        // Calls that are still under way hold the engine, too.
+        // Running calls hold the engine, too, so dropping it is not enough.
         engine.stop();
         drop(engine);
         let _ = done.send(());
@@ -41,7 +42,7 @@ pub fn let_go(engine: Arc<Engine>) {
     let _ = is_done.recv_timeout(LET_GO);
 }
 
-/// SIGTERM and SIGINT, caught from when this is made.
+/// The signals SIGTERM and SIGINT, which are caught from the creation of this value on.
 pub struct Signals {
     terminate: Signal,
     interrupt: Signal,
@@ -49,12 +50,12 @@ pub struct Signals {
 
 impl Signals {
     /// # Errors
-    /// When signals cannot be caught.
+    /// When signal handlers cannot be installed.
     pub fn catch() -> io::Result<Self> {
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
-    /// Waits for one of them.
+    /// Waits for one of the signals.
     pub async fn wait(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
@@ -63,7 +64,8 @@ impl Signals {
     }
 }
 
-/// Waits until the process that started this one is gone. Standard input may be held open by others.
+/// Waits until the parent process has ended. The end of standard input is not enough, since
+/// others may hold it open.
 pub(super) async fn orphaned() {
     let parent = parent_process();
     while parent_process() == parent {

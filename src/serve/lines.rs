@@ -1,6 +1,7 @@
-//! Messages as lines: reads those of one client, and writes the answers.
+//! Transports messages as lines: reads those of one client, and writes the answers.
 //!
-//! A line that is no message is answered and skipped here, whatever its length. The session goes on.
+//! A line that is not a message gets an error and is skipped, whatever its length.
+//! The session continues.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,12 +14,12 @@ use tokio::sync::{Mutex, mpsc};
 
 use super::rpc::{self, BATCHING, Failure, Incoming};
 
-/// Longer lines are refused; no more than this is kept of one.
+/// Largest line in bytes. Of longer lines, no more than this is kept, and they are refused.
 const MAX_LINE_BYTES: usize = 16 << 20;
-/// Messages that are read ahead of the service.
+/// Most messages that are read before the service takes them.
 const READ_AHEAD: usize = 16;
 
-/// Both directions of a client. Clones share them.
+/// Both directions of the connection to a client. Clones share it.
 #[derive(Clone)]
 pub(super) struct LineTransport {
     incoming: Arc<Mutex<mpsc::Receiver<Value>>>,
@@ -26,20 +27,20 @@ pub(super) struct LineTransport {
 }
 
 impl LineTransport {
-    /// Reads in the background until `input` ends or nobody wants more.
+    /// Starts to read in the background, until `input` ends or nobody receives messages.
     pub(super) fn new(input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
         let (messages, incoming) = mpsc::channel(READ_AHEAD);
         let answers = Answers { output: Arc::new(Mutex::new(Box::new(output))), open: Arc::default() };
         let reader = Reader { messages, answers: answers.clone(), has_batches: false };
         tokio::spawn(async move {
             if let Err(e) = reader.run(BufReader::with_capacity(64 << 10, input)).await {
-                tracing::warn!("the client cannot be reached any more: {e}");
+                tracing::warn!("the connection to the client failed: {e}");
             }
         });
         Self { incoming: Arc::new(Mutex::new(incoming)), answers }
     }
 
-    /// The next message that is well formed; none after the last.
+    /// Returns the next well-formed message; `None` after the last.
     pub(super) async fn next(&self) -> Option<Value> {
         self.incoming.lock().await.recv().await
     }
@@ -48,7 +49,7 @@ impl LineTransport {
 struct Reader {
     messages: mpsc::Sender<Value>,
     answers: Answers,
-    /// Whether the client asked for the revision that has batches.
+    /// Whether the client chose the protocol revision that has batches.
     has_batches: bool,
 }
 
@@ -90,18 +91,18 @@ impl Reader {
         self.answers.write(line).await.map(|()| false)
     }
 
-    /// Hands a message to the service; true when there is none any more.
+    /// Passes a message to the service. Returns true if the service has ended.
     async fn pass(&mut self, message: Value, batch: Option<u64>) -> io::Result<bool> {
         match message["method"].as_str() {
             Some("initialize") => self.has_batches = message["params"]["protocolVersion"] == BATCHING,
-            // The service does not answer what was cancelled.
+            // The service does not answer a cancelled request, so it counts as ended.
             Some("notifications/cancelled") => self.answers.end(&message["params"]["requestId"], None).await?,
             _ => {}
         }
         if let Some(id) = rpc::id(&message).filter(|_| !rpc::is_response(&message))
             && !self.answers.lock().begin(id, batch)
         {
-            let failure = Failure::request(id.clone(), "another request with this id is not answered yet: use each id once");
+            let failure = Failure::request(id.clone(), "another request with this id is still running: use each id once");
             match batch {
                 Some(batch) => self.answers.refuse_in(batch, &failure),
                 None => self.answers.refuse(&failure).await?,
@@ -114,13 +115,13 @@ impl Reader {
 
 enum Line {
     Whole,
-    /// The rest was skipped.
+    /// A line that is longer than the limit. The rest was skipped.
     TooLong,
-    /// What stood before the end of the input, which may be nothing.
+    /// The rest of the input, which may be empty.
     End,
 }
 
-/// Reads a line without its end. Of one that is too long, `line` has the beginning.
+/// Reads a line without its line break. If it is too long, `line` has its beginning.
 async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
     let mut is_too_long = false;
     loop {
@@ -141,7 +142,7 @@ async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) 
     }
 }
 
-/// Writes answers, those of a batch together.
+/// Writes answers, and those of a batch together.
 #[derive(Clone)]
 pub(super) struct Answers {
     output: Arc<Mutex<Box<dyn AsyncWrite + Send + Unpin>>>,
@@ -149,20 +150,20 @@ pub(super) struct Answers {
 }
 
 impl Answers {
-    /// Writes a message that is no answer.
+    /// Writes a message that is not an answer.
     pub(super) async fn tell(&self, message: String) -> io::Result<()> {
         self.write(Some(message)).await
     }
 
-    /// The request with this id is done, with an answer or, when it was cancelled, without.
+    /// Ends the request with this id, with an answer, or without one if it was cancelled.
     pub(super) async fn end(&self, id: &Value, answer: Option<String>) -> io::Result<()> {
         let line = self.lock().end(id, answer);
         self.write(line).await
     }
 
-    /// Says on standard error and to the client why a message is not served.
+    /// Reports to the log and to the client why a message is refused.
     pub(super) async fn refuse(&self, failure: &Failure) -> io::Result<()> {
-        tracing::warn!("a message of the client is refused: {}", failure.message);
+        tracing::warn!("refused a message of the client: {}", failure.message);
         match failure.reply() {
             Some(reply) => self.tell(reply.to_string()).await,
             None => Ok(()),
@@ -170,7 +171,7 @@ impl Answers {
     }
 
     fn refuse_in(&self, batch: u64, failure: &Failure) {
-        tracing::warn!("a message in a batch of the client is refused: {}", failure.message);
+        tracing::warn!("refused a message in a batch of the client: {}", failure.message);
         let mut open = self.lock();
         if let (Some(batch), Some(reply)) = (open.batches.get_mut(&batch), failure.reply()) {
             batch.answers.push(reply.to_string());
@@ -181,7 +182,7 @@ impl Answers {
         let mut open = self.lock();
         open.n_batches += 1;
         let number = open.n_batches;
-        // One more than its requests, until all of them are counted.
+        // Starts at one, so that the batch cannot end before all its requests are counted.
         open.batches.insert(number, Batch { n_waiting: 1, answers: Vec::new() });
         number
     }
@@ -199,10 +200,10 @@ impl Answers {
     }
 }
 
-/// Requests without an answer yet.
+/// Requests that have no answer yet.
 #[derive(Default)]
 struct Open {
-    /// By the id as JSON, each with its batch.
+    /// Maps the id, as JSON, to the batch of the request.
     running: HashMap<String, Option<u64>>,
     batches: HashMap<u64, Batch>,
     n_batches: u64,
@@ -214,7 +215,7 @@ struct Batch {
 }
 
 impl Open {
-    /// False when a request with this id runs already.
+    /// Registers a request. Returns false if one with this id is already running.
     fn begin(&mut self, id: &Value, batch: Option<u64>) -> bool {
         let key = id.to_string();
         if self.running.contains_key(&key) {
@@ -227,7 +228,7 @@ impl Open {
         true
     }
 
-    /// What is to be written now that the request has ended.
+    /// Ends a request, and returns the line to write, if any.
     fn end(&mut self, id: &Value, answer: Option<String>) -> Option<String> {
         match self.running.remove(&id.to_string()) {
             Some(Some(batch)) => self.settle(batch, answer),
@@ -235,7 +236,8 @@ impl Open {
         }
     }
 
-    /// One thing less that a batch waits for; the whole of it when that was the last. Notifications alone have no answer.
+    /// Counts one item of a batch as done. Returns the whole answer after the last one, or `None`
+    /// if there is nothing to answer, as for notifications.
     fn settle(&mut self, number: u64, answer: Option<String>) -> Option<String> {
         let batch = self.batches.get_mut(&number)?;
         batch.answers.extend(answer);

@@ -1,4 +1,4 @@
-//! Listens, and hands connections to the service: how many, how long, and how it ends.
+//! Accepts connections for the service, limits their number and time, and ends them.
 
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{IpAddr, TcpListener};
@@ -21,46 +21,51 @@ use tokio_util::sync::CancellationToken;
 
 use super::life::Signals;
 
-/// Ports that are tried after the first.
+/// Number of ports that are tried after the first.
 const FURTHER_PORTS: u16 = 20;
 pub(super) const MAX_CONNECTIONS: usize = 256;
-/// Connections beyond those that are told so at a time; others are closed without a word.
+/// Most connections over the limit that get an error response at a time. Others
+/// are closed without one.
 const MAX_TURNED_AWAY: usize = 64;
 const MAX_HEADERS: usize = 64;
 const MAX_HEADER_BYTES: usize = 32 << 10;
 /// How long a client may take to send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long requests may go on after the server was told to end.
+/// How long requests may continue after the signal to end.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How long a client may take no byte of an answer.
+/// How long a client may accept no byte of an answer.
 const STALLED: Duration = Duration::from_secs(30);
-/// How long a client may go on to send after its last answer.
+/// How long a client may continue to send after its last answer.
 const LINGER: Duration = Duration::from_secs(2);
 /// The response to a connection that exceeds the limit.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/json\r\nx-content-type-options: nosniff\r\n\
 content-length: 58\r\nretry-after: 1\r\nconnection: close\r\n\r\n{\"error\":\"too many connections are open: try again soon\"}\n";
 
-/// Listens at the first port that is free: `port` or one of the next; any for 0.
+/// Listens on the first free port from `port` on, or on any port if it is 0.
 ///
 /// # Errors
-/// When none is free, or the address is not this machine's.
+/// When no port is free, or the address does not belong to this machine.
 pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
     let last = if port == 0 { 0 } else { port.saturating_add(FURTHER_PORTS) };
     for candidate in port..=last {
         match TcpListener::bind((address, candidate)) {
             Err(e) if e.kind() == ErrorKind::AddrInUse && candidate < last => {}
             Err(e) if e.kind() == ErrorKind::AddrInUse => break,
-            Err(e) => return Err(io::Error::new(e.kind(), format!("{address} port {candidate}: {e}"))),
+            Err(e) => return Err(io::Error::new(e.kind(), format!("cannot listen on {address} port {candidate}: {e}"))),
             Ok(listener) => return Ok(listener),
         }
     }
-    Err(io::Error::new(ErrorKind::AddrInUse, format!("{address}: the ports {port} to {last} are taken; give another one with --port")))
+    Err(io::Error::new(
+        ErrorKind::AddrInUse,
+        format!("cannot listen on {address}: the ports {port} to {last} are in use; choose another one with --port"),
+    ))
 }
 
-/// Serves until a signal comes; then finishes what runs, for a while. `closing` is cancelled when the end begins.
+/// Serves until a signal arrives, then lets running requests finish for some seconds. Cancels
+/// `closing` when the end begins.
 ///
 /// # Errors
-/// When the listener cannot be used.
+/// When the listener cannot be registered with the runtime.
 pub async fn serve(listener: TcpListener, router: Router, closing: CancellationToken, mut signals: Signals) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -74,8 +79,9 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
             accepted = listener.accept() => match accepted {
                 Ok((stream, _)) => stream,
                 Err(e) => {
-                    // Out of file descriptors, say: it gets better, or somebody reads this.
-                    tracing::warn!("a connection was not accepted: {e}");
+                    // For example, no file descriptors are left. Others may be closed soon; if
+                    // not, the log says why.
+                    tracing::warn!("cannot accept a connection: {e}");
                     tokio::time::sleep(Duration::from_millis(100)).await;
                     continue;
                 }
@@ -93,23 +99,24 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
         let connection = running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
         tokio::spawn(async move {
             if let Err(e) = connection.await {
-                tracing::debug!("a connection broke: {e}");
+                tracing::debug!("a connection failed: {e}");
             }
         });
     }
     drop(listener);
     closing.cancel();
-    tracing::info!("ending");
+    tracing::info!("shutting down");
     if tokio::time::timeout(LAST_ANSWERS, running.shutdown()).await.is_err() {
-        tracing::warn!("some requests were not finished");
+        tracing::warn!("shut down before all requests were finished");
     }
     Ok(())
 }
 
-/// The connection of one client, with its place among all of them.
+/// The connection of one client, with its permit.
 ///
-/// A client that reads nothing is given up. One that still sends when it was answered is read to its end for a while, since
-/// the system would otherwise cut the connection before the answer arrives.
+/// A client that does not read for [`STALLED`] is disconnected. If it still sends after its last
+/// answer, its data is read for [`LINGER`], since the system would otherwise reset the connection
+/// before the answer arrives.
 struct Connection {
     stream: Option<(TcpStream, OwnedSemaphorePermit)>,
     stalled: Option<Pin<Box<Sleep>>>,
@@ -120,7 +127,7 @@ impl Connection {
         Self { stream: Some((stream, permit)), stalled: None }
     }
 
-    /// Does something with the stream, which is there until the connection is dropped.
+    /// Calls a function with the stream, which is present until the connection is dropped.
     fn poll<T>(&mut self, poll: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         match &mut self.stream {
             Some((stream, _)) => poll(Pin::new(stream)),
@@ -128,7 +135,7 @@ impl Connection {
         }
     }
 
-    /// The result of writing, or an error when there was none for too long.
+    /// Returns the result of a write, or an error if no write succeeded for [`STALLED`].
     fn written<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.stalled = None;
@@ -180,7 +187,7 @@ impl Drop for Connection {
     }
 }
 
-/// Reads what a client still sends, until it has nothing more to say.
+/// Closes our side, and reads what the client still sends until it closes its side.
 async fn drain(mut stream: TcpStream) -> io::Result<()> {
     stream.shutdown().await?;
     let mut buffer = [0; 8 << 10];

@@ -1,4 +1,4 @@
-//! `/metrics`: numbers in the text format of Prometheus.
+//! `/metrics`: statistics in the text format of Prometheus.
 
 use std::fmt::{Display, Write};
 
@@ -6,7 +6,7 @@ use super::calls::Calls;
 use super::counters::BUCKETS;
 use crate::live::resident_bytes;
 
-/// The page. Labels are names of this program's, so that nothing needs escaping.
+/// Renders the page. All labels are names of this program, so nothing needs escaping.
 pub(super) fn page(calls: &Calls) -> String {
     let engine = &calls.engine;
     let (snapshot, reloads, index) = (engine.manager.current(), engine.manager.metrics(), engine.freshness());
@@ -25,10 +25,10 @@ pub(super) fn page(calls: &Calls) -> String {
     for corpus in &snapshot.corpora {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
     }
-    page.one("cortex_pending_files", "gauge", "Files known to have changed since.", index.pending);
+    page.one("cortex_pending_files", "gauge", "Changed files that are not indexed yet.", index.pending);
     page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
     page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
-    page.family("cortex_reloads_total", "counter", "Looks at the chunk files, by how they ended.");
+    page.family("cortex_reloads_total", "counter", "Reloads of the chunk files, by result.");
     let unchanged = reloads.n_successful.saturating_sub(reloads.n_published);
     for (result, n) in [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)] {
         page.row(&format!("{{result=\"{result}\"}}"), n);
@@ -39,17 +39,17 @@ pub(super) fn page(calls: &Calls) -> String {
         "Chunk files that reloads parsed, each once for all indexes.",
         reloads.n_files_parsed,
     );
-    page.one("cortex_last_reload_seconds", "gauge", "How long the last one took.", reloads.last_duration.as_secs_f64());
+    page.one("cortex_last_reload_seconds", "gauge", "Duration of the last reload.", reloads.last_duration.as_secs_f64());
     if let Some(at) = reloads.last_reload_at {
-        page.one("cortex_last_reload_timestamp_seconds", "gauge", "When it ended.", at.timestamp());
+        page.one("cortex_last_reload_timestamp_seconds", "gauge", "Time at which the last reload ended.", at.timestamp());
     }
-    page.family("cortex_tool_calls_total", "counter", "Calls of tools, by how they ended.");
+    page.family("cortex_tool_calls_total", "counter", "Tool calls, by result.");
     for (tool, series) in &tools {
         for (result, n) in &series.by_result {
             page.row(&format!("{{tool=\"{tool}\",result=\"{result}\"}}"), n);
         }
     }
-    page.family("cortex_tool_seconds", "histogram", "How long calls of tools took, with waiting.");
+    page.family("cortex_tool_seconds", "histogram", "Duration of tool calls, including the time that they waited.");
     for (tool, series) in &tools {
         let n: u64 = series.by_result.values().sum();
         for (bound, n) in BUCKETS.iter().map(ToString::to_string).zip(series.at_most).chain([("+Inf".into(), n)]) {
@@ -59,7 +59,7 @@ pub(super) fn page(calls: &Calls) -> String {
         page.row(&format!("_count{{tool=\"{tool}\"}}"), n);
     }
     if let Some(bytes) = resident_bytes() {
-        page.one("process_resident_memory_bytes", "gauge", "Memory that this process holds.", bytes);
+        page.one("process_resident_memory_bytes", "gauge", "Resident memory of this process.", bytes);
     }
     page.text
 }
@@ -77,7 +77,7 @@ impl Page {
         let _ = writeln!(self.text, "# HELP {name} {help}\n# TYPE {name} {kind}");
     }
 
-    /// `rest`: what follows the name of the family.
+    /// Writes a row. `rest` follows the name of the family.
     fn row(&mut self, rest: &str, value: impl Display) {
         let _ = writeln!(self.text, "{}{rest} {value}", self.name);
     }

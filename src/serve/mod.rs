@@ -1,6 +1,7 @@
 //! The servers: the tools over MCP (standard input and output, HTTP) and as a JSON API.
 //!
-//! Every way in ends in [`Calls`], which runs a tool on a thread of its own, a limited number at a time.
+//! All transports use [`Calls`], which runs each tool on its own thread, a
+//! limited number at a time.
 
 mod access;
 mod calls;

@@ -1,10 +1,11 @@
-//! `/api/openapi.json`: the tools as an HTTP API, described from their own schemas.
+//! `/api/openapi.json`: describes the tools as an HTTP API, derived from their schemas.
 
 use serde_json::{Map, Value, json};
 
 use crate::tools::{Effect, Tool};
 
-/// Tools that are named `cortex_search` are found at `/api/search`, others by their names.
+/// Prefix of tool names that paths leave out: `cortex_search` is at `/api/search`. Other tools
+/// have their full names.
 pub(super) const PREFIX: &str = "cortex_";
 
 pub(super) fn document(tools: &[&'static Tool]) -> Value {
@@ -47,7 +48,7 @@ fn path(tool: &Tool) -> (String, Value) {
     (format!("/api/{name}"), methods)
 }
 
-/// Each property of the arguments as a parameter of the query string.
+/// Returns each property of the arguments as a parameter of the query string.
 fn parameters(input: &Map<String, Value>) -> Vec<Value> {
     let required = input.get("required").and_then(Value::as_array);
     let properties = input.get("properties").and_then(Value::as_object).into_iter().flatten();
@@ -65,7 +66,7 @@ fn responses(tool: &Tool) -> Value {
         "400": error("The arguments cannot be used."),
         "401": error("The token is missing or wrong."),
         "403": error("The Host or Origin is not allowed."),
-        "404": error("What was asked for is not there."),
+        "404": error("There is no such tool, file or item."),
         "413": error("The body is too large."),
         "500": error("The tool failed."),
         "503": error("The server is busy or ending: try again.")

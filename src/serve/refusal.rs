@@ -1,4 +1,4 @@
-//! The form of every response that is an error.
+//! The JSON form of all error responses.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -10,7 +10,7 @@ struct Refusal {
     error: String,
 }
 
-/// An answer that is an error, in the form of all of them.
+/// Returns an error response.
 pub(super) fn error(status: StatusCode, message: String) -> Response {
     (status, Json(Refusal { error: message })).into_response()
 }

@@ -1,7 +1,8 @@
-//! The rules of JSON-RPC, applied to the bytes of a client before the SDK sees them.
+//! Checks the bytes of a client against the rules of JSON-RPC before the SDK gets them.
 //!
-//! The SDK drops what it cannot parse and forgets the id of what it refuses, so that a client would wait for ever. Here every
-//! message that cannot be served has an error, with its id wherever that can be found.
+//! The SDK drops messages that it cannot parse and forgets the ids of those that it
+//! refuses, so clients would wait for ever. Here every refused message gets an error, with
+//! its id if it can be found.
 
 use std::ops::Range;
 
@@ -10,53 +11,53 @@ use serde_json::{Value, json};
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 const INVALID_PARAMS: i32 = -32602;
-/// Messages in one batch at most.
+/// Most messages in a batch.
 const MAX_BATCH: usize = 64;
 /// The only revision of the protocol that has batches.
 pub(super) const BATCHING: &str = "2025-03-26";
 
-/// What a client sent.
+/// A message or a batch from a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum Incoming {
     One(Value),
-    /// At least one, each with its own verdict.
+    /// At least one message, each valid or with its own error.
     Batch(Vec<Result<Value, Failure>>),
 }
 
-/// Why a message is not served.
+/// Why a message is refused.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Failure {
-    /// Null where it could not be found. A notification has none, and gets no answer.
+    /// Null if the id could not be found. A notification has none, and gets no answer.
     id: Option<Value>,
     code: i32,
     pub(super) message: String,
 }
 
 impl Failure {
-    /// The message is not one of JSON-RPC.
+    /// Creates the error for a message that is not valid JSON-RPC.
     pub(super) fn request(id: Value, message: impl Into<String>) -> Self {
         Self { id: Some(id), code: INVALID_REQUEST, message: message.into() }
     }
 
-    /// The parameters of `message` cannot be used.
+    /// Creates the error for a `message` with invalid parameters.
     pub(super) fn params(message: &Value, why: String) -> Self {
         Self { id: id(message).cloned(), code: INVALID_PARAMS, message: why }
     }
 
-    /// `head` is the beginning of a message that is longer than `limit`.
+    /// Creates the error for a message longer than `limit` bytes. `head` is its beginning.
     pub(super) fn too_long(head: &[u8], limit: usize) -> Self {
         let message = format!("the message is longer than {limit} bytes and was skipped: send less in one message");
         Self::request(id_in(head), message)
     }
 
-    /// The answer; none to a notification.
+    /// Returns the answer to the client; `None` for a notification.
     pub(super) fn reply(&self) -> Option<Value> {
         let id = self.id.as_ref()?;
         Some(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": self.code, "message": self.message } }))
     }
 }
 
-/// Reads one message, or one batch where the protocol of the client has `batches`.
+/// Reads one message, or one batch if the client's protocol revision has `batches`.
 pub(super) fn read(bytes: &[u8], batches: bool) -> Result<Incoming, Failure> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     let value: Value = serde_json::from_slice(bytes).map_err(|e| Failure {
@@ -74,12 +75,13 @@ pub(super) fn read(bytes: &[u8], batches: bool) -> Result<Incoming, Failure> {
     }
 }
 
-/// The id of a message, if it is one that a request may have.
+/// Returns the id of a message, if it is valid for a request.
 pub(super) fn id(message: &Value) -> Option<&Value> {
     message.get("id").filter(|id| id.is_string() || id.is_i64())
 }
 
-/// Whether the message answers one of this side. It is never answered itself: two programs could do so for ever.
+/// Whether the message is a response. Responses are never answered, since two programs could
+/// otherwise do so for ever.
 pub(super) fn is_response(message: &Value) -> bool {
     message.get("method").is_none() && (message.get("result").is_some() || message.get("error").is_some())
 }
@@ -93,7 +95,7 @@ fn check_in_batch(message: Value) -> Result<Value, Failure> {
     Ok(message)
 }
 
-/// Fields of parameters that the tools cannot do without: method, field, type, and whether it must be there.
+/// Fields of parameters that are checked: method, field, type, and whether it is required.
 const FIELDS: &[(&str, &str, &str, bool)] = &[
     ("initialize", "protocolVersion", "string", true),
     ("initialize", "capabilities", "object", true),
@@ -106,7 +108,7 @@ const FIELDS: &[(&str, &str, &str, bool)] = &[
     ("resources/templates/list", "cursor", "string", false),
 ];
 
-/// The message, if it is one of JSON-RPC and its parameters have the form that its method wants.
+/// Returns the message if it is valid JSON-RPC and its parameters match the method.
 fn check(mut message: Value) -> Result<Value, Failure> {
     if is_response(&message) {
         return Ok(message);
@@ -145,10 +147,11 @@ fn check(mut message: Value) -> Result<Value, Failure> {
     Ok(message)
 }
 
-/// Finds the id in a message that is cut off, too deep or otherwise not JSON: a value of the outermost object that is whole.
+/// Finds the id in a message that is cut off, too deep or otherwise not JSON. It must be a complete
+/// value in the outermost object.
 fn id_in(bytes: &[u8]) -> Value {
     let (mut depth, mut at) = (0_usize, 0);
-    // The last string, which is a key when a colon follows.
+    // The last string. It is a key if a colon follows.
     let (mut string, mut value): (Range<usize>, Option<usize>) = (0..0, None);
     while let Some(byte) = bytes.get(at) {
         match byte {
@@ -179,7 +182,8 @@ fn id_of(id: Value) -> Value {
     if id.is_string() || id.is_i64() { id } else { Value::Null }
 }
 
-/// Bytes of the string that `bytes` begin with, both quotes included.
+/// Returns the length in bytes of the JSON string at the beginning of `bytes`,
+/// including both quotes.
 fn string_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 1;
     loop {
@@ -195,7 +199,7 @@ fn string_length(bytes: &[u8]) -> Option<usize> {
 mod tests {
     use super::*;
 
-    /// Id and code of the error.
+    /// Returns id and code of the error.
     fn failure(message: &str) -> (Value, i32) {
         let failure = read(message.as_bytes(), true).unwrap_err();
         (failure.id.unwrap_or_else(|| "no answer".into()), failure.code)

@@ -1,4 +1,4 @@
-//! MCP over standard input and output, for as long as the client is there.
+//! Serves MCP over standard input and output while the client is connected.
 
 use std::io;
 use std::pin::Pin;
@@ -13,15 +13,15 @@ use super::calls::Calls;
 use super::life::{Signals, orphaned};
 use super::mcp::Mcp;
 
-/// How long calls may go on after the client has closed its end.
+/// How long calls may continue after the client closed standard input.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// How long a request takes from standard input to its call, and an answer to standard output, at the most.
+/// Longest time of a request from standard input to its call, and of an answer to standard output.
 const BREATH: Duration = Duration::from_millis(100);
 
-/// Serves one client until it closes standard input, or dies, or the process is told to end.
+/// Serves one client until it closes standard input or dies, or a signal ends the process.
 ///
 /// # Errors
-/// When the client speaks another protocol, or signals cannot be caught.
+/// When the connection to the client fails, or signals cannot be caught.
 pub async fn stdio(calls: Calls) -> io::Result<()> {
     let mut signals = Signals::catch()?;
     let ended = CancellationToken::new();
@@ -29,7 +29,7 @@ pub async fn stdio(calls: Calls) -> io::Result<()> {
     let calls = Arc::new(calls);
     let client_left = async {
         ended.cancelled().await;
-        // What it asked last has begun by then, and is answered.
+        // By then its last requests have begun, and their answers are awaited.
         tokio::time::sleep(BREATH).await;
         let _ = tokio::time::timeout(LAST_ANSWERS, calls.finished()).await;
         tokio::time::sleep(BREATH).await;
@@ -42,7 +42,8 @@ pub async fn stdio(calls: Calls) -> io::Result<()> {
     }
 }
 
-/// Standard input that tells when it has ended: the SDK waits longer for the last answers than a client may want to.
+/// Standard input that reports its end. The SDK waits longer for the last answers than
+/// a client may want to.
 struct Input {
     stdin: Stdin,
     ended: CancellationToken,

@@ -1,4 +1,4 @@
-//! The servers over tools of these tests' own.
+//! Tests of the servers with their own tools.
 
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -23,7 +23,7 @@ use crate::engine::{AskError, Call, Engine, Project};
 use crate::store::Layout;
 use crate::tools::{Answer, Effect, Tool, ToolGroup};
 
-/// Set when a call of `cortex_wait` has ended because it was cancelled.
+/// Number of calls of `cortex_wait` that ended because they were cancelled.
 static CANCELLED: AtomicUsize = AtomicUsize::new(0);
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
@@ -67,7 +67,7 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
     ]
 });
 
-/// A server over a project of one chunk, if any.
+/// A server for a project with one chunk or none.
 struct Server {
     router: Router,
     closing: CancellationToken,
@@ -111,7 +111,7 @@ impl Server {
         read(self.ask(request).await).await
     }
 
-    /// A request of the protocol, as an early revision sends it; its result or error.
+    /// Sends a request as an early protocol revision does; returns its result or error.
     async fn mcp(&self, method: &str, params: Value) -> Value {
         let (status, body) = self.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()).await;
         assert_eq!(status, StatusCode::OK, "{body}");
@@ -146,7 +146,7 @@ async fn errors_say_what_is_wrong() {
     let s = Server::new();
     for (uri, body, status, message) in [
         ("/api/echo", "", StatusCode::BAD_REQUEST, "give a word"),
-        ("/api/echo", "{", StatusCode::BAD_REQUEST, "no JSON"),
+        ("/api/echo", "{", StatusCode::BAD_REQUEST, "not JSON"),
         ("/api/echo", r#"{"word": "nothing"}"#, StatusCode::NOT_FOUND, "there is nothing"),
         ("/api/echo", r#"{"word": "panic"}"#, StatusCode::INTERNAL_SERVER_ERROR, "bug of cortex"),
         ("/api/other", "", StatusCode::NOT_FOUND, "cortex_echo, cortex_sleep, cortex_wait"),
@@ -190,7 +190,7 @@ async fn who_leaves_cancels_the_call() {
         }
     };
     tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
-    // The thread counts the call after it has cancelled it.
+    // The thread counts the call after `CANCELLED` is set.
     let counted = async {
         while !s.get("/metrics").await.1.contains("cortex_tool_calls_total{tool=\"cortex_wait\",result=\"cancelled\"} 1") {
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -332,7 +332,7 @@ fn a_port_that_is_taken_gives_the_next() {
     assert!(second > port && second <= port + 20, "{port} {second}");
 }
 
-/// A client over lines, as one over standard input and output is.
+/// A client that sends lines, as over standard input and output.
 struct Talk {
     input: WriteHalf<DuplexStream>,
     output: tokio::io::Lines<BufReader<ReadHalf<DuplexStream>>>,
@@ -350,7 +350,7 @@ impl Talk {
         Self { input, output: BufReader::new(output).lines(), _server: server }
     }
 
-    /// With the handshake done.
+    /// Returns a client after the handshake.
     async fn begun(version: &str) -> Self {
         let mut talk = Self::new();
         let params = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
@@ -368,7 +368,7 @@ impl Talk {
         json_of(&line.expect("the session ended"))
     }
 
-    /// The session still answers, and nothing else was said before.
+    /// Asserts that the session still answers, and sent nothing else before.
     async fn assert_goes_on(&mut self) {
         self.send(&request(99, "ping", &json!({})).to_string()).await;
         assert_eq!(self.heard().await, json!({ "jsonrpc": "2.0", "id": 99, "result": {} }));
@@ -426,7 +426,7 @@ async fn arguments_that_are_no_object_name_another_method() {
         let error = talk.heard().await["error"].clone();
         assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains("arguments"), "{arguments}: {error}");
     }
-    // What is wrong within them the model reads, and corrects.
+    // Wrong arguments of a tool are a result that the model reads, so that it can correct them.
     for arguments in [json!({ "wird": 2 }), json!({})] {
         talk.send(&request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments })).to_string()).await;
         let result = talk.heard().await["result"].clone();
@@ -472,7 +472,7 @@ async fn a_batch_is_not_answered_as_one() {
     talk.send("[]").await;
     assert_eq!(talk.heard().await["error"]["code"], -32600);
 
-    // What is cancelled is not waited for.
+    // A batch does not wait for a cancelled request.
     let wait = request(4, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} }));
     talk.send(&json!([wait, request(5, "ping", &json!({}))]).to_string()).await;
     talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#).await;

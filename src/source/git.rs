@@ -1,6 +1,5 @@
-//! What git knows of a tree: the commit that is checked out, read from git's own files since it
-//! is needed very often; the files that commits changed, from the git command; and which
-//! changes of files git made.
+//! What git knows of a tree: the commit that is checked out, read from git's own files since it is
+//! needed very often; what commits changed, from the git command; and which changes git made.
 
 mod private;
 mod reflog;
@@ -25,7 +24,7 @@ pub use whose::{Attribution, ChangedFile};
 const MAX_SMALL_BYTES: u64 = 1 << 20;
 /// Most bytes read at once of a git file that lists references, submodules or reflog entries.
 const MAX_LIST_BYTES: u64 = 64 << 20;
-/// Output of a git command that is longer, in bytes, ends the command.
+/// Most bytes of output of a git command; more end it.
 const MAX_OUTPUT_BYTES: usize = 64 << 20;
 /// A git command that prints nothing for this long is killed: a named pipe among git's files
 /// would block it for ever.
@@ -66,8 +65,8 @@ pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
 /// are removed: they name another repository, or a program to run.
 const PASSED_ON: [&str; 5] = ["GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES"];
 
-/// Settings that override the repository's configuration, so that git runs no program, reaches no
-/// network, and reads no file elsewhere.
+/// Settings that override those of the repository, so that git runs no program, reaches no network,
+/// and reads no file elsewhere.
 const SETTINGS: [&str; 19] = [
     "core.fsmonitor=false",
     "core.hooksPath=/dev/null",
@@ -130,8 +129,8 @@ struct Output {
     stderr: Vec<u8>,
 }
 
-/// Runs a git command with `input` on its standard input. A command that prints nothing for
-/// [`SILENCE`], or more than [`MAX_OUTPUT_BYTES`], is killed; its output until then is returned.
+/// Runs a git command with `input`. A command that prints nothing for [`SILENCE`], or more than
+/// [`MAX_OUTPUT_BYTES`], is killed; its output until then is returned.
 fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
@@ -215,8 +214,8 @@ pub fn head(root: &Path) -> Option<String> {
     GitDir::of(root)?.head()
 }
 
-/// Reads `.git/info/exclude` of the repository whose work tree has `directory` as its root. `path`
-/// is the path of `directory`.
+/// Reads `.git/info/exclude` of the repository whose work tree is rooted at `directory`,
+/// which has the path `path`.
 pub(super) fn exclude(directory: &Dir, path: &Path, max_bytes: u64) -> io::Result<Vec<u8>> {
     match directory.stat(".git")?.map(|stat| stat.kind) {
         Some(FileKind::Directory) => directory.read(".git/info/exclude", max_bytes),
@@ -245,8 +244,8 @@ impl GitDir {
     }
 
     /// Opens the work tree with this root. Returns `None` unless the repository certainly belongs
-    /// to it: a `.git` that came with an archive may point to any repository of the user. A
-    /// repository inside the work tree belongs to it; one elsewhere must name the work tree.
+    /// to it: a `.git` from an archive may point to any repository of the user. A repository inside
+    /// the work tree belongs to it; one elsewhere must name the work tree.
     fn at(top: &Path) -> Option<Self> {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let top = real(top)?;

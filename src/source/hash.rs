@@ -1,8 +1,8 @@
-//! What tells the contents of two files apart.
+//! Hashes that identify the content of a file.
 
 use sha2::{Digest, Sha256};
 
-/// SHA-256 in hexadecimal.
+/// Returns the SHA-256 hash in hexadecimal digits.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     use std::fmt::Write as _;

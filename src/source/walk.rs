@@ -17,19 +17,19 @@ use super::skip::{Skip, by_name};
 use crate::dir::{Dir, FileKind};
 use crate::platform::name_bytes;
 
-/// What the walk is told.
+/// The settings of a walk.
 #[derive(Debug, Clone)]
 pub struct WalkOptions {
-    /// Larger files are skipped.
+    /// Larger files are skipped. [`MAX_BYTES`] is the limit in any case.
     pub max_file_bytes: u64,
-    /// Paths (relative to the root) that are skipped though no ignore file names them.
+    /// Matches paths, relative to the root, that are skipped even if no ignore file names them.
     pub exclude: GlobSet,
-    /// The same as they were written.
+    /// The patterns of `exclude`, as they were written.
     pub exclude_patterns: Vec<String>,
 }
 
 impl WalkOptions {
-    /// How large a file may be that is read.
+    /// Returns the size in bytes of the largest file that is read.
     #[must_use]
     pub fn max_bytes(&self) -> u64 {
         self.max_file_bytes.min(MAX_BYTES)
@@ -44,20 +44,21 @@ pub struct SourceFile {
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
-    /// The same of its description (`ctime`), which nobody can set.
+    /// The last change of content or metadata (`ctime`), which no program can set, likewise.
     pub changed_ns: u64,
 }
 
-/// Which part of a tree is looked at.
+/// The part of a tree that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
     All,
-    /// These files and directories with all below them, relative to the root. They may be gone, or not for indexing.
+    /// These files, and these directories with all below them, relative to the root. They may be
+    /// gone, or not for indexing.
     Paths(BTreeSet<String>),
 }
 
 impl Scope {
-    /// Whether a path is to be looked at.
+    /// Whether a path is in scope.
     #[must_use]
     pub fn contains(&self, path: &str) -> bool {
         match self {
@@ -69,7 +70,7 @@ impl Scope {
         }
     }
 
-    /// Whether something to be looked at may lie below a directory.
+    /// Whether a path below a directory may be in scope.
     fn reaches(&self, directory: &str) -> bool {
         match self {
             Self::All => true,
@@ -81,23 +82,24 @@ impl Scope {
     }
 }
 
-/// The files of a tree, all lists sorted by path.
+/// The result of a walk. All lists are sorted by path.
 #[derive(Debug, Default)]
 pub struct SourceTree {
     pub files: Vec<SourceFile>,
-    /// Directories that were looked into, relative to the root; the root itself is empty.
+    /// Directories that were listed, relative to the root, which itself is the empty string.
     pub directories: Vec<String>,
-    /// Path, reason and, where there is more to say, a detail.
+    /// Path, reason and, if there is more to say, a detail.
     pub skipped: Vec<(String, Skip, Option<String>)>,
 }
 
-/// Directories that hold other people's code even where no ignore file says so.
+/// Directories that hold code of others, even if no ignore file names them.
 const FOREIGN_DIRECTORIES: [&str; 3] = ["node_modules", "bower_components", "__pycache__"];
 /// Files that mark a directory as a cache or a virtual environment.
 const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
 
-/// Walks the tree, or the part of it that is in scope: `.gitignore`, `.git/info/exclude` and `.cortexignore` are obeyed, hidden files left out, symbolic
-/// links not followed. What cannot be read is listed as skipped.
+/// Walks the tree, or the part in scope. Obeys `.gitignore`, `.git/info/exclude` and
+/// `.cortexignore`, leaves out hidden files, and follows no symbolic links. Lists what
+/// cannot be read as skipped.
 #[must_use]
 pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     let base = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
@@ -145,17 +147,17 @@ pub fn would_take(root: &Path, options: &WalkOptions, path: &str) -> bool {
     true
 }
 
-/// Whether a file with this name decides about other files.
+/// Whether a file with this name decides which other files are indexed.
 #[must_use]
 pub fn is_ignore_file(name: &str) -> bool {
     matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
 }
 
-/// A walk that is under way.
+/// The state of a walk, shared by its tasks.
 #[derive(Clone, Copy)]
 struct Walk<'a> {
     root: &'a Dir,
-    /// Where the root is, absolute.
+    /// The absolute path of the root.
     base: &'a Path,
     options: &'a WalkOptions,
     scope: &'a Scope,
@@ -163,14 +165,14 @@ struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// Looks into a directory; those below it are tasks of their own. They are opened below the root each, so a wide tree does not
-    /// need more open files than there are threads.
+    /// Lists one directory, and starts a task for each directory in it. Tasks open theirs from the
+    /// root, so that a wide tree needs no more open files than there are threads.
     fn enter(self, tasks: &rayon::Scope<'a>, directory: &Path, above: Option<Arc<Rules>>) {
         let is_root = directory.as_os_str().is_empty();
         let opened = self.root.dir(if is_root { Path::new(".") } else { directory });
         let (dir, names) = match opened.and_then(|dir| dir.list().map(|names| (dir, names))) {
             Ok(found) => found,
-            // It has just gone.
+            // The directory was removed since it was listed.
             Err(e) if e.kind() == ErrorKind::NotFound => return,
             Err(e) => {
                 let detail = reason(&e, &self.root.full(directory));
@@ -210,7 +212,7 @@ impl<'a> Walk<'a> {
         tree.skipped.append(&mut found.skipped);
     }
 
-    /// A file, or why it is skipped.
+    /// Returns a file, or the reason to skip it.
     fn file(self, dir: &Dir, name: &OsStr, path: &Path, shown: String) -> Result<SourceFile, (String, Skip, Option<String>)> {
         if path.to_str().is_none() {
             return Err((shown, Skip::Name, None));
@@ -233,7 +235,8 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name in a directory is not for indexing. A hidden one is, when a rule keeps it.
+/// Whether a name in a directory is not for indexing. A hidden name is for indexing
+/// only if a rule keeps it.
 fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bool) -> bool {
     if is_dir && FOREIGN_DIRECTORIES.iter().any(|d| name == *d) {
         return true;
@@ -245,7 +248,7 @@ fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bo
     }
 }
 
-/// What went wrong, without the path that the error is about.
+/// Returns the text of an error without the path that it is about.
 fn reason(e: &io::Error, path: &Path) -> String {
     let text = e.to_string();
     text.strip_prefix(&format!("{}: ", path.display())).unwrap_or(&text).to_string()

@@ -1,7 +1,8 @@
-//! What changes on disk. The only module that names notify.
+//! Watches directories for changes. This is the only module that names notify.
 //!
-//! An event says that something changed somewhere; what it means is found by looking. Reading is not a change: the
-//! system reports opened files too, and whoever reads what it watches would wake itself for ever.
+//! An event says that something changed somewhere; the receiver looks at the tree to find out what.
+//! Reading does not count as a change: the system reports opened files too, so a process that reads
+//! what it watches would wake itself for ever.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,49 +17,49 @@ use notify_debouncer_mini::{Config, DebounceEventResult, Debouncer, new_debounce
 
 use crate::platform::FileIdentity;
 
-/// Something changed in a watched directory.
+/// A change in a watched directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TreeChange {
-    /// These paths were created, written, renamed or removed, or something about them was.
+    /// These paths were created, written, renamed or removed, or their metadata changed.
     Paths(Vec<PathBuf>),
-    /// Events were lost: anything may have changed.
+    /// Events were lost, so anything may have changed.
     Unknown,
 }
 
 /// Why a directory is not watched.
 #[derive(Debug, thiserror::Error)]
 pub enum NotWatched {
-    /// Something is the matter with this directory: it cannot be read.
+    /// This directory cannot be watched, for example because it cannot be read.
     #[error("{0}")]
     This(String),
-    /// No further directory can be watched.
+    /// The system allows no further watches.
     #[error("{0}")]
     Any(String),
 }
 
-/// Watches directories, each without those below it, and tells every change at once.
+/// Watches directories, each without those below it, and reports every change at once.
 pub struct ChangeWatcher {
     watcher: RecommendedWatcher,
 }
 
-/// Watches one directory and says, when it has been quiet for a while, that something changed. The directory may be removed
-/// and made again, or not be there yet: [`DirectoryWatcher::renew`] finds it.
+/// Watches one directory, and reports changes after it has been quiet for a while. The directory
+/// may be missing, or be removed and created again: [`DirectoryWatcher::renew`] finds the new one.
 pub struct DirectoryWatcher {
     directory: PathBuf,
     quiet: Duration,
     tell: Arc<dyn Fn() + Send + Sync>,
-    /// Which directory is watched, as the system tells them apart.
+    /// The watched directory, as the system identifies it.
     watching: Option<(Identity, Debouncer<WriteWatcher>)>,
 }
 
-/// What tells directories of one path apart: device, inode, when it was made.
+/// Identifies a directory among those that had one path: device, inode and time of creation.
 type Identity = ((u64, u64), Option<SystemTime>);
 
 impl ChangeWatcher {
-    /// Starts with no directory. `tell` runs on the watcher's thread.
+    /// Creates a watcher of no directories. `tell` runs on the watcher's thread.
     ///
     /// # Errors
-    /// When the system gives no more watchers; the message says what to do.
+    /// When the system gives no more watchers. The message says what to do.
     pub fn new(mut tell: impl FnMut(TreeChange) + Send + 'static) -> Result<Self, String> {
         let handler = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => tell(TreeChange::Unknown),
@@ -73,16 +74,17 @@ impl ChangeWatcher {
     /// Watches one more directory.
     ///
     /// # Errors
-    /// When the system does not let this one be watched, or allows no more of them; the message says what to do.
+    /// When the system does not let this directory be watched, or allows no more watches. The
+    /// message says what to do.
     pub fn watch(&mut self, directory: &Path) -> Result<(), NotWatched> {
         match self.watcher.watch(directory, RecursiveMode::NonRecursive) {
-            // It was removed since it was seen: there is nothing to watch.
+            // The directory was removed since it was listed, so there is nothing to watch.
             Err(_) if !directory.exists() => Ok(()),
             result => result.map_err(|e| NotWatched::new(&e)),
         }
     }
 
-    /// Forgets a directory.
+    /// Stops watching a directory.
     pub fn unwatch(&mut self, directory: &Path) {
         // The system forgets removed directories by itself.
         let _ = self.watcher.unwatch(directory);
@@ -90,20 +92,23 @@ impl ChangeWatcher {
 }
 
 impl DirectoryWatcher {
-    /// Watches nothing yet. `tell` runs on a thread of the watcher when nothing in the directory changed for `quiet`, or, while
-    /// it goes on changing, after each `quiet`.
+    /// Creates a watcher that watches nothing yet. `tell` runs on a thread of the
+    /// watcher, after nothing in the directory changed for `quiet`, or after each `quiet`
+    /// while it continues to change.
     pub fn new(directory: &Path, quiet: Duration, tell: impl Fn() + Send + Sync + 'static) -> Self {
         Self { directory: directory.to_path_buf(), quiet, tell: Arc::new(tell), watching: None }
     }
 
-    /// Watches the directory that is there now; costs a `stat` when that is the one it watches.
+    /// Watches the directory that is at the path now. If it is the watched
+    /// one, this costs a `stat`.
     ///
     /// # Errors
-    /// When there is none, or the system allows no more watchers; the message says what to do.
+    /// When there is no directory, or the system allows no more watchers. The
+    /// message says what to do.
     pub fn renew(&mut self) -> Result<(), String> {
         let found = fs::metadata(&self.directory).map_err(|e| e.to_string());
         let found = found.inspect_err(|_| self.watching = None)?;
-        // A new directory may have the number of the one that was removed.
+        // A new directory may have the inode of the removed one.
         let identity = (FileIdentity::of(&found).id, found.created().ok());
         if self.watching.as_ref().is_some_and(|(watched, _)| *watched == identity) {
             return Ok(());
@@ -115,13 +120,13 @@ impl DirectoryWatcher {
         let mut debouncer = new_debouncer_opt::<_, WriteWatcher>(config, handler).map_err(|e| explain(&e))?;
         debouncer.watcher().watch(&self.directory, RecursiveMode::NonRecursive).map_err(|e| explain(&e))?;
         self.watching = Some((identity, debouncer));
-        // What happened before it was watched.
+        // Changes before the watch began were not reported.
         (self.tell)();
         Ok(())
     }
 }
 
-/// Whether something may be different afterwards.
+/// Whether the event means that something may have changed.
 fn is_write(event: &Event) -> bool {
     match event.kind {
         EventKind::Access(AccessKind::Close(AccessMode::Write)) => true,
@@ -150,7 +155,8 @@ fn explain(e: &notify::Error) -> String {
     format!("{e}{advice}")
 }
 
-/// The system's watcher without the events of reading; lost events are an error, which is told at once.
+/// The system's watcher without events of reading. Lost events are passed on as
+/// an error, without delay.
 #[derive(Debug)]
 struct WriteWatcher(RecommendedWatcher);
 
@@ -216,7 +222,7 @@ mod tests {
         let (tx, rx) = mpsc::channel();
         let read = file.clone();
         let tell = move || {
-            // What the reloader does: it reads what it watches.
+            // The reloader does the same: it reads what it watches.
             let _ = std::fs::read(&read);
             tx.send(()).unwrap();
         };
@@ -228,10 +234,10 @@ mod tests {
             rx.recv_timeout(LONG).expect("something may have happened before it was watched");
             std::fs::write(&file, "y").unwrap();
             rx.recv_timeout(LONG).expect("it was written");
-            // One write may be told more than once; what its own reading wakes would never end.
+            // One write may be reported more than once, but its own reading would wake it for ever.
             assert!((0..50).any(|_| rx.recv_timeout(Duration::from_millis(300)).is_err()), "its own reading wakes it again");
             watcher.renew().unwrap();
-            // It goes, and comes again.
+            // The directory is removed, and created again in the next round.
             std::fs::remove_dir_all(&dir).unwrap();
             rx.recv_timeout(LONG).expect("it was removed");
             while rx.recv_timeout(Duration::from_millis(100)).is_ok() {}

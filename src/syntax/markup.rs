@@ -1,12 +1,14 @@
-//! Text of a document → its sections under their heading path, with the places where a long one may be cut.
+//! Cuts the text of a document into sections under their heading path, and finds the lines at which
+//! a long section may be cut.
 //!
-//! Markdown by `pulldown-cmark`; `reStructuredText`, `AsciiDoc` and plain text by their heading lines.
+//! Markdown is parsed by `pulldown-cmark`; `reStructuredText`, `AsciiDoc` and plain text are read
+//! by their heading lines.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::languages::Markup;
 
-/// A stretch of a document between two headings. The sections of a document cover all of its lines.
+/// The part of a document between two headings. The sections of a document cover all its lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
     /// Headings from the outermost to this section's own; empty before the first heading.
@@ -14,7 +16,8 @@ pub struct Section {
     /// 1-based, inclusive.
     pub start_line: u32,
     pub end_line: u32,
-    /// Lines (1-based) at which a block begins that may start a new chunk: not inside a fence, a table or a paragraph.
+    /// Lines (1-based) at which a block begins that may start a new chunk, so not inside a fence, a
+    /// table or a paragraph.
     pub breaks: Vec<u32>,
 }
 
@@ -91,7 +94,7 @@ fn markdown(text: &str) -> Vec<Mark> {
                 }
             }
             Event::Start(tag) if heading.is_none() => {
-                // A long list may be cut between its items; everything else only at its start.
+                // A long list may be cut between its items; all other blocks only at their start.
                 if nesting == 0 || (nesting == 1 && matches!(tag, Tag::Item)) {
                     marks.push(Mark::Block { line: line_of(range.start) });
                 }
@@ -115,8 +118,9 @@ fn is_block_end(tag: TagEnd) -> bool {
     !matches!(tag, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image | TagEnd::Heading(_))
 }
 
-/// Headings found by `heading(lines, i)` → (level, title, lines it takes); blocks begin after blank lines, where the
-/// indentation returns to the left margin (an indented block belongs to what stands above it).
+/// Finds headings with `heading(lines, i)`, which returns level, title and number of lines.
+/// A block begins after a blank line, at a line without indentation; an indented block
+/// belongs to the one above.
 fn by_lines(text: &str, mut heading: impl FnMut(&[&str], usize) -> Option<(usize, String, usize)>) -> Vec<Mark> {
     let lines: Vec<&str> = text.lines().collect();
     let mut marks = Vec::new();
@@ -136,14 +140,16 @@ fn by_lines(text: &str, mut heading: impl FnMut(&[&str], usize) -> Option<(usize
     marks
 }
 
-/// A title over (or between two lines of) one repeated punctuation character, at least as long as the title.
+/// Finds a title above (or between two lines of) one repeated punctuation character. The line must
+/// be at least as long as the title.
 fn rst_heading(lines: &[&str], i: usize) -> Option<(usize, String, usize)> {
     let rule = |l: &str| {
         let l = l.trim_end();
         let c = l.chars().next()?;
         (l.len() >= 3 && c.is_ascii_punctuation() && l.chars().all(|x| x == c)).then_some((c, l.chars().count()))
     };
-    // The order in which adornments appear decides their level; this fixed order is what almost all documents use.
+    // In reStructuredText the order of appearance decides the level. This fixed order is the one
+    // that almost all documents use.
     let level = |c: char, over: bool| "#*=-~^\"'`+.:_<>".find(c).unwrap_or(15) * 2 + usize::from(!over);
     let title_at = |k: usize| lines.get(k).map(|l| l.trim()).filter(|t| !t.is_empty() && rule(t).is_none());
     if let Some((c, n)) = rule(lines[i])
@@ -161,7 +167,7 @@ fn rst_heading(lines: &[&str], i: usize) -> Option<(usize, String, usize)> {
     (n >= title.chars().count()).then(|| (level(c, false), title.to_string(), 2))
 }
 
-/// `== Title`, one `=` for each level.
+/// Finds a heading like `== Title`, with one `=` for each level.
 fn asciidoc_heading(lines: &[&str], i: usize) -> Option<(usize, String, usize)> {
     let rest = lines[i].trim_start_matches('=');
     let level = lines[i].len() - rest.len();

@@ -1,6 +1,8 @@
-//! Text of one file → what is in it: language, outline of symbols, sections, relations to other code.
+//! Analyses the text of one file: outline of symbols, sections, relations to other code,
+//! matches of patterns.
 //!
-//! Parses with the grammars of `languages`, by the queries there. Knows nothing of chunks, files on disk or search.
+//! It parses with the grammars and queries of `languages`, and does not know chunks,
+//! files on disk or search.
 
 mod markup;
 mod outline;

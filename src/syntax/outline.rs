@@ -1,4 +1,5 @@
-//! Source text of a parsed language → [`Outline`]: its symbols with nesting, its imports, and where it may be cut.
+//! Makes the [`Outline`] of a source text in a parsed language: its symbols with nesting, its
+//! imports, and where it may be cut.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -19,30 +20,33 @@ pub(super) mod definition;
 mod macros;
 mod scripts;
 
-/// What a source file defines. Lines are 1-based and inclusive everywhere.
+/// The definitions of a source file. All lines are 1-based and inclusive.
 #[derive(Debug, Default)]
 pub struct Outline {
-    /// In document order; a symbol's parent stands before it.
+    /// The symbols in document order, parents before their children.
     pub symbols: Vec<Symbol>,
-    /// Imported modules or headers as written, in document order, without repetition.
+    /// Imported modules or headers as written, in document order, without duplicates.
     pub imports: Vec<String>,
-    /// For each line (index = line − 1): how deep in the syntax tree the outermost node lies that starts on it.
-    /// `u16::MAX` = nothing starts there (inside a long string or comment, or blank). Cutting before a shallow line is best.
+    /// For each line (index = line − 1): the depth in the syntax tree of the outermost node that
+    /// starts on it, or `u16::MAX` if none does (a blank line, or inside a long string or comment).
+    /// The best line to cut before is the one with the least depth.
     pub cut_depth: Vec<u16>,
 }
 
-/// Trees deeper than this are generated; the outline stops there instead of overflowing the stack.
+/// Greatest depth of a tree that is visited. Deeper trees are of generated code, and
+/// could overflow the stack.
 const MAX_TREE_DEPTH: u16 = 400;
 
-/// Definitions nested deeper than this are generated, and finding what stands around a node takes as long as it is deep.
+/// Greatest nesting of definitions. Deeper ones are generated, and searching around a node takes
+/// time in proportion to its depth.
 const MAX_NESTING: usize = 64;
 
 thread_local! {
     static PARSER: RefCell<Parser> = RefCell::new(Parser::new());
 }
 
-/// The time that one file may take. Parsers and queries that look for sense in garbage may need quadratic time; a megabyte of
-/// any real program takes a tenth of this.
+/// The time budget of one file. Parsers and queries may need quadratic time for garbage; a megabyte
+/// of any real program takes a tenth of the limit.
 pub(super) struct ParseBudget {
     start: Instant,
 }
@@ -54,26 +58,27 @@ impl ParseBudget {
         self.start.elapsed() >= Self::LIMIT
     }
 
-    /// For the callbacks of parsers and queries.
+    /// Tells a callback of a parser or query to stop when the time is over.
     pub(super) fn go_on(&self) -> ControlFlow<()> {
         if self.is_spent() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
-/// Of a larger file the head is parsed first. In text that is no program a parser may take all memory, in one step that
-/// cannot be interrupted.
+/// For larger files, the head is parsed first. In text that is not a program, a parser may take all
+/// memory in one step that cannot be interrupted.
 const LARGE_FILE_BYTES: usize = 32 << 10;
 const HEAD_BYTES: usize = 4 << 10;
-/// The parser reports every hundred steps. Real programs of nineteen languages take at most 22 reports a kilobyte.
+/// Most progress reports of the parser for a kilobyte of text. It reports every hundred steps, and
+/// real programs of nineteen languages have at most 22 reports a kilobyte.
 const MAX_REPORTS_PER_KB: usize = 64;
 
-/// The first lines of a text.
+/// Returns the complete lines in the first [`HEAD_BYTES`] of a text.
 fn first_lines(text: &str) -> &str {
     let end = memchr::memrchr(b'\n', &text.as_bytes()[..HEAD_BYTES.min(text.len())]);
     &text[..end.unwrap_or(0)]
 }
 
-/// Whether the parser takes too many steps for the head of a file: it is no program.
+/// Whether the parser takes so many steps for the head of a file that it cannot be a program.
 fn is_garbage(parser: &mut Parser, head: &str) -> bool {
     let mut n_reports = 0;
     let in_steps = |_: &ParseState| {
@@ -83,18 +88,19 @@ fn is_garbage(parser: &mut Parser, head: &str) -> bool {
     parse(parser, head, in_steps).is_none()
 }
 
-/// The tree of a text; `None` when the parser fails or is told to stop.
+/// Parses a text; `None` if the parser fails or `go_on` stops it.
 fn parse(parser: &mut Parser, text: &str, mut go_on: impl FnMut(&ParseState) -> ControlFlow<()>) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut go_on);
     let tree = parser.parse_with_options(&mut |i, _| text.as_bytes().get(i..).unwrap_or_default(), None, Some(options));
     if tree.is_none() {
-        // A parse that was given up would be resumed by the next one.
+        // Without a reset, the next call would resume the parse that was stopped.
         parser.reset();
     }
     tree
 }
 
-/// Parses `text` and finds its symbols. `None` when the parser gives nothing usable: the caller cuts by lines then.
+/// Parses `text` and finds its symbols. Returns `None` if the parser has no usable result;
+/// callers then cut by lines.
 #[must_use]
 pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     let (tree, budget) = tree(grammar, text)?;
@@ -102,7 +108,7 @@ pub fn outline(grammar: &Grammar, text: &str) -> Option<Outline> {
     Some(Outline { symbols, imports, cut_depth: cut_depth(&tree, text) })
 }
 
-/// The syntax tree of a text, and what is left of the time for it.
+/// Returns the syntax tree of a text, and the rest of its time budget.
 pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)> {
     let budget = ParseBudget { start: Instant::now() };
     let hidden = match grammar.spec.hides {
@@ -121,7 +127,7 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)>
     Some((tree, budget))
 }
 
-/// The tree of a text in another language, within the time that is left.
+/// Parses a text in another language, within the same time budget.
 pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &ParseBudget) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         parser.set_language(language).ok()?;
@@ -129,7 +135,7 @@ pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &Par
     })
 }
 
-/// Symbols and imports of a tree.
+/// Returns the symbols and the imports of a tree.
 pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &ParseBudget) -> Option<(Vec<Symbol>, Vec<String>)> {
     let mut matched = run_query(grammar, tree, text, budget);
     if budget.is_spent() {
@@ -137,30 +143,34 @@ pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &P
     }
     let imports = std::mem::take(&mut matched.imports);
     let symbols = nest(grammar, &matched, text);
-    // A file that is wrong as a whole may still be right in its parts, say C with an `#if` around half a statement.
+    // Even if the file as a whole does not parse, its parts may, such as C with an `#if`
+    // around half a statement.
     let usable = !tree.root_node().is_error() || !symbols.is_empty();
     usable.then_some((symbols, imports))
 }
 
-/// A definition, or (without a kind) a function body that has no name: what lies in it is local.
+/// A definition, or (without a kind) the body of a function without a name,
+/// whose contents are local.
 struct DefinitionMatch<'t> {
     name: Node<'t>,
     node: Node<'t>,
     kind: Option<SymbolKind>,
     prototype: bool,
     receiver: Option<Node<'t>>,
-    /// One of several clauses or equations of a function (`@clause`): it joins the one before it.
+    /// Whether this is one of several clauses or equations of a function (`@clause`), which are
+    /// joined into one symbol.
     clause: bool,
     pattern: usize,
 }
 
-/// What the query found in a file.
+/// The results of the query for a file.
 #[derive(Default)]
 struct QueryMatches<'t, 's> {
     found: Vec<DefinitionMatch<'t>>,
-    /// Documentation string (first and last line) of a definition, by the definition's node id.
+    /// First and last line of the documentation string of a definition, by the
+    /// definition's node id.
     docs: HashMap<usize, (u32, u32)>,
-    /// Nodes that belong to the definition below them; true = it documents the definition.
+    /// Nodes that belong to the definition below them. True if they document it.
     attached: HashMap<usize, bool>,
     /// Names in an export list (`@export`).
     exports: HashSet<&'s str>,
@@ -191,15 +201,7 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
                 "attached" => _ = out.attached.entry(node.id()).or_insert(false),
                 "attached.doc" => _ = out.attached.insert(node.id(), true),
                 "export" => _ = out.exports.insert(source(node, text)),
-                "import" => {
-                    let import = fold_whitespace(source(node, text));
-                    // Where an import has no node of its own, the whole statement is captured.
-                    let import = ["import ", "use "].iter().find_map(|word| import.strip_prefix(word)).unwrap_or(&import);
-                    let import = import.trim_matches(['"', '\'', '<', '>', ' ', ';']).to_string();
-                    if !import.is_empty() && seen.insert(import.clone()) {
-                        out.imports.push(import);
-                    }
-                }
+                "import" => out.imports.extend(import(node, text).filter(|import| seen.insert(import.clone()))),
                 label => match label.split_once('.') {
                     Some(("definition", kind)) => definition = Some((node, SymbolKind::parse(kind), false)),
                     Some(("prototype", kind)) => definition = Some((node, SymbolKind::parse(kind), true)),
@@ -214,21 +216,37 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
             out.found.push(DefinitionMatch { name, node, kind: Some(kind), prototype, receiver, clause, pattern: m.pattern_index });
         }
     }
-    // One definition a name: of several patterns that match it, the first in the query file.
-    out.found.sort_by_key(|f| (f.name.start_byte(), f.name.end_byte(), f.pattern));
-    out.found.dedup_by_key(|f| f.name.byte_range());
-    let definitions: HashSet<usize> = out.found.iter().map(|f| f.node.id()).collect();
-    for doc in docs {
-        let owner = std::iter::successors(doc.parent(), Node::parent).take(4).find(|n| definitions.contains(&n.id()));
-        if let Some(owner) = owner {
-            out.docs.entry(owner.id()).or_insert((line(doc), last_line(doc, text)));
-        }
-    }
-    let scope =
-        |node| DefinitionMatch { name: node, node, kind: None, prototype: false, receiver: None, clause: false, pattern: usize::MAX };
-    out.found.extend(scopes.into_iter().map(scope));
-    out.found.sort_by_key(|f| (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte()));
+    out.arrange(docs, scopes, text);
     out
+}
+
+impl<'t> QueryMatches<'t, '_> {
+    /// Leaves one definition for each name, gives the documentation strings to their definitions,
+    /// and puts definitions and scopes in document order.
+    fn arrange(&mut self, docs: Vec<Node<'t>>, scopes: Vec<Node<'t>>, text: &str) {
+        // Of several patterns that match a name, the first in the query file counts.
+        self.found.sort_by_key(|f| (f.name.start_byte(), f.name.end_byte(), f.pattern));
+        self.found.dedup_by_key(|f| f.name.byte_range());
+        let definitions: HashSet<usize> = self.found.iter().map(|f| f.node.id()).collect();
+        for doc in docs {
+            let owner = std::iter::successors(doc.parent(), Node::parent).take(4).find(|n| definitions.contains(&n.id()));
+            if let Some(owner) = owner {
+                self.docs.entry(owner.id()).or_insert((line(doc), last_line(doc, text)));
+            }
+        }
+        let scope =
+            |node| DefinitionMatch { name: node, node, kind: None, prototype: false, receiver: None, clause: false, pattern: usize::MAX };
+        self.found.extend(scopes.into_iter().map(scope));
+        self.found.sort_by_key(|f| (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte()));
+    }
+}
+
+/// Returns the module or header that an import names.
+fn import(node: Node, text: &str) -> Option<String> {
+    let import = fold_whitespace(source(node, text));
+    // If an import has no node of its own, the whole statement is captured.
+    let import = ["import ", "use "].iter().find_map(|word| import.strip_prefix(word)).unwrap_or(&import);
+    Some(import.trim_matches(['"', '\'', '<', '>', ' ', ';']).to_string()).filter(|import| !import.is_empty())
 }
 
 /// An enclosing definition or nameless function body, while its contents are visited.
@@ -236,20 +254,22 @@ struct Open {
     start: usize,
     end: usize,
     symbol: Option<usize>,
-    /// What lies directly in it is local to a function.
+    /// Whether its direct contents are local to a function.
     local: bool,
 }
 
-/// Turns flat matches into symbols with parents; drops what is local to a function.
+/// Turns a flat list of matches into symbols with parents, and drops those that are
+/// local to a function.
 fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
     let mut symbols: Vec<Symbol> = Vec::new();
     let mut open: Vec<Open> = Vec::new();
-    // The last symbol of each depth, for clauses to join.
+    // The last symbol of each depth, which the next clause may join.
     let mut last: Vec<(usize, bool)> = Vec::new();
     let mut extent: Option<Extent> = None;
     for f in &matched.found {
         let (start, end) = (f.node.start_byte(), f.node.end_byte());
-        // The second of two names in one declaration (`int a, b;`) stands beside the first, not in it.
+        // The second of two names in one declaration (`int a, b;`) is a sibling of the
+        // first, not its child.
         while open.last().is_some_and(|o| o.end <= start || (f.kind.is_some() && o.start == start && o.end == end)) {
             open.pop();
         }
@@ -285,7 +305,8 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
             i
         } else {
             last.truncate(depth);
-            // Depths skip none: a symbol is one deeper than its parent, which was pushed before it.
+            // No depth is skipped: a symbol is one deeper than its parent, which
+            // was pushed before it.
             last.resize(depth, (usize::MAX, false));
             last.push((symbols.len(), f.clause));
             symbols.push(symbol);
@@ -296,7 +317,7 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
     symbols
 }
 
-/// What the symbols of one declaration have in common (`int a, b, …;` may be thousands).
+/// The properties that the symbols of one declaration share (`int a, b, …;` may have thousands).
 struct Extent<'t> {
     node: usize,
     outer: Node<'t>,
@@ -337,7 +358,7 @@ fn symbol(
     let outer = extent.outer;
     let astray = outer.start_position().column > 0 && outer.parent().is_some_and(|p| p.is_error());
     if astray && parent.is_none() && (kind.is_data() || f.prototype) {
-        // A local variable of a function that could not be parsed.
+        // This is a local variable of a function that could not be parsed.
         return None;
     }
     let in_type = parent_symbol.is_some_and(|p| !p.kind.is_callable() && p.kind != SymbolKind::Module);
@@ -371,7 +392,7 @@ fn cut_depth(tree: &Tree, text: &str) -> Vec<u16> {
         {
             *d = (*d).min(depth);
         }
-        // What lies in a single row starts in no other, and deeper.
+        // The children of a node in a single row start in no other row, and are deeper.
         let is_in_row = depth > 0 && node.end_position().row == row;
         if !is_in_row && depth < MAX_TREE_DEPTH && cursor.goto_first_child() {
             depth += 1;

@@ -1,4 +1,5 @@
-//! Code that has a given shape: ast-grep's patterns (`$A` stands for one node, `$$$A` for any number) on the trees of this module.
+//! Finds code that matches a pattern of ast-grep (`$A` matches one node, `$$$A` any number) in the
+//! syntax trees of this module.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +13,26 @@ use crate::languages::{Grammar, Lang, grammar, grammars};
 pub struct Pattern {
     grammar: &'static Grammar,
     shape: Shape,
-    /// Words of the pattern itself: a text without one of them need not be parsed.
+    /// The literal words of the pattern. A text without one of them need not be parsed.
     words: BTreeSet<String>,
 }
 
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    #[error("{language} is not parsed here, so nothing in it has a shape; languages that are: {known}")]
+    #[error("{language} has no grammar here, so patterns cannot match it; languages with a grammar: {known}")]
     NotParsed { language: String, known: String },
     #[error(
-        "`{pattern}` is no pattern of {language}: {message}; write it as code, with $NAME for one part and $$$NAME for any number of them"
+        "`{pattern}` is not a valid {language} pattern: {message}; write it as code, with $NAME for one part and $$$NAME for any number of them"
     )]
     Malformed { language: String, pattern: String, message: String },
 }
 
 impl Pattern {
-    /// Reads a pattern.
+    /// Parses a pattern.
     ///
     /// # Errors
-    /// When the language has no grammar here, or the pattern is not code of it.
+    /// When the language has no grammar here, or the pattern is not code in it.
     pub fn new(language: &str, pattern: &str) -> Result<Self, PatternError> {
         let Some(grammar) = grammar(language) else {
             let known = grammars().iter().map(|grammar| grammar.spec.name).collect::<Vec<_>>().join(", ");
@@ -47,7 +48,7 @@ impl Pattern {
         Ok(Self { grammar, shape, words: words(pattern) })
     }
 
-    /// First and last line, 1-based, of every match, in order.
+    /// Returns the first and last line, 1-based, of every match, in order.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<(u32, u32)> {
         if self.words.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_none()) {
@@ -61,7 +62,7 @@ impl Pattern {
     }
 }
 
-/// The words of a pattern that stand for themselves.
+/// Returns the words of a pattern that are not variables.
 fn words(pattern: &str) -> BTreeSet<String> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut words = BTreeSet::new();
@@ -109,10 +110,10 @@ mod tests {
     #[test]
     fn what_is_no_pattern_is_told() {
         for (file, pattern, why) in [
-            ("a.md", "x", "languages that are: bash, c,"),
-            ("a.rs", "", "is no pattern of rust"),
-            ("a.rs", "fn f( {", "is no pattern of rust"),
-            ("a.rs", "$$$A", "is no pattern of rust"),
+            ("a.md", "x", "languages with a grammar: bash, c,"),
+            ("a.rs", "", "is not a valid rust pattern"),
+            ("a.rs", "fn f( {", "is not a valid rust pattern"),
+            ("a.rs", "$$$A", "is not a valid rust pattern"),
         ] {
             let e = find(file, pattern, "").unwrap_err().to_string();
             assert!(e.contains(why), "{pattern}: {e}");

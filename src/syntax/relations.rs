@@ -1,8 +1,9 @@
-//! Source text of a parsed language → [`Relations`]: what its definitions call, mention, import and extend.
+//! Extracts the [`Relations`] of a source text in a parsed language: what its definitions call,
+//! mention, import and extend.
 //!
-//! Everything here follows from one text alone, and nothing is resolved. What a receiver is, is kept as it is written
-//! (`self.pool.get()`), with the types that the text gives to names, so that it can be followed across files when somebody asks.
-//! The rules of each language are in `languages/*/references.scm`.
+//! Each text is read on its own, and nothing is resolved. Receivers are stored as written
+//! (`self.pool.get()`), with the types that the text gives to names, so that queries can follow
+//! them across files. The rules of each language are in `languages/*/references.scm`.
 
 mod chain;
 mod import;
@@ -19,14 +20,14 @@ use super::symbol::Symbol;
 use crate::languages::{Grammar, Hides};
 pub use import::Import;
 
-/// What a file says about other code.
+/// The relations of a file to other code.
 #[derive(Debug, Default)]
 pub struct Relations {
-    /// What the file says that it belongs to: `package gin`, `namespace App`.
+    /// The package that the file declares: `package gin`, `namespace App`.
     pub package: Option<String>,
-    /// As in the outline.
+    /// The symbols of the outline.
     pub symbols: Vec<Symbol>,
-    /// Of each symbol.
+    /// The shape of each symbol.
     pub shapes: Vec<Shape>,
     pub references: Vec<Reference>,
     pub imports: Vec<Import>,
@@ -34,25 +35,26 @@ pub struct Relations {
     pub bases: Vec<Base>,
 }
 
-/// What is known of the use of a function.
+/// The arguments and the result of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Shape {
-    /// How many arguments it takes, where that is fixed; the receiver is none.
+    /// Number of arguments without the receiver; `None` if it is not fixed.
     pub arity: Option<u32>,
-    /// The type of what it returns, as written.
+    /// The type of the result, as written.
     pub result: Option<String>,
 }
 
-/// A name that is used, on all lines of one definition where it is used in the same way.
+/// A use of a name, with all lines of one definition on which it is used in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reference {
     /// Index of the innermost symbol around it.
     pub symbol: Option<usize>,
     pub name: String,
     pub kind: ReferenceKind,
-    /// What stands before the name, as a chain of names: `self.pool`, `Set::new()`, `?` when it is none. Empty: nothing.
+    /// The expression before the name as a chain of names: `self.pool`, `Set::new()`, `?` if it is
+    /// not a chain. Empty if there is none.
     pub receiver: String,
-    /// Arguments of a call, where they can be counted.
+    /// Number of arguments of a call; `None` if it cannot be counted.
     pub arguments: Option<u32>,
     pub lines: Vec<u32>,
 }
@@ -60,18 +62,18 @@ pub struct Reference {
 /// How a name is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReferenceKind {
-    /// It is called or constructed.
+    /// The name is called or constructed.
     Call,
-    /// As a type.
+    /// The name is used as a type.
     Type,
-    /// As a value.
+    /// The name is used as a value.
     Value,
 }
 
 impl ReferenceKind {
     pub const ALL: [Self; 3] = [Self::Call, Self::Type, Self::Value];
 
-    /// Lower-case name.
+    /// Returns the name in lower case.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -82,30 +84,31 @@ impl ReferenceKind {
     }
 }
 
-/// A name whose type the text tells.
+/// A name whose type is stated in the text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Binding {
-    /// Where it holds: index of a function, or of the type that it is a member of; `None`: the file.
+    /// Where the name is valid: index of a function, or of the type that it is a member of;
+    /// `None` for the whole file.
     pub scope: Option<usize>,
     pub name: String,
-    /// A type as written, or `=` and the chain whose value it is.
+    /// A type as written, or `=` and the chain whose value the name has.
     pub is: String,
 }
 
-/// A supertype, a trait or an interface of a symbol, as written and without its arguments.
+/// A supertype, a trait or an interface of a symbol, as written but without its arguments.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Base {
     pub symbol: usize,
     pub name: String,
 }
 
-/// More references than this are generated.
+/// Most references of a file. Files with more are generated.
 const MAX_REFERENCES: usize = 50_000;
-/// Longer types are not followed.
+/// Longest type that is kept.
 const MAX_TYPE_CHARS: usize = 120;
 const MAX_NAME_CHARS: usize = 120;
 
-/// Parses `text` and finds its relations. `None` when the parser gives nothing usable.
+/// Parses `text` and finds its relations. Returns `None` if the parser has no usable result.
 #[must_use]
 pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     let opened = (grammar.spec.hides == Hides::MacroCalls).then(|| macros::open(text)).flatten();
@@ -129,7 +132,7 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
 
 type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
 
-/// What one run of the query finds.
+/// Collects the matches of the queries.
 struct RelationReader<'a> {
     text: &'a str,
     symbols: &'a [Symbol],
@@ -137,13 +140,13 @@ struct RelationReader<'a> {
     innermost: Vec<Option<usize>>,
     package: Option<String>,
     shapes: Vec<Shape>,
-    /// By place: of several ways to see one name, the first of [`ReferenceKind`].
+    /// Uses by position. If a name is found as several kinds, the first of [`ReferenceKind`] wins.
     uses: BTreeMap<usize, (Use, u32)>,
-    /// Where the names of definitions end that look like calls.
+    /// End positions of names of definitions that look like calls.
     own: HashSet<usize>,
     imports: Vec<Import>,
     bindings: Vec<Binding>,
-    /// Names of values, by function.
+    /// Names of local values, by function.
     locals: HashSet<(usize, String)>,
     bases: std::collections::BTreeSet<Base>,
 }
@@ -217,7 +220,7 @@ impl<'a> RelationReader<'a> {
         self.innermost.get(line as usize).copied().flatten()
     }
 
-    /// The symbol at a line and those around it, from the inside out.
+    /// Returns the symbol at a line and its parents, from the inside out.
     fn around(&self, line: u32) -> impl Iterator<Item = usize> {
         std::iter::successors(self.at(line), |i| self.symbols[*i].parent)
     }
@@ -231,11 +234,11 @@ impl<'a> RelationReader<'a> {
         let symbol = self.at(line);
         let is_defined_here = |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
         if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
-            // The definition itself.
+            // This is the definition itself, not a use.
             return;
         }
         let found = ((symbol, name.into(), kind, receiver.into(), arguments), line);
-        // Its end, because `a.b()` and `a` of it begin at one place.
+        // The end is used, since `a.b()` and its `a` begin at the same place.
         let place = node.end_byte();
         match self.uses.get(&place) {
             Some(((_, _, there, ..), _)) if *there <= kind => {}
@@ -263,12 +266,14 @@ impl<'a> RelationReader<'a> {
         self.note(node, kind, &receiver, name, arguments);
     }
 
-    /// A name that is no expression: it may hold what separates names elsewhere.
+    /// Notes a name that is not an expression and may contain characters that
+    /// separate names elsewhere.
     fn word(&mut self, node: Node, kind: ReferenceKind) {
         self.note(node, kind, "", source(node, self.text), None);
     }
 
-    /// A tag of a template that is no element of HTML: `UserCard`, or `user-card`, which means the same.
+    /// Notes a tag of a template that is not an HTML element: `UserCard`, or `user-card`,
+    /// which means the same.
     fn component(&mut self, tag: Node) {
         let written = source(tag, self.text);
         if written.contains('-') || written.starts_with(char::is_uppercase) {
@@ -280,7 +285,7 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    /// A call in the arguments of a macro, which are no more than tokens.
+    /// Notes a call in the arguments of a macro, which the grammar sees only as tokens.
     fn token_call(&mut self, name: Node) {
         let follows = self.text.as_bytes().get(name.end_byte());
         if follows != Some(&b'(') {
@@ -292,7 +297,7 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    /// The function or the type that a binding belongs to.
+    /// Returns the function or the type that a binding belongs to.
     fn scope(&self, line: u32, is_field: bool) -> Option<usize> {
         self.around(line).find(|i| {
             let kind = self.symbols[*i].kind;
@@ -300,7 +305,7 @@ impl<'a> RelationReader<'a> {
         })
     }
 
-    /// A member without a name: its place among those beside it is what it is called.
+    /// Binds a member without a name. Its name is its position in the list.
     fn element(&mut self, is: Node) {
         let Some(all) = is.parent() else { return };
         let place = all.children_by_field_name("type", &mut all.walk()).position(|other| other == is);
@@ -352,7 +357,7 @@ impl<'a> RelationReader<'a> {
         }
     }
 
-    /// The function whose head this is a part of.
+    /// Returns the function whose head contains this node.
     fn function(&self, node: Node) -> Option<usize> {
         let line = line(node);
         self.around(line).find(|i| self.symbols[*i].kind.is_callable() && self.symbols[*i].definition_line <= line)
@@ -384,7 +389,8 @@ impl<'a> RelationReader<'a> {
         self.imports.extend(found.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
     }
 
-    /// The references, each use of a name in a function once, and the bindings that they need.
+    /// Returns the references, with equal uses of a name in a function merged, and the
+    /// bindings that they need.
     fn references(&mut self) -> (Vec<Reference>, Vec<Binding>) {
         let mut places: BTreeMap<Use, Vec<u32>> = BTreeMap::new();
         let own = std::mem::take(&mut self.own);
@@ -417,23 +423,23 @@ impl<'a> RelationReader<'a> {
         (references, bindings)
     }
 
-    /// Whether a name means a parameter or a variable of a function around it.
+    /// Whether a name is a parameter or a variable of an enclosing function.
     fn is_local(&self, symbol: Option<usize>, name: &str) -> bool {
         std::iter::successors(symbol, |i| self.symbols[*i].parent).any(|i| self.locals.contains(&(i, name.to_string())))
     }
 }
 
-/// `?.name` for an expression that is no chain, but ends with a name.
+/// Returns `?.name` for an expression that is not a chain but ends with a name.
 fn after_last_separator(written: &str) -> String {
     let name = written.rsplit(['.', ':', '>']).next().unwrap_or("").trim();
     let is_name = !name.is_empty() && name.len() < written.len() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
     if is_name { format!("?.{name}") } else { String::new() }
 }
 
-/// How many arguments a call has, where they can be counted.
+/// Returns the number of arguments of a call; `None` if they cannot be counted.
 fn arguments(callee: Node) -> Option<u32> {
     let mut node = callee;
-    // A generic function, or a name beside its receiver, is one level deeper.
+    // The callee of a generic function, or a name after a receiver, is one level deeper.
     for _ in 0..2 {
         node = node.parent()?;
         if let Some(arguments) = node.child_by_field_name("arguments") {
@@ -445,7 +451,7 @@ fn arguments(callee: Node) -> Option<u32> {
     None
 }
 
-/// Named children, none of which `defies` counting.
+/// Counts the named children; `None` if one of them `defies` counting.
 fn count(list: Node, defies: impl Fn(&str) -> bool) -> Option<u32> {
     let mut cursor = list.walk();
     let mut n = 0;
@@ -477,7 +483,7 @@ fn arity(parameters: Node, text: &str) -> Option<u32> {
     Some(n)
 }
 
-/// Whether `*` and `&` in a list of parameters are of types.
+/// Whether `*` and `&` in a list of parameters belong to types.
 fn is_pointer_list(parameters: Node) -> bool {
     let mut cursor = parameters.walk();
     parameters.named_children(&mut cursor).any(|c| matches!(c.kind(), "parameter_declaration" | "parameter" | "self_parameter"))

@@ -1,4 +1,5 @@
-//! Robustness on broken text: the samples of all languages, cut and mixed. What is found in them `tests/it/languages.rs` tells.
+//! Tests of robustness with broken text: the samples of all languages, cut and mixed.
+//! `tests/it/languages.rs` tests what is found in them.
 
 use std::path::Path;
 use std::sync::LazyLock;
@@ -6,10 +7,10 @@ use std::sync::LazyLock;
 use super::{Outline, outline};
 use crate::languages::{Grammar, detect, grammars};
 
-/// File name and text of each language.
+/// File name and text of the sample of each language.
 static SAMPLES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| grammars().iter().map(|grammar| sample(grammar.spec.name)).collect());
 
-/// What is in the folder of a language beside its rules.
+/// Reads the sample in the folder of a language.
 fn sample(language: &str) -> (String, String) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/languages").join(language);
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
@@ -25,7 +26,7 @@ fn grammar_of(file: &str, text: &str) -> &'static Grammar {
     crate::languages::grammar(detect(file, text).name).expect("the language of a sample is parsed")
 }
 
-/// What other modules rely on, whatever the text.
+/// Asserts what other modules rely on for any text.
 fn check(outline: &Outline, text: &str) {
     let lines = u32::try_from(text.lines().count().max(1)).expect("a short text");
     for (i, s) in outline.symbols.iter().enumerate() {
@@ -66,8 +67,8 @@ fn text_of_another_language_is_no_panic() {
     }
 }
 
-/// Neither many symbols nor deep nesting lose symbols or overflow the stack. (Time that grew with the square of the size
-/// would be felt as a test that does not end.)
+/// Many symbols or deep nesting do not lose symbols or overflow the stack. (Quadratic time would
+/// show as a test that does not end.)
 #[test]
 fn large_and_deep_files() {
     let many: [(&str, String); 6] = [
@@ -98,7 +99,7 @@ fn large_and_deep_files() {
 
 #[test]
 fn files_that_are_wrong_as_a_whole() {
-    // The `#if` splits a statement: the parser gives up on the file, not on its parts.
+    // The `#if` splits a statement, so the file as a whole does not parse, but its parts do.
     let text = "static int helper(void) { return 1; }\n\nint run(int a) {\n  int local = 2;\n#ifdef X\n  if (a) {\n#else\n  if (!a) {\n#endif\n    a = 1;\n  }\n  return a;\n}\n\nvoid last(void) {}\n";
     let outline = outline(grammar_of("a.c", text), text).expect("parts of it parse");
     let names: Vec<&str> = outline.symbols.iter().map(|s| s.name.as_str()).collect();

@@ -1,6 +1,6 @@
 //! A definition in a source file.
 
-/// One definition.
+/// A definition, with its place and its declaration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Symbol {
     pub name: String,
@@ -9,7 +9,7 @@ pub struct Symbol {
     pub parent: Option<usize>,
     /// 0 at the top level.
     pub depth: u16,
-    /// First line, leading comments, attributes and decorators included.
+    /// First line, including leading comments, attributes and decorators. Lines are 1-based.
     pub start_line: u32,
     /// First line of the definition itself.
     pub definition_line: u32,
@@ -19,15 +19,16 @@ pub struct Symbol {
     pub comment: Option<(u32, u32)>,
     /// The declaration without its body, white space folded, at most 300 characters.
     pub signature: String,
-    /// Visible outside its module.
+    /// Whether it is visible outside its module.
     pub exported: bool,
-    /// Declared without a body.
+    /// Whether it is declared without a body.
     pub prototype: bool,
-    /// The type that a symbol outside its braces belongs to: `Server` of Go's `func (s *Server[T]) Start()`.
+    /// The type of a method that is defined outside the type's braces: `Server` for Go's `func (s
+    /// *Server[T]) Start()`.
     pub receiver: Option<String>,
 }
 
-/// What a symbol is.
+/// The kind of a symbol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SymbolKind {
     Function,
@@ -46,7 +47,7 @@ pub enum SymbolKind {
     EnumMember,
     /// A table or view of a database.
     Table,
-    /// A block of settings with a name: a resource, a module.
+    /// A named block of settings, such as a resource or a module.
     Block,
     /// A rule of a style sheet.
     Rule,
@@ -76,25 +77,25 @@ impl SymbolKind {
         ("element", Self::Element),
     ];
 
-    /// Lower-case name, as in `metadata.names[].kind`.
+    /// Returns the name in lower case, as in `metadata.names[].kind`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         Self::NAMES.iter().find(|(_, k)| *k == self).map_or("function", |(n, _)| n)
     }
 
-    /// The kind of this name.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|(n, _)| *n == name).map(|(_, k)| *k)
     }
 
-    /// A value rather than code: constants, statics, fields, enum members.
+    /// Whether this is a value rather than code: constants, statics, fields, enum members.
     #[must_use]
     pub fn is_data(self) -> bool {
         matches!(self, Self::Constant | Self::Field | Self::EnumMember)
     }
 
-    /// A function, method or macro.
+    /// Whether this is a function, method or macro.
     #[must_use]
     pub fn is_callable(self) -> bool {
         matches!(self, Self::Function | Self::Method | Self::Macro)

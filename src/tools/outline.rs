@@ -91,48 +91,34 @@ fn file(symbols: &[OutlineSymbol], reply: &OutlineReply, depth: Option<usize>, m
 /// The files below a directory. In order of importance: what lies directly in it, the files of deeper directories level by level
 /// (before that they are counted), the first symbol of every file, the second …
 fn directory(files: &[FileOutline], reply: &OutlineReply, depth: Option<usize>, max_tokens: usize) -> OutlineReply {
-    let prefix = if reply.path.is_empty() { 0 } else { reply.path.len() + 1 };
-    let below = |at: usize| &files[at].path[prefix..];
-    let level_of = |at: usize| below(at).matches('/').count();
-    let deepest = (0..files.len()).map(level_of).max().unwrap_or(0).min(depth.unwrap_or(usize::MAX));
+    let tree = Directory { files, prefix: if reply.path.is_empty() { 0 } else { reply.path.len() + 1 } };
+    let deepest = (0..files.len()).map(|at| tree.depth_of(at)).max().unwrap_or(0).min(depth.unwrap_or(usize::MAX));
+    let order = tree.symbols_in_order(deepest);
     let total_symbols = files.iter().map(|file| file.symbols.len()).sum();
-    // Which file gets one more symbol, one after the other.
-    let shown = (0..files.len()).filter(|at| level_of(*at) <= deepest);
-    let mut order: Vec<(usize, usize)> = shown.flat_map(|at| (0..files[at].symbols.len()).map(move |rank| (rank, at))).collect();
-    order.sort_unstable();
-    let rows = |deepest: usize| {
-        let (mut shown, mut counted) = (Vec::new(), BTreeMap::<&str, usize>::new());
-        for (i, file) in files.iter().enumerate() {
-            match below(i).match_indices('/').nth(deepest) {
-                Some((end, _)) => *counted.entry(&file.path[..prefix + end]).or_default() += 1,
-                None => shown.push(i),
-            }
-        }
-        (shown, counted)
-    };
-    let n_direct = {
-        let (shown, counted) = rows(0);
-        shown.len() + counted.len()
-    };
-    fit(max_tokens, n_direct + deepest + order.len(), |level| {
-        let (mut shown, mut counted) = rows(level.saturating_sub(n_direct).min(deepest));
+    let (shown, counted) = tree.down_to(0);
+    // Levels of detail: first more of the entries, then deeper directories, then more symbols.
+    let n_direct = shown.len() + counted.len();
+    let all = n_direct + deepest + order.len();
+    fit(max_tokens, all, |level| {
+        let (mut shown, mut counted) = tree.down_to(level.saturating_sub(n_direct).min(deepest));
         let n_rows = shown.len() + counted.len();
-        let mut note = None;
         if level < n_direct {
             counted = counted.into_iter().take(level).collect();
             shown.truncate(level - counted.len());
-            note = Some(format!("{level} of {n_rows} entries fit max_tokens"));
-        } else if level < n_direct + deepest + order.len() {
-            let what = if level < n_direct + deepest { "files of deeper directories are counted" } else { "some symbols are left out" };
-            note = Some(format!("{what} to fit max_tokens: ask for a sub-directory"));
         }
+        let note = match level {
+            _ if level < n_direct => Some(format!("{level} of {n_rows} entries fit max_tokens")),
+            _ if level < n_direct + deepest => {
+                Some("files of deeper directories are counted to fit max_tokens: ask for a sub-directory".into())
+            }
+            _ if level < all => Some("some symbols are left out to fit max_tokens: ask for a sub-directory".into()),
+            _ => None,
+        };
         let mut n_symbols = vec![0; files.len()];
-        order.iter().take(level.saturating_sub(n_direct + deepest)).for_each(|(_, i)| n_symbols[*i] += 1);
+        order.iter().take(level.saturating_sub(n_direct + deepest)).for_each(|at| n_symbols[*at] += 1);
+        let outline = |at: usize| FileOutline { symbols: files[at].symbols[..n_symbols[at]].to_vec(), ..files[at].clone() };
         OutlineReply {
-            files: shown
-                .into_iter()
-                .map(|i| FileOutline { symbols: files[i].symbols[..n_symbols[i]].to_vec(), ..files[i].clone() })
-                .collect(),
+            files: shown.into_iter().map(outline).collect(),
             directories: counted.into_iter().map(|(path, files)| DirectoryRow { path: path.to_string(), files }).collect(),
             total_files: files.len(),
             total_symbols,
@@ -140,6 +126,43 @@ fn directory(files: &[FileOutline], reply: &OutlineReply, depth: Option<usize>, 
             ..reply.clone()
         }
     })
+}
+
+/// The files below a directory, whose path takes `prefix` bytes of theirs.
+struct Directory<'a> {
+    files: &'a [FileOutline],
+    prefix: usize,
+}
+
+impl<'a> Directory<'a> {
+    fn below(&self, at: usize) -> &'a str {
+        &self.files[at].path[self.prefix..]
+    }
+
+    /// The number of directories between the directory and a file.
+    fn depth_of(&self, at: usize) -> usize {
+        self.below(at).matches('/').count()
+    }
+
+    /// Returns the files down to a depth, and the directories below them with the number of their files.
+    fn down_to(&self, depth: usize) -> (Vec<usize>, BTreeMap<&'a str, usize>) {
+        let (mut shown, mut counted) = (Vec::new(), BTreeMap::new());
+        for (at, file) in self.files.iter().enumerate() {
+            match self.below(at).match_indices('/').nth(depth) {
+                Some((end, _)) => *counted.entry(&file.path[..self.prefix + end]).or_default() += 1,
+                None => shown.push(at),
+            }
+        }
+        (shown, counted)
+    }
+
+    /// Returns the file that gets one more symbol, one after the other: the first symbol of each file, then the second of each.
+    fn symbols_in_order(&self, depth: usize) -> Vec<usize> {
+        let shown = (0..self.files.len()).filter(|at| self.depth_of(*at) <= depth);
+        let mut order: Vec<(usize, usize)> = shown.flat_map(|at| (0..self.files[at].symbols.len()).map(move |rank| (rank, at))).collect();
+        order.sort_unstable();
+        order.into_iter().map(|(_, at)| at).collect()
+    }
 }
 
 impl Reply for OutlineReply {

@@ -94,7 +94,7 @@ fn what_must_not_be_edited_is_not() {
         }
     }
     let twice = refused(&client, "file_editor", &json!({ "command": "create", "path": "src/retry.rs", "text": "" }));
-    assert!(twice.contains("is there already"), "{twice}");
+    assert!(twice.contains("exists already"), "{twice}");
     let blank = client.call("file_editor", &json!({ "command": "insert", "path": "src/retry.rs", "line": 0, "text": "\n" }));
     assert_eq!((&blank["start_line"], &blank["end_line"]), (&json!(1), &json!(1)), "blanks are text");
 }

@@ -102,7 +102,7 @@ fn shapes_and_sizes_on_the_command_line() {
     );
     assert!(p.run(&["pattern", "$A.get()", "-C", "1"]).expect(0).stdout.contains("6     held.get();"));
     p.run(&["pattern", "nobody($A)"]).expect(1);
-    assert!(p.run(&["pattern", "fn (", "--languages", "rust"]).error().contains("is no pattern of rust"));
+    assert!(p.run(&["pattern", "fn (", "--languages", "rust"]).error().contains("is not a valid rust pattern"));
     let files = p.json(&["files"]);
     assert_eq!(
         (&files["rows"][0]["name"], &files["rows"][0]["files"], &files["rows"][0]["lines"]),

@@ -299,7 +299,7 @@ fn texts_that_are_too_long_for_the_model_are_cut() {
     p.write("docs/other.md", "# Other\n\nThe partition is high.\n");
     model.set(Mood::Well { dimensions: 256, longest: 10 });
     let out = p.run(&["index"]).expect(0);
-    assert!(out.stderr.contains("goes without a vector"), "{}", out.stderr);
+    assert!(out.stderr.contains("so it has no vector"), "{}", out.stderr);
     assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null, "it is not tried again and again");
     assert!(model.requests().len() < n_before + 10);
 }

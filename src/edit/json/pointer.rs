@@ -59,7 +59,10 @@ fn property(text: &str, object: &Object, above: &[String], name: &str) -> Result
     if let (Some((_, a)), Some((_, b))) = (first, named.next()) {
         let (a, b) = (line_of(text, a.start()), line_of(text, b.start()));
         let name = excerpt(name, MAX_SHOWN);
-        return Err(format!("{} has the key `{name}` twice, at lines {a} and {b}: remove one of them first with a text edit", shown(above)));
+        return Err(format!(
+            "{} has the key `{name}` twice, at lines {a} and {b}: remove one of them first with a text edit",
+            shown(above)
+        ));
     }
     Ok(first.map(|(i, _)| i))
 }

@@ -181,7 +181,11 @@ fn depth_is_refused_and_not_followed() {
         let pointer = "/0".repeat(400);
         let text = set(&deep(450), &pointer, "7").unwrap();
         assert_eq!(got(&text, &pointer), "7");
-        assert!(append(&deep(450), &"/0".repeat(449), &deep(100)).unwrap_err().contains("the result would not be valid JSON: Maximum nesting depth"));
+        assert!(
+            append(&deep(450), &"/0".repeat(449), &deep(100))
+                .unwrap_err()
+                .contains("the result would not be valid JSON: Maximum nesting depth")
+        );
         assert!(set("{}", "/a", &deep(450)).unwrap().contains(&format!("{}[]", " ".repeat(900))));
     };
     thread.spawn(run).unwrap().join().unwrap();

@@ -8,27 +8,27 @@ use crate::chunk::{ChunkType, Name};
 use crate::languages::Grammar;
 use crate::syntax::{Outline, Symbol, SymbolKind};
 
-/// A run of lines that belongs together.
+/// A run of lines that becomes one chunk, or a part of one.
 #[derive(Debug, Clone)]
 struct Piece {
     first: u32,
     last: u32,
-    /// The symbol that encloses it, when it is not the whole of one.
+    /// The symbol that encloses the piece, unless the piece is that whole symbol.
     parent: Option<usize>,
-    /// Constants only.
+    /// Whether the piece has only constants.
     data: bool,
-    /// The symbol of which this is one of several parts.
+    /// The symbol of which this piece is one of several parts.
     part_of: Option<usize>,
 }
 
-/// A piece without a symbol and smaller than this joins its neighbour, whatever that is.
+/// A piece that has no symbol and fewer bytes joins its neighbour, whatever that is.
 const CRUMB_BYTES: usize = 200;
-/// Signatures kept for one chunk.
+/// Most signatures kept for one chunk.
 const MAX_SIGNATURES: usize = 24;
-/// Leading comment of a file that its outline quotes.
+/// Most bytes of a file's leading comment that its outline quotes, give or take a line.
 const MAX_HEAD_BYTES: usize = 600;
 
-/// All chunks of the file.
+/// Returns all chunks of the file.
 pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &LineIndex) -> Vec<Draft> {
     let tree = Tree { grammar, outline, lines, children: children(outline) };
     let mut pieces = Vec::new();
@@ -44,7 +44,7 @@ struct Tree<'a> {
     grammar: &'a Grammar,
     outline: &'a Outline,
     lines: &'a LineIndex<'a>,
-    /// Children of each symbol, and of the file (last).
+    /// The children of each symbol, and last those of the file.
     children: Vec<Vec<usize>>,
 }
 
@@ -66,14 +66,15 @@ impl Tree<'_> {
         &self.children[parent.unwrap_or(self.outline.symbols.len())]
     }
 
-    /// Cuts the lines of one level: each child whole if it fits, else its own level; what lies between them as gaps.
+    /// Cuts the lines of one level. A child that fits stays whole, a larger one becomes a level of
+    /// its own or is cut as text; the lines between children are gaps.
     fn level(&self, parent: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
         let mut next = first;
         for &child in self.children(parent) {
             let symbol = self.symbol(child);
             let (start, end) = (symbol.start_line.max(next), symbol.end_line.min(last));
             if end < start {
-                continue; // On a line that is taken already: two definitions on one line.
+                continue; // Two definitions share one line, which is already in a piece.
             }
             self.gap(parent, next, start - 1, out);
             if self.lines.bytes(start, end) <= MAX_BYTES {
@@ -89,15 +90,15 @@ impl Tree<'_> {
         self.gap(parent, next, last, out);
     }
 
-    /// Whether cutting a symbol at its children is better than cutting it as text: a type or module, or a function that
-    /// mostly holds other functions.
+    /// Whether a symbol is better cut at its children than as text: it is a type or module, or a
+    /// function that mostly holds other functions.
     fn has_members(&self, i: usize) -> bool {
         let inner: usize = self.children[i].iter().map(|c| self.lines.bytes(self.symbol(*c).start_line, self.symbol(*c).end_line)).sum();
         let symbol = self.symbol(i);
         inner * 2 > self.lines.bytes(symbol.start_line, symbol.end_line) || (inner > 0 && !symbol.kind.is_callable())
     }
 
-    /// Lines that belong to no symbol of this level. Blank ones go with what stands before them.
+    /// Adds lines that belong to no symbol of this level. Blank lines join the piece before them.
     fn gap(&self, parent: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
         if first > last {
             return;
@@ -125,7 +126,8 @@ impl Tree<'_> {
             let crumb = |p: &Piece| self.names(p).is_empty() && p.part_of.is_none() && self.lines.bytes(p.first, p.last) < CRUMB_BYTES;
             let siblings = previous.parent == piece.parent && previous.part_of.is_none() && piece.part_of.is_none();
             let same = siblings && previous.data == piece.data && total <= MIN_BYTES;
-            // The head of a type or file joins what follows it, closing lines join what stands before them.
+            // The head of a type or file joins the piece after it; closing lines
+            // join the piece before them.
             let joins_next = (crumb(previous) || self.is_head(previous)) && total <= MAX_BYTES;
             let joins_previous = crumb(&piece) && total <= MAX_BYTES + CRUMB_BYTES;
             if same || joins_next || joins_previous {
@@ -140,7 +142,7 @@ impl Tree<'_> {
         out
     }
 
-    /// The first lines of a type whose members follow as pieces of their own.
+    /// Whether a piece is the first lines of a type whose members follow as separate pieces.
     fn is_head(&self, piece: &Piece) -> bool {
         let names = self.names(piece);
         names.len() == 1
@@ -148,10 +150,11 @@ impl Tree<'_> {
             && self.lines.bytes(piece.first, piece.last) < CRUMB_BYTES
     }
 
-    /// Symbols defined in a piece, in order.
+    /// Returns the symbols that are defined in a piece, in order.
     fn names(&self, piece: &Piece) -> &[Symbol] {
         let symbols = &self.outline.symbols;
-        // Symbols are in document order, so their definition lines ascend, but for wrappers on shared lines.
+        // Symbols are in document order, so their definition lines ascend, except for
+        // wrappers on shared lines.
         let start = symbols.partition_point(|s| s.definition_line < piece.first);
         let n = symbols[start..].iter().take_while(|s| s.definition_line <= piece.last).count();
         &symbols[start..start + n]
@@ -183,7 +186,7 @@ impl Tree<'_> {
         draft
     }
 
-    /// `ChunkManager::load`
+    /// Returns the full name of a symbol, such as `ChunkManager::load`.
     fn path(&self, symbol: &Symbol) -> String {
         let mut parts = vec![symbol.name.as_str()];
         let mut parent = symbol.parent;
@@ -191,7 +194,8 @@ impl Tree<'_> {
             parts.push(&self.symbol(p).name);
             parent = self.symbol(p).parent;
         }
-        // `func (s *Server) Start`: a member of Server, though it stands outside it.
+        // In `func (s *Server) Start`, Start is a member of Server although
+        // it is defined outside it.
         if symbol.parent.is_none() {
             parts.extend(symbol.receiver.as_deref());
         }
@@ -199,7 +203,8 @@ impl Tree<'_> {
         parts.join(self.grammar.spec.separator)
     }
 
-    /// The one symbols chunk: what the file is, imports, and every type and function with its lines.
+    /// Makes the one outline chunk of the file: its leading comment, its imports, and every type
+    /// and function with its lines.
     fn outline_draft(&self, path: &str) -> Draft {
         let mut text = format!("{path}\n");
         let head = self.head();
@@ -215,13 +220,13 @@ impl Tree<'_> {
             let what = if s.signature.is_empty() { format!("{} {}", s.kind.as_str(), s.name) } else { s.signature.clone() };
             let _ = writeln!(text, "{}{what}  [{}-{}]", "  ".repeat(s.depth.into()), s.start_line, s.end_line);
         }
-        // `@` stands in no symbol path: no definition can have this key.
+        // No symbol path contains `@`, so no definition can have this key.
         let mut draft = Draft::new(ChunkType::Symbols, "@outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
         draft.imports.clone_from(&self.outline.imports);
         draft
     }
 
-    /// The comment that the file opens with, licences left out.
+    /// Returns the comment that the file opens with, but no licence.
     fn head(&self) -> String {
         const MARKERS: [&str; 10] = ["//", "/*", "*", "#", "--", "{-", ";", "%", "\"\"\"", "'''"];
         let mut block = String::new();
@@ -255,7 +260,7 @@ impl Tree<'_> {
         if is_licence(&block) { String::new() } else { block.trim().to_string() }
     }
 
-    /// A data chunk for the values of each enum that lists some.
+    /// Makes a data chunk for the values of each enum that has some.
     fn enum_values(&self) -> Vec<Draft> {
         let is_enum = |i: &usize| self.symbol(*i).kind == SymbolKind::Enum;
         let values = |i: usize| {

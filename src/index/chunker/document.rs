@@ -1,4 +1,4 @@
-//! Chunks of a document: sections under their heading path.
+//! Cuts a document into chunks: its sections, under their heading paths.
 
 use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use super::pieces::{depth_by_indentation, split, with_text};
@@ -8,13 +8,15 @@ use crate::syntax::{Section, sections};
 
 const SEPARATOR: &str = " > ";
 
-/// The sections of the document; long ones cut between blocks, short ones merged with the next under the same parent.
+/// Returns a draft for each section. Long sections are cut between blocks; short ones are merged
+/// with the next under the same parent.
 pub(super) fn drafts(path: &str, markup: Markup, lines: &LineIndex) -> Vec<Draft> {
     let merged = merge(sections(markup, lines.text), lines);
     merged.iter().flat_map(|s| section(path, markup, s, lines)).collect()
 }
 
-/// A section much smaller than a chunk goes together with the next, if that is its child or its sibling.
+/// Merges a section that is much smaller than a chunk with the next one, if that is
+/// its child or its sibling.
 fn merge(sections: Vec<Section>, lines: &LineIndex) -> Vec<Section> {
     const SMALL: usize = MIN_BYTES / 4;
     let mut out: Vec<Section> = Vec::new();
@@ -52,7 +54,7 @@ fn section(path: &str, markup: Markup, section: &Section, lines: &LineIndex) -> 
     ranges.into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
 }
 
-/// Fills ranges block by block: a fence or a table that is longer than a chunk stays whole.
+/// Cuts a section between its blocks. A fence or a table that is longer than a chunk stays whole.
 fn split_blocks(markup: Markup, section: &Section, lines: &LineIndex) -> Vec<(u32, u32)> {
     if markup == Markup::Plain {
         return split(lines, &depth_by_indentation(lines), section.start_line, section.end_line);

@@ -1,16 +1,17 @@
-//! A chunk before it is complete, and the lines that it is cut from.
+//! A chunk before it is complete, and the text by lines that it is cut from.
 
 use crate::chunk::{ChunkType, Name};
 
-/// A piece up to this size stays whole.
+/// Largest piece that stays whole, in bytes.
 pub(super) const MAX_BYTES: usize = 1700;
-/// A cut piece has at least this size; neighbours are merged up to it.
+/// Smallest size of a cut piece, in bytes; neighbours are merged up to it.
 pub(super) const MIN_BYTES: usize = 900;
 
-/// A chunk before it has an id and time stamps.
+/// A chunk that has no id and no time stamps yet.
 pub(super) struct Draft {
     pub(super) chunk_type: ChunkType,
-    /// The part of the id after the path: symbol or heading path and what tells siblings apart; made unique later.
+    /// The part of the id after the path: the symbol or heading path. An
+    /// ordinal makes it unique later.
     pub(super) key: String,
     pub(super) title: String,
     pub(super) text: String,
@@ -43,10 +44,10 @@ impl Draft {
     }
 }
 
-/// A text by lines, 1-based.
+/// A text with an index of its lines, which count from 1.
 pub(super) struct LineIndex<'a> {
     pub(super) text: &'a str,
-    /// Byte offset of each line's start, and the end of the text.
+    /// The byte offset of each line's start, and the length of the text.
     starts: Vec<usize>,
 }
 
@@ -59,7 +60,7 @@ impl<'a> LineIndex<'a> {
         Self { text, starts }
     }
 
-    /// The line that holds a byte of the text.
+    /// Returns the line that holds a byte of the text.
     pub(super) fn line_of(&self, byte: usize) -> u32 {
         u32::try_from(self.starts.partition_point(|s| *s <= byte)).unwrap_or(u32::MAX)
     }
@@ -68,14 +69,14 @@ impl<'a> LineIndex<'a> {
         u32::try_from(self.starts.len() - 1).unwrap_or(u32::MAX)
     }
 
-    /// Lines `first..=last`, with their newlines. Out of range gives what there is.
+    /// Returns the lines `first..=last` with their line ends. Lines that do not exist are left out.
     pub(super) fn slice(&self, first: u32, last: u32) -> &'a str {
         let at = |line: u32| self.starts[(line as usize).min(self.starts.len() - 1)];
         let start = at(first.saturating_sub(1));
         &self.text[start..at(last).max(start)]
     }
 
-    /// Bytes of `first..=last`.
+    /// Returns the size of the lines `first..=last` in bytes.
     pub(super) fn bytes(&self, first: u32, last: u32) -> usize {
         self.slice(first, last).len()
     }
@@ -85,7 +86,7 @@ impl<'a> LineIndex<'a> {
     }
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub(super) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }

@@ -1,7 +1,8 @@
-//! Text of one file → its chunks.
+//! Cuts the text of one file into chunks.
 //!
-//! Every line of a code file or document is in some chunk. Sizes are in bytes of text: a piece that fits is kept whole,
-//! a larger one is cut where the syntax tree is shallow, small neighbours under one parent are merged.
+//! Every line of a code file or document is in some chunk. A piece that fits (in bytes of text)
+//! stays whole, a larger one is cut where the syntax tree is shallow, and small neighbours
+//! under one parent are merged.
 
 mod code;
 mod document;
@@ -16,8 +17,8 @@ use crate::chunk::{Chunk, ChunkType, Metadata};
 use crate::languages::{Language, LanguageKind, detect};
 use crate::syntax;
 
-/// The chunks of a file, in the order of their types and lines, with time stamps of 1970: the indexer stamps them.
-/// `path` is relative to the root, with `/`.
+/// Returns the chunks of a file, in the order of their types and lines. `path` is relative to the
+/// root, with `/` as separator. The time stamps are 1970; the indexer sets them.
 #[must_use]
 pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
     let language = detect(path, text);
@@ -39,20 +40,21 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
     finish(path, language, drafts)
 }
 
-/// The chunks of a file that no parser understands: its lines.
+/// Returns the lines of a file as chunks, for a file that its parser cannot handle.
 #[must_use]
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
     finish(path, detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)))
 }
 
-/// Gives every draft its id: path, `#`, key, and an ordinal where the key occurs again.
+/// Turns drafts into chunks. The id is the path, `#`, the key, and an ordinal
+/// if the key occurs again.
 fn finish(path: &str, language: &Language, drafts: Vec<Draft>) -> Vec<Chunk> {
     let mut n_of_key: HashMap<String, u32> = HashMap::new();
     let mut taken: HashSet<String> = HashSet::new();
     let id_path = path.replace('%', "%25").replace('#', "%23");
     let make = |d: Draft| {
         let n = n_of_key.entry(d.key.clone()).or_default();
-        // A heading may itself be called `Note~2`.
+        // A heading may itself be called `Note~2`, so an ordinal can be taken.
         let id = loop {
             *n += 1;
             let ordinal = if *n > 1 { format!("~{n}") } else { String::new() };

@@ -1,4 +1,5 @@
-//! Chunks of a Jupyter notebook: its cells, without outputs. Lines are those of the `.ipynb` file.
+//! Cuts a Jupyter notebook into chunks: its cells, without outputs. Line numbers are
+//! those of the `.ipynb` file.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -26,7 +27,7 @@ enum Source {
     Lines(Vec<String>),
 }
 
-/// One chunk a cell; `None` when this is no notebook.
+/// Returns a draft for each cell that has text, or `None` if the file is not a notebook.
 pub(super) fn drafts(path: &str, lines: &LineIndex) -> Option<Vec<Draft>> {
     let notebook: Notebook = serde_json::from_str(lines.text).ok()?;
     let mut heading = file_name(path).to_string();

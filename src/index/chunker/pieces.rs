@@ -1,10 +1,11 @@
-//! Ranges of lines: cutting a long one at good places, and chunks of plain lines.
+//! Cuts long ranges of lines at good places, and makes chunks of plain lines.
 
 use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use crate::chunk::ChunkType;
 
-/// Cuts lines `first..=last` into ranges of [`MIN_BYTES`] to [`MAX_BYTES`], each before the line of smallest `depth`
-/// (index = line − 1; `u16::MAX`: no good place). Ranges cover all lines; one line is never cut here.
+/// Cuts the lines `first..=last` into ranges of [`MIN_BYTES`] to [`MAX_BYTES`], each before the
+/// line of smallest `depth` (index = line − 1; `u16::MAX` marks a bad place). The ranges cover all
+/// lines. A line is never cut here.
 pub(super) fn split(lines: &LineIndex, depth: &[u16], first: u32, last: u32) -> Vec<(u32, u32)> {
     let mut out = Vec::new();
     let mut start = first;
@@ -14,7 +15,7 @@ pub(super) fn split(lines: &LineIndex, depth: &[u16], first: u32, last: u32) -> 
             out.push((start, last));
             break;
         }
-        // Even parts: 1 800 bytes become 900 + 900, not 1 700 + 100.
+        // Prefer even parts: 1 800 bytes become 900 + 900, not 1 700 + 100.
         let ideal = rest / rest.div_ceil(MAX_BYTES);
         let mut best: Option<(u16, usize, u32)> = None;
         for next in start + 1..=last {
@@ -28,7 +29,7 @@ pub(super) fn split(lines: &LineIndex, depth: &[u16], first: u32, last: u32) -> 
                 best = Some(best.map_or(candidate, |b| b.min(candidate)));
             }
         }
-        // No place within the sizes: one long line, alone.
+        // No place gives a size within the limits, for example because of one long line.
         let next = best.map_or_else(|| longest_fit(lines, start, last), |(_, _, next)| next);
         out.push((start, next - 1));
         start = next;
@@ -36,7 +37,7 @@ pub(super) fn split(lines: &LineIndex, depth: &[u16], first: u32, last: u32) -> 
     out
 }
 
-/// The line after the most lines from `start` that fit, at least one.
+/// Returns the line after the most lines from `start` that fit, at least one.
 fn longest_fit(lines: &LineIndex, start: u32, last: u32) -> u32 {
     let mut next = start + 1;
     while next <= last && lines.bytes(start, next) <= MAX_BYTES {
@@ -45,7 +46,8 @@ fn longest_fit(lines: &LineIndex, start: u32, last: u32) -> u32 {
     next
 }
 
-/// How good a line is to cut before, when there is no syntax tree: after a blank line at the left margin is best.
+/// Returns, for each line, how good it is to cut before it without a syntax tree (smaller is
+/// better): best is a line at the left margin after a blank line.
 pub(super) fn depth_by_indentation(lines: &LineIndex) -> Vec<u16> {
     let mut after_blank = true;
     (1..=lines.len())
@@ -65,16 +67,16 @@ pub(super) fn depth_by_indentation(lines: &LineIndex) -> Vec<u16> {
         .collect()
 }
 
-/// Chunks of a text without syntax.
+/// Returns the chunks of a text that has no syntax.
 pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &LineIndex) -> Vec<Draft> {
     let depth = depth_by_indentation(lines);
     let draft = |range: (u32, u32)| Draft::new(chunk_type, String::new(), file_name(path).to_string(), "", range);
     split(lines, &depth, 1, lines.len()).into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
 }
 
-/// Fills in the text of a draft's lines. A single line that is too long becomes several chunks of the same line.
+/// Fills in the text of a draft's lines. A single line that is too long becomes several chunks.
 pub(super) fn with_text(mut draft: Draft, lines: &LineIndex) -> Vec<Draft> {
-    // Blank lines at the end are no part of what is shown.
+    // Leave out blank lines at the end.
     while draft.end_line > draft.start_line && lines.is_blank(draft.end_line, draft.end_line) {
         draft.end_line -= 1;
     }
@@ -92,7 +94,7 @@ pub(super) fn with_text(mut draft: Draft, lines: &LineIndex) -> Vec<Draft> {
         while !rest.is_char_boundary(end) {
             end += 1;
         }
-        // At white space where there is some: words stay whole.
+        // Cut at white space if there is some, so that words stay whole.
         if end < rest.len()
             && let Some(space) = rest[..end].rfind(char::is_whitespace).filter(|s| *s > MIN_BYTES)
         {

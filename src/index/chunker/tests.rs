@@ -13,7 +13,7 @@ fn range(c: &Chunk) -> (u32, u32) {
     (c.metadata.start_line.unwrap(), c.metadata.end_line.unwrap())
 }
 
-/// Lines with text that no chunk but the outline covers.
+/// Returns the lines with text that no chunk except the outline covers.
 fn uncovered(text: &str, chunks: &[Chunk]) -> BTreeSet<u32> {
     let mut open: BTreeSet<u32> = (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()).map(|(n, _)| n).collect();
     for c in chunks.iter().filter(|c| c.chunk_type != ChunkType::Symbols) {
@@ -181,7 +181,8 @@ fn snippets() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever a source file holds: every line is in a chunk, texts are the file's own lines, ids are unique.
+    /// For any source file: every line is in a chunk, texts are the file's
+    /// own lines, ids are unique.
     #[test]
     fn chunks_cover_the_text(text in snippets(), path in prop::sample::select(vec!["a.rs", "a.py", "a.md", "a.sql", "a.toml", "a.go"])) {
         let chunks = chunk_file(path, &text);

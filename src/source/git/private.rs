@@ -1,5 +1,5 @@
-//! Keeps files that belong to one user out of the history of a repository: which of them git would add, which it tracks, and the
-//! rules of `.git/info/exclude`.
+//! Keeps files of one user out of the history of a repository: tells which of them git would add
+//! and which it tracks, and adds rules to `.git/info/exclude`.
 
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -11,12 +11,13 @@ use crate::platform::name_bytes;
 const INFO: &str = "info";
 const EXCLUDE: &str = "info/exclude";
 const COMMENT: &str = "# Written by cortex: what it keeps for one user stays out of the repository.";
-/// Permissions of what is made, as far as the user's umask allows.
+/// Permissions of new directories and files, as far as the user's umask allows.
 const DIRECTORY_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
 
-/// Adds rules to `.git/info/exclude` of the repository that a tree is in, unless they are there. The rules are relative to the tree
-/// and start with `/`. What else is in the file stays as it is. Without a repository of this user, nothing is done.
+/// Adds rules to `.git/info/exclude` of the repository that contains a tree, unless they are there.
+/// The rules are relative to the tree and start with `/`. The rest of the file stays as it is. Does
+/// nothing without a repository that belongs to this user.
 ///
 /// # Errors
 /// When the file cannot be read or written.
@@ -48,8 +49,8 @@ pub fn exclude_from_git(tree: &Path, rules: &[&str]) -> io::Result<()> {
     common.replace(EXCLUDE, &after, mode, false)
 }
 
-/// Those of the files, relative to a tree, that `git add` would take. The files need not exist. Outside a repository, and where git
-/// cannot be asked, none.
+/// Returns those of the files, relative to a tree, that `git add` would take. The files need not
+/// exist. Returns none outside a repository, or if git cannot be run.
 #[must_use]
 pub fn not_ignored_by_git<'a>(tree: &Path, files: &[&'a str]) -> Vec<&'a str> {
     if GitDir::of(tree).is_none() {
@@ -58,7 +59,7 @@ pub fn not_ignored_by_git<'a>(tree: &Path, files: &[&'a str]) -> Vec<&'a str> {
     let mut command = command(tree);
     command.args(["check-ignore", "--no-index", "-z", "--stdin"]);
     match output(&mut command, files.join("\0").into_bytes()) {
-        // 1: git ignores none of them.
+        // The code 1 means that git ignores none of them.
         Ok(out) if matches!(out.code, Some(0 | 1)) => {
             let ignored: Vec<&[u8]> = out.stdout.split(|&b| b == 0).collect();
             files.iter().copied().filter(|file| !ignored.contains(&file.as_bytes())).collect()
@@ -67,8 +68,8 @@ pub fn not_ignored_by_git<'a>(tree: &Path, files: &[&'a str]) -> Vec<&'a str> {
     }
 }
 
-/// The files in a folder of a tree that git tracks, relative to the tree; upper and lower case count as the same. Empty outside a
-/// repository, and where git cannot be asked.
+/// Returns the tracked files in a folder of a tree, relative to the tree. Upper and lower case
+/// count as the same. Returns none outside a repository, or if git cannot be run.
 #[must_use]
 pub fn tracked_by_git(tree: &Path, folder: &str) -> Vec<String> {
     if GitDir::of(tree).is_none() {
@@ -80,7 +81,8 @@ pub fn tracked_by_git(tree: &Path, folder: &str) -> Vec<String> {
     listed.split(|&b| b == 0).filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
 }
 
-/// The directory that all work trees of a repository share, given the root of one, if this user may change it.
+/// Opens the git directory that all work trees of a repository share, given the root of one.
+/// Returns `None` if this user does not own it.
 fn own_common_dir(top: &Path) -> io::Result<Option<Dir>> {
     let Some(git) = GitDir::at(top) else { return Ok(None) };
     let common = match git.common.strip_prefix(&git.top) {
@@ -91,7 +93,7 @@ fn own_common_dir(top: &Path) -> io::Result<Option<Dir>> {
     Ok(is_usable.then_some(common))
 }
 
-/// A folder as the beginning of a rule. `None`: no rule can name it.
+/// Returns a folder as the beginning of a rule, or `None` if no rule can name it.
 fn quoted(folder: &Path) -> Option<Vec<u8>> {
     let bytes = name_bytes(folder.as_os_str());
     if bytes.iter().any(|b| matches!(b, b'\n' | b'\r')) {

@@ -1,4 +1,4 @@
-//! What git writes down of where its references were.
+//! Reads the reflog of a work tree: the file in which git records where HEAD was.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::PathBuf;
@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use super::{MAX_LIST_BYTES, object_id};
 use crate::dir::Dir;
 
-/// Below the directory of a work tree's own.
+/// Relative to the git directory of the work tree.
 pub(super) const NAME: &str = "logs/HEAD";
 
-/// A line of a reflog.
+/// A line of a reflog. `at` is in Unix seconds, `zone` in minutes east of UTC.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct LogEntry {
     pub(super) from: Option<String>,
@@ -19,16 +19,16 @@ pub(super) struct LogEntry {
     pub(super) zone: i64,
 }
 
-/// A reflog, and where it was read last.
+/// A reflog, and the position up to which it was read.
 #[derive(Debug)]
 pub(super) struct Log {
-    /// Where git keeps what it knows of the work tree.
+    /// The git directory of this work tree.
     own: PathBuf,
-    /// Where the last line that was read starts.
+    /// The byte offset of the last line that was read.
     pub(super) start: u64,
-    /// Its hash, to see that it is still there; 0 for none.
+    /// The hash of that line, to see that it is still there; 0 before the first line.
     pub(super) last: u64,
-    /// When it was written, and the time zone.
+    /// Unix seconds of that line, and its time zone in minutes east of UTC.
     pub(super) at: i64,
     pub(super) zone: i64,
 }
@@ -38,12 +38,12 @@ impl Log {
         Self { own, start: 0, last: 0, at: 0, zone: 0 }
     }
 
-    /// Whether there is one.
+    /// Whether the file exists.
     pub(super) fn exists(&self) -> bool {
         self.own.join(NAME).exists()
     }
 
-    /// The lines that are new.
+    /// Returns the lines that were added since the last call.
     pub(super) fn read(&mut self) -> Vec<LogEntry> {
         let text = self.text_from(self.start);
         let first = lines(&text).next();
@@ -57,7 +57,7 @@ impl Log {
         entries
     }
 
-    /// Goes back to the first line that was written at a time (Unix seconds) or later.
+    /// Moves back to the first line that was written at `since` (Unix seconds) or later.
     pub(super) fn go_to(&mut self, since: i64) {
         let text = self.text_from(0);
         let is_before = |line: &&[u8]| parse(line).is_none_or(|entry| entry.at < since);
@@ -66,12 +66,13 @@ impl Log {
         self.went_to_end(0, &text[..len]);
     }
 
-    /// How many lines [`Log::read`] would return.
+    /// Returns the number of lines that [`Log::read`] would return.
     pub(super) fn n_ahead(&self) -> usize {
         lines(&self.text_from(self.start)).count().saturating_sub(usize::from(self.last != 0))
     }
 
-    /// Git has removed lines: the new ones come after the last one that is known, or else are younger than it.
+    /// Reads a reflog from which git removed lines. New are the lines after the last known one or,
+    /// if that is gone, the younger ones.
     fn read_rewritten(&mut self) -> Vec<LogEntry> {
         let text = self.text_from(0);
         let all: Vec<&[u8]> = lines(&text).collect();
@@ -105,12 +106,12 @@ impl Log {
     }
 }
 
-/// Complete lines, without their ends.
+/// Returns the complete lines, without their line ends.
 pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|&b| b == b'\n').filter_map(|line| line.strip_suffix(b"\n"))
 }
 
-/// `old new name <mail> seconds zone`, a tab, the message.
+/// Parses a line: `old new name <mail> seconds zone`, a tab, the message.
 pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
     let line = String::from_utf8_lossy(line);
     let (who, message) = line.split_once('\t').unwrap_or((&line, ""));
@@ -124,7 +125,8 @@ pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
     Some(LogEntry { from: id(from), to: id(to), message: message.to_string(), at, zone })
 }
 
-/// Of all but the former commit, which git changes when it removes the line before. FNV-1a: it is kept in files.
+/// Hashes a line without its former commit, which git changes when it removes the line before.
+/// FNV-1a never changes, and the hash is stored.
 fn line_hash(line: &[u8]) -> u64 {
     let rest = line.iter().skip_while(|&&b| b != b' ');
     rest.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)).max(1)

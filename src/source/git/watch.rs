@@ -1,8 +1,9 @@
-//! What git does to a work tree, as far as its files tell: operations, commits, and what was seen of them that tells later who made
-//! a change.
+//! Finds out, from git's files, what git does to a work tree: operations, commits, and evidence
+//! that later tells who made a change.
 //!
-//! Git changes the work tree first, then its index, then its references, and says last, in its reflogs, what it did. So a
-//! change is not judged when it is seen, but when things are quiet again, by its content: git's is what git has put there.
+//! Git changes the work tree first, then its index, then its references, and writes its reflogs
+//! last. So a change is judged only when things are quiet, by its content: git made it if the
+//! content is what git has put there.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,20 +15,20 @@ use super::{GitDir, MAX_LIST_BYTES, object_id, own_bytes, small_text};
 #[cfg(test)]
 mod tests;
 
-/// What git did is remembered for so long: from the first change of a window to the end of it.
+/// How long evidence is kept. It must outlast a window, from its first change to its end.
 const REMEMBERED: Duration = Duration::from_secs(30);
-/// No operation of git takes longer.
+/// An older lock of the index was left by a git that was killed.
 const LONGEST: Duration = Duration::from_mins(10);
 /// The reflog of the stashes, below the directory that all work trees share.
 const STASHES: &str = "logs/refs/stash";
-/// The message of a merge that is not to be one.
+/// The message that `git merge --squash` writes.
 const SQUASH: &str = "SQUASH_MSG";
-/// So many stashes are remembered, to tell which was taken.
+/// Most stashes in a position, to find out later which one was taken.
 const MAX_STASHES: usize = 32;
-/// How the word of a position begins that says how many lines of the log were there before.
+/// Prefix of the word in a position that holds the number of old lines.
 const OLD: &str = "old=";
 
-/// What git operation it was.
+/// The kind of a git operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OperationKind {
     Reset,
@@ -42,23 +43,23 @@ pub enum OperationKind {
     Other,
 }
 
-/// Something git did that may change files of the work tree.
+/// A git operation that may change files of the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitOperation {
     pub kind: OperationKind,
-    /// The commit before; `None` for the first one.
+    /// The commit before; `None` for the first commit and for stashes.
     pub from: Option<String>,
-    /// The commit after; `None` when there is none (yet): conflicts, stashes that are taken.
+    /// The commit after; `None` for conflicts and for stashes that are taken.
     pub to: Option<String>,
-    /// What git said of it.
+    /// The message in git's log, or that of the merge.
     pub subject: String,
     /// Unix seconds.
     pub at: i64,
-    /// Minutes east of Greenwich where that was.
+    /// Time zone of the user, in minutes east of UTC.
     pub zone: i64,
 }
 
-/// A commit that was made; it changes no file.
+/// A new commit. Committing changes no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Committed {
     pub id: String,
@@ -67,18 +68,18 @@ pub struct Committed {
     pub at: i64,
 }
 
-/// What git did since it was asked last, oldest first.
+/// The operations and commits since the last call, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Happened {
     pub operations: Vec<GitOperation>,
     pub commits: Vec<Committed>,
 }
 
-/// A repository as it was last seen.
+/// A repository as it was last seen, and the evidence of what git did since.
 #[derive(Debug)]
 pub struct GitWatch {
     pub(super) dir: GitDir,
-    /// Where in the work tree the tree that was opened is.
+    /// The path of the opened tree, relative to the root of the work tree.
     pub(super) prefix: PathBuf,
     log: Log,
     /// The stashes, oldest first.
@@ -88,19 +89,19 @@ pub struct GitWatch {
     auto_merge: Stamp,
     squash: Stamp,
     message: Stamp,
-    /// Among this many of the next lines of the log, commits are not told.
+    /// Commits in this many of the next log lines are not reported.
     n_old: usize,
-    /// What was noted of merges that [`GitWatch::operations`] has not told yet.
+    /// Whether a merge was noted that [`GitWatch::operations`] has not reported.
     merging: bool,
-    /// And whether the index was written since.
+    /// Whether the index was written since the last report.
     rewritten: bool,
     pub(super) evidence: Evidence,
 }
 
-/// What tells versions of a file apart: when it was written and how long it is.
+/// Identifies a version of a file: time of writing (nanoseconds since 1970) and length in bytes.
 type Stamp = Option<(u128, u64)>;
 
-/// What git has put into the work tree, as far as that was seen.
+/// Evidence of what git has put into the work tree.
 #[derive(Debug, Default)]
 pub(super) struct Evidence {
     pub(super) steps: Vec<RefMove>,
@@ -109,27 +110,27 @@ pub(super) struct Evidence {
     pub(super) rewrites: Vec<Rewrite>,
 }
 
-/// The head went from one commit to another.
+/// A move of HEAD from one commit to another.
 #[derive(Debug, Clone)]
 pub(super) struct RefMove {
     pub(super) from: Option<String>,
     pub(super) to: String,
-    /// The commit records what was in the work tree, instead of changing it.
+    /// Whether the step records what was in the work tree, instead of changing it.
     pub(super) commit: bool,
-    /// The files may have been written without being different in the two commits.
+    /// Whether git may have rewritten files that are equal in the two commits.
     pub(super) reset: bool,
-    /// Part of the operation that the step before is of.
+    /// Whether the step continues the operation of the step before.
     pub(super) goes_on: bool,
     pub(super) at: SystemTime,
 }
 
-/// A merge in the work tree: all that git wrote there, with the marks of conflicts.
+/// A merge in the work tree: all that git wrote there, with conflict markers.
 #[derive(Debug)]
 pub(super) struct Merged {
-    /// Its id, or that of a commit that has it.
+    /// The id of the tree, or of a commit with that tree.
     pub(super) tree: String,
     pub(super) head: Option<String>,
-    /// By `git merge --squash`, where nothing had to be merged.
+    /// Whether `git merge --squash` made it and nothing had to be merged.
     squashed: bool,
     pub(super) at: SystemTime,
 }
@@ -137,12 +138,12 @@ pub(super) struct Merged {
 #[derive(Debug)]
 pub(super) struct Stashed {
     pub(super) id: String,
-    /// Taken out again, and not put away.
+    /// Whether the stash was taken, not made.
     pub(super) popped: bool,
     pub(super) at: SystemTime,
 }
 
-/// When git held the lock of the index.
+/// The time during which git held the lock of the index.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rewrite {
     pub(super) start: SystemTime,
@@ -150,7 +151,8 @@ pub(super) struct Rewrite {
 }
 
 impl GitWatch {
-    /// The repository that `root` is in, from now on. `None` outside of one.
+    /// Opens the repository that contains `root`, to report what happens from now on. Returns
+    /// `None` outside a repository.
     #[must_use]
     pub fn open(root: &Path) -> Option<Self> {
         let mut watch = Self::find(root)?;
@@ -164,17 +166,17 @@ impl GitWatch {
         Some(watch)
     }
 
-    /// The same of a repository that has just come to be there, by a clone or `git worktree add`: all that its log says is new.
+    /// Opens a new repository, made by a clone or a new work tree: its whole log is new.
     #[must_use]
     pub fn open_new(root: &Path) -> Option<Self> {
         let mut watch = Self::find(root)?;
-        // Work trees share them.
+        // Work trees share their stashes, so those are not new.
         watch.stashes = watch.stash_entries();
         Some(watch)
     }
 
-    /// As [`GitWatch::open`], from a time in the past on. A line that git wrote to a log in the same second counts as later, unless that
-    /// log was not written since.
+    /// Does the same as [`GitWatch::open`], but reports from a past time on. Log lines of that same
+    /// second count as later, unless git has not written the log since.
     #[must_use]
     pub fn open_since(root: &Path, since: SystemTime) -> Option<Self> {
         let mut watch = Self::open(root)?;
@@ -188,20 +190,21 @@ impl GitWatch {
         }
         for (name, stamp) in [("index", &mut watch.index), ("AUTO_MERGE", &mut watch.auto_merge), (SQUASH, &mut watch.squash)] {
             if is_later(own.join(name)) {
-                // The file that is there now is a new one.
+                // The current file is a new one.
                 *stamp = None;
             }
         }
         Some(watch)
     }
 
-    /// The same repository, where commits are not told that are there already.
+    /// Returns the repository, set not to report the commits that are already in its log.
     #[must_use]
     pub fn without_commits(self) -> Self {
         Self { n_old: self.log.n_ahead(), ..self }
     }
 
-    /// As [`GitWatch::open`], from a former [`GitWatch::position`] on; from now on when that cannot be read.
+    /// Does the same as [`GitWatch::open`], but continues at a former [`GitWatch::position`], or
+    /// from now if that cannot be read.
     #[must_use]
     pub fn open_at(root: &Path, position: &str) -> Option<Self> {
         let mut watch = Self::find(root)?;
@@ -211,7 +214,7 @@ impl GitWatch {
         Some(watch)
     }
 
-    /// Where this has come to in what git writes, for [`GitWatch::open_at`].
+    /// Returns how far git's files were read, for [`GitWatch::open_at`].
     #[must_use]
     pub fn position(&self) -> String {
         let log = &self.log;
@@ -234,7 +237,7 @@ impl GitWatch {
         self.index = stamp_of(words.next()?)?;
         self.auto_merge = stamp_of(words.next()?)?;
         self.message = stamp_of(words.next()?)?;
-        // Git writes it after the index: one that is newer is new.
+        // Git writes this file after the index, so a file newer than the index is new.
         self.squash = stamp(&self.dir.own.join(SQUASH)).filter(|(at, _)| self.index.is_none_or(|(index, _)| *at <= index));
         for word in words {
             match word.strip_prefix(OLD) {
@@ -271,8 +274,8 @@ impl GitWatch {
         })
     }
 
-    /// Which directories to watch, each without those below it. There may be more after something relevant happened: git makes
-    /// them as it needs them.
+    /// Returns the directories to watch, each without those below it. Git creates some later, so
+    /// call it again after a relevant event.
     #[must_use]
     pub fn directories(&self) -> Vec<PathBuf> {
         let all = [self.dir.own.clone(), self.dir.own.join("logs"), self.dir.common.join("refs"), self.dir.common.join("logs/refs")];
@@ -285,19 +288,20 @@ impl GitWatch {
         fs::canonicalize(directory).is_ok_and(|directory| directory == self.dir.top)
     }
 
-    /// Whether the repository is still there.
+    /// Whether the repository still exists.
     #[must_use]
     pub fn is_there(&self) -> bool {
         self.dir.own.join("HEAD").exists()
     }
 
-    /// Whether git is changing the work tree right now. One that was killed may have left its lock.
+    /// Whether git is changing the work tree now. A killed git may leave its lock, so
+    /// an old one does not count.
     #[must_use]
     pub fn is_at_work(&self) -> bool {
         modified(&self.dir.own.join("index.lock")).is_ok_and(|since| age(since) < LONGEST)
     }
 
-    /// Whether an event on this path may mean that git changes files: one that [`GitWatch::note`] should be told of.
+    /// Whether an event on this path means that [`GitWatch::note`] must be called.
     #[must_use]
     pub fn is_relevant(&self, path: &Path) -> bool {
         let name = |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
@@ -312,8 +316,8 @@ impl GitWatch {
         own || shared.is_some_and(|name| matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs"))
     }
 
-    /// Looks at what git may soon overwrite or remove: when it wrote the index, and what it merged. To be called at each relevant
-    /// event, as soon as it comes; costs three `stat`.
+    /// Records what git may soon overwrite: when it wrote the index, and what it merged. Call it at
+    /// once after each relevant event. It costs three `stat`.
     pub fn note(&mut self) {
         let index = self.dir.own.join("index");
         let now = stamp(&index);
@@ -338,7 +342,8 @@ impl GitWatch {
             self.squash = now;
             let head = self.dir.head();
             let is_known = self.evidence.merges.iter().any(|m| m.head == head);
-            // A merge that needs no merging: what is there now is what the commit has that is named first.
+            // This squash needed no merging: the work tree equals the first
+            // commit that its message names.
             let text = small_text(&self.dir.own, SQUASH).filter(|_| !is_known).unwrap_or_default();
             let tip = text.lines().find_map(|line| object_id(line.strip_prefix("commit ")?));
             if let (Some(tree), Ok(at)) = (tip, modified(&squash)) {
@@ -348,7 +353,8 @@ impl GitWatch {
         }
     }
 
-    /// What git did since it was asked last. To be called when a window closes, before [`GitWatch::classify`].
+    /// Returns what git did since the last call. Call it when a window closes,
+    /// before [`GitWatch::classify`].
     pub fn operations(&mut self) -> Happened {
         self.forget_old();
         self.note();
@@ -357,7 +363,7 @@ impl GitWatch {
         let stashed = self.stash_operations(rewritten, &mut happened);
         let entries = self.log_entries();
         let n_old = std::mem::take(&mut self.n_old);
-        // A stash resets the work tree; that is not told twice.
+        // A stash resets the work tree. Do not report that reset, too.
         let by_stash = |e: &LogEntry| e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)));
         let mut by_stash_left = stashed.len();
         let mut running: Option<OperationKind> = None;
@@ -375,7 +381,7 @@ impl GitWatch {
                     let id = to;
                     happened.commits.push(Committed { id, subject: entry.message.clone(), at: entry.at });
                 }
-                // A new work tree is filled by a reset.
+                // Git fills a new work tree by a reset, which belongs to its creation.
                 Action::Operation(OperationKind::Reset) if is_filled(&happened, &entry) => {}
                 Action::Operation(kind) if running == Some(kind) && goes_on(&entry.message) => {
                     if let Some(last) = happened.operations.iter_mut().rfind(|o| o.kind == kind) {
@@ -401,7 +407,8 @@ impl GitWatch {
         happened
     }
 
-    /// A merge that comes to the same as the one before leaves that reference as it is.
+    /// Notes a merge with the same result as the last one, for which git
+    /// does not write `AUTO_MERGE`.
     fn note_former_merge(&mut self) {
         let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
         let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
@@ -411,7 +418,7 @@ impl GitWatch {
     }
 
     fn add_step(&mut self, entry: &LogEntry, action: &Action, to: String) {
-        // What a rebase goes on with after a conflict was made by hand.
+        // The user resolved the conflict by hand before the rebase continued.
         let commit = *action == Action::Commit || entry.message.starts_with("rebase (continue)") || entry.message.contains("(continue): ");
         if *action != Action::Nothing {
             let reset = *action == Action::Operation(OperationKind::Reset);
@@ -426,7 +433,7 @@ impl GitWatch {
         }
     }
 
-    /// New lines of the reflog; without one, that the head is another.
+    /// Returns the new lines of the reflog. Without a reflog, returns one entry if HEAD moved.
     fn log_entries(&mut self) -> Vec<LogEntry> {
         let mut entries = self.log.read();
         let head = self.dir.head();
@@ -440,7 +447,7 @@ impl GitWatch {
         entries
     }
 
-    /// Which stashes were made and taken; the result is when they were made.
+    /// Records which stashes were made and taken. Returns when stashes were made (Unix seconds).
     fn stash_operations(&mut self, rewritten: bool, happened: &mut Happened) -> Vec<i64> {
         let before = std::mem::take(&mut self.stashes);
         self.stashes = self.stash_entries();
@@ -455,7 +462,8 @@ impl GitWatch {
             zone: entry.zone,
         };
         for entry in self.stashes.iter().filter(|e| !is_in(&before, e)) {
-            // Other work trees have the same stashes.
+            // All work trees share the stashes. If the index was not
+            // written, another one made this.
             if let (true, Some(id)) = (rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id, popped: false, at: time(entry.at) });
                 happened.operations.push(push(entry));
@@ -464,7 +472,7 @@ impl GitWatch {
         }
         let at = SystemTime::now();
         for entry in before.iter().filter(|e| !is_in(&self.stashes, e)) {
-            // One that is just dropped changes nothing else.
+            // A stash that was only dropped changes nothing else.
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id, popped: true, at });
                 let (kind, to, at) = (OperationKind::StashPop, None, seconds(at));
@@ -474,7 +482,7 @@ impl GitWatch {
         made
     }
 
-    /// The operation that merged without a word in the reflog: conflicts, or changes that are not committed.
+    /// Returns the operation of a merge that is not in the reflog: it has conflicts, or no commit.
     fn unlogged_merge(&self, commits: &[Committed]) -> GitOperation {
         let is = |name: &str| self.dir.own.join(name).exists();
         let said = |part: &str| commits.iter().any(|c| c.subject.starts_with(part));
@@ -511,7 +519,7 @@ impl GitWatch {
     }
 }
 
-/// What a line of the reflog means for the work tree.
+/// The meaning of a reflog line for the work tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
     Commit,
@@ -526,7 +534,7 @@ fn action(entry: &LogEntry) -> Action {
         "commit" => return Action::Commit,
         "reset" => OperationKind::Reset,
         "rebase" => OperationKind::Rebase,
-        // All others change nothing when they stay at a commit: a new branch, a branch that is renamed.
+        // Other lines without a move change no files: a branch was created or renamed.
         _ if !moved => return Action::Nothing,
         "checkout" => OperationKind::Checkout,
         "merge" => OperationKind::Merge,
@@ -537,12 +545,13 @@ fn action(entry: &LogEntry) -> Action {
     })
 }
 
-/// Whether a reset stays at the commit that a work tree was just made for.
+/// Whether a reset stays at the commit for which a work tree was just created.
 fn is_filled(happened: &Happened, reset: &LogEntry) -> bool {
     reset.from == reset.to && happened.operations.last().is_some_and(|made| made.from.is_none() && made.to == reset.to)
 }
 
-/// A rebase, or a pull that rebases, says a line for each commit.
+/// Whether a line continues the operation of the line before: a rebase, or a pull that rebases,
+/// writes a line for each commit.
 fn goes_on(message: &str) -> bool {
     if !(message.starts_with("rebase") || message.starts_with("pull")) {
         return false;
@@ -552,7 +561,7 @@ fn goes_on(message: &str) -> bool {
 }
 
 impl OperationKind {
-    /// As one would type it.
+    /// The command as a user types it.
     #[must_use]
     pub fn text(self) -> &'static str {
         match self {
@@ -571,7 +580,7 @@ impl OperationKind {
 }
 
 impl GitOperation {
-    /// `git reset --hard: 47 files at 15:30`, by the clock of the one who did it.
+    /// Returns a summary such as `git reset --hard: 47 files at 15:30` (the user's time zone).
     #[must_use]
     pub fn summary(&self, files: usize) -> String {
         let minutes = (self.at.div_euclid(60) + self.zone).rem_euclid(24 * 60);
@@ -601,7 +610,8 @@ fn stamp_of(text: &str) -> Option<Stamp> {
     Some(Some((time.parse().ok()?, len.parse().ok()?)))
 }
 
-/// The index is the file that was its lock.
+/// Returns when git held the lock of the index. The lock file becomes the index, so the index was
+/// created when the lock was taken.
 fn rewrite(index: &Path) -> Option<Rewrite> {
     let found = fs::symlink_metadata(index).ok()?;
     let end = found.modified().ok()?;
@@ -616,7 +626,7 @@ fn seconds(time: SystemTime) -> i64 {
     time.duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_secs()).ok()).unwrap_or_default()
 }
 
-/// How long ago; no time at all for what is yet to come.
+/// Returns how long ago a time was; zero for a time in the future.
 fn age(time: SystemTime) -> Duration {
     SystemTime::now().duration_since(time).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Who made a change of a file: git, or somebody by hand. A file is git's when its content is what git has put there.
+//! Finds out who changed a file: git, or somebody by hand. Git did if the content
+//! is what git has put there.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -12,16 +13,16 @@ use super::watch::{Evidence, GitWatch, Merged, RefMove, Rewrite, Stashed, modifi
 
 use crate::platform::{name_bytes, name_of_bytes};
 
-/// The index may have been written once more before anyone looked at it.
+/// Git may have rewritten the index again, this soon, before it was looked at.
 const LATE: Duration = Duration::from_secs(1);
-/// Git gives up at a file it cannot read; it is started again for those after it, so many times.
+/// Most restarts of `git hash-object`, which ends at a file that it cannot read.
 const MAX_RESTARTS: usize = 8;
-/// So many of the newest steps from commit to commit are looked at; those in a row count as one.
+/// Most steps that are compared, the newest ones, after [`Evidence::joined_steps`].
 const MAX_STEPS: usize = 6;
-/// Links are hashed one by one.
+/// Most symbolic links that are hashed; each takes a git command.
 const MAX_LINKS: usize = 32;
 
-/// A file that was changed, made or removed.
+/// A file that was changed, created or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedFile {
     /// Relative to the tree that was opened.
@@ -36,45 +37,46 @@ pub enum Attribution {
     Hand,
 }
 
-/// What is asked of git for each file.
+/// The place in git where a version of a file is looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// What an operation has checked out.
+    /// The commit that an operation checked out.
     Target,
-    /// What a reset has, whether it was in the work tree before or not.
+    /// The commit of a reset, even if the file was already in the work tree.
     Reset,
-    /// What the merge of this number has written.
+    /// The result of the merge with this number.
     Merged(usize),
-    /// The commit it was merged into.
+    /// The commit that this merge was made into.
     Base(usize),
-    /// In a stash that was taken.
+    /// A stash that was taken.
     Popped,
-    /// In the stash of this number that was made.
+    /// The stash with this number, which was made.
     Put(usize),
-    /// What was checked out when it was made.
+    /// The commit that was checked out when this stash was made.
     PutBase(usize),
     Index,
     /// One side of a conflict.
     Side,
 }
 
-/// A changed file while it is judged.
+/// A changed file whose author is still unknown.
 struct Item<'a> {
-    /// Relative to the root of the work tree, as git has it.
+    /// Relative to the root of the work tree, as git writes it.
     path: Vec<u8>,
     changed: &'a ChangedFile,
-    /// The blob of its content; `None` when it is gone.
+    /// The blob of its content; `None` if the file is gone.
     hash: Option<String>,
-    /// A commit that was just made has this content.
+    /// Whether a commit that was just made has this content.
     committed: bool,
 }
 
-/// What a step changed: blob before and after.
+/// The files that a step changed, each with its blob before and after.
 type Diff = HashMap<Vec<u8>, (Option<String>, Option<String>)>;
 
 impl GitWatch {
-    /// Who made these changes, going by what [`GitWatch::operations`] told last. A file is git's when its content is what git has
-    /// put there, and a file that is gone when git had it and has it no more. All is by hand when git cannot be asked.
+    /// Tells who made these changes, from the evidence of [`GitWatch::operations`]. Git changed a
+    /// file if its content is what git has put there, and removed a file if git had it and has it
+    /// no longer. Without git, all changes count as made by hand.
     #[must_use]
     pub fn classify(&self, changed: &[ChangedFile]) -> Vec<Attribution> {
         let mut whose = vec![Attribution::Hand; changed.len()];
@@ -105,7 +107,7 @@ impl GitWatch {
             }
         };
         judge(&filtered, &mut whose);
-        // Git may have put it there without a filter that it would use now.
+        // Git may have written the file without a filter that it would apply now.
         let mut plain = self.hashes(changed, &paths, &links, false, &whose);
         for (plain, filtered) in plain.iter_mut().zip(&filtered) {
             *plain = plain.take().filter(|hash| filtered.as_ref() != Some(hash));
@@ -116,7 +118,7 @@ impl GitWatch {
         whose
     }
 
-    /// What git has in the places where it may have taken the content from, and when the file was written.
+    /// Judges by the versions in the places that git may have copied, and by the time of writing.
     fn by_content(&self, steps: &[RefMove], items: &[&Item]) -> Vec<Attribution> {
         let specs = self.specs(steps);
         let Some(answers) = self.blobs(&specs, items) else { return vec![Attribution::Hand; items.len()] };
@@ -144,7 +146,7 @@ impl GitWatch {
             specs.extend(merged.head.iter().map(|head| (Role::Base(i), format!("{head}:"))));
         }
         for (i, Stashed { id, popped, .. }) in self.evidence.stashes.iter().enumerate() {
-            // Its third parent has the files that git did not know.
+            // The third parent of a stash has the untracked files.
             let role = if *popped { Role::Popped } else { Role::Put(i) };
             specs.extend([(role, format!("{id}:")), (role, format!("{id}^3:"))]);
             if !popped {
@@ -155,12 +157,12 @@ impl GitWatch {
         specs
     }
 
-    /// For each item what each of `specs` has at its path.
+    /// Returns, for each item, the blob at its path in each of `specs`.
     fn blobs(&self, specs: &[(Role, String)], items: &[&Item]) -> Option<Vec<Option<String>>> {
         if items.is_empty() {
             return Some(Vec::new());
         }
-        // Older versions of git cannot be asked about names with line feeds.
+        // Only newer versions of git accept paths with line feeds here.
         let odd = items.iter().any(|item| item.path.iter().any(u8::is_ascii_control));
         let end = if odd { 0 } else { b'\n' };
         let mut input = Vec::new();
@@ -179,7 +181,7 @@ impl GitWatch {
         (answers.len() == specs.len() * items.len()).then_some(answers)
     }
 
-    /// What a step changed of the wanted files.
+    /// Returns the blobs before and after a step, for the wanted files.
     fn diff(&self, step: &RefMove, wanted: &HashSet<&[u8]>) -> Diff {
         let mut diff = Diff::new();
         if step.from.as_ref() == Some(&step.to) {
@@ -200,7 +202,8 @@ impl GitWatch {
         diff
     }
 
-    /// The blobs that git would make of the files that are left to judge; `None` for those that cannot be read.
+    /// Returns the blobs that git would make of the files still to judge; `None` for other files
+    /// and for those that cannot be read.
     fn hashes(
         &self,
         changed: &[ChangedFile],
@@ -228,7 +231,7 @@ impl GitWatch {
             for (&i, hash) in files.iter().zip(found) {
                 hashes[i] = hash;
             }
-            // It stopped at one that it could not read.
+            // Git stopped at a file that it could not read.
             files = files.split_off(files.len().min(done + 1));
         }
         for i in links.into_iter().filter(|_| filter).take(MAX_LINKS) {
@@ -239,8 +242,9 @@ impl GitWatch {
         hashes
     }
 
-    /// Whether git wrote the file with what its index has: the index was written then, and the content was known before. What was
-    /// written by hand and then added is made a blob, or a blob that is there is marked as new, only afterwards.
+    /// Whether git wrote the file from its index: it was written while git held the lock of the
+    /// index, and the blob is older. For a file that was written by hand and then added, git
+    /// creates or refreshes the blob later.
     fn wrote_from_index(&self, path: &[u8], hash: &str) -> bool {
         let Ok(written) = modified(&self.full(path)) else { return false };
         let held = |r: &Rewrite| r.start.checked_sub(LATE).is_none_or(|start| start <= written) && written <= r.end;
@@ -266,18 +270,19 @@ impl GitWatch {
         self.dir.top.join(name_of_bytes(path.to_vec()))
     }
 
-    /// Git, in the work tree, not to change anything.
+    /// Prepares a git command in the work tree that changes nothing.
     fn git(&self) -> Command {
         super::command(&self.dir.top)
     }
 
-    /// Settings without which a filter would run that the configuration of the repository defines: each is a program. The user's own,
-    /// such as that of LFS, stay. `None` when git cannot be kept from it.
+    /// Returns settings that disable the filters of the repository's configuration,
+    /// which are programs. The user's own filters, such as LFS, stay. Returns `None` if
+    /// not all can be disabled.
     fn without_own_filters(&self) -> Option<Vec<String>> {
         let mut command = self.git();
         command.args(["config", "--show-scope", "--name-only", "-z", "--get-regexp", "^filter\\."]);
         let asked = super::output(&mut command, Vec::new()).ok()?;
-        // 1: there are none.
+        // The code 1 means that there are none.
         if !matches!(asked.code, Some(0 | 1)) {
             return None;
         }
@@ -286,7 +291,7 @@ impl GitWatch {
         while let (Some(scope), Some(key)) = (words.next(), words.next()) {
             if !matches!(scope, b"system" | b"global") {
                 let (driver, _) = std::str::from_utf8(key).ok()?.rsplit_once('.')?;
-                // Git would end the name at that.
+                // The name ends at such a character when git parses the setting.
                 if driver.contains(|c: char| c == '=' || c.is_control()) {
                     return None;
                 }
@@ -297,7 +302,7 @@ impl GitWatch {
     }
 }
 
-/// What git knows of one file.
+/// The versions of one file that git knows.
 struct BlobAnswers<'a> {
     watch: &'a GitWatch,
     steps: &'a [RefMove],
@@ -314,7 +319,7 @@ impl BlobAnswers<'_> {
         self.all(|r| r == role).next()
     }
 
-    /// Whether git wrote what is there now.
+    /// Whether git wrote the current content.
     fn has_put(&self, item: &Item, hash: &String) -> bool {
         let known = |role| matches!(role, Role::Target | Role::Reset | Role::Merged(_) | Role::Popped | Role::PutBase(_));
         if self.all(known).any(|blob| blob == hash) {
@@ -324,25 +329,25 @@ impl BlobAnswers<'_> {
         if self.one(Role::Index) == Some(hash) {
             return self.watch.wrote_from_index(&item.path, hash);
         }
-        // One side of a conflict; older versions of git do not tell what they wrote.
+        // It may be one side of a conflict: older versions of git do not record what they wrote.
         let mut sides = self.all(|r| r == Role::Side);
         !rewrites.is_empty() && sides.any(|blob| blob == hash || merges.is_empty())
     }
 
-    /// Whether git removed what is there no more.
+    /// Whether git removed a file that is gone.
     fn has_removed(&self, item: &Item) -> bool {
         let Evidence { merges, stashes, .. } = &self.watch.evidence;
         let put_away = |i| self.one(Role::Put(i)).is_some() && self.one(Role::PutBase(i)).is_none();
         if (0..merges.len()).any(|i| self.has_merged_away(i)) || (0..stashes.len()).any(put_away) {
             return true;
         }
-        // It was only in the index: added, and not committed.
+        // It may have been in the index alone: added, and not committed.
         let known = self.all(|r| matches!(r, Role::Index | Role::Target | Role::Reset)).next().is_some();
         !known && self.steps.iter().any(|s| !s.commit) && self.watch.folder_changed_by_git(&item.changed.path)
     }
 
-    /// Whether a reset brought a file back that had been committed just before. Without one, what was written by hand, committed
-    /// and then written once more by git, as a rebase does, is by hand.
+    /// Whether a reset restored a file that had just been committed. Without a reset, content that
+    /// was written by hand, committed, and written again by git (as in a rebase) is by hand.
     fn has_reset(&self, item: &Item, hash: &String) -> bool {
         let reset = |role| matches!(role, Role::Reset | Role::PutBase(_));
         let written = modified(&self.watch.full(&item.path));
@@ -353,7 +358,7 @@ impl BlobAnswers<'_> {
         self.one(Role::Merged(i)).is_none() && self.one(Role::Base(i)).is_some()
     }
 
-    /// Whether a merge that is so came before one of the commits.
+    /// Whether a merge for which `is` holds came before one of the commits.
     fn merged_before_commit(&self, is: impl Fn(usize) -> bool) -> bool {
         let Evidence { merges, steps, .. } = &self.watch.evidence;
         let before = |m: &Merged| m.head.is_some() && steps.iter().any(|s| s.commit && s.from == m.head);
@@ -362,7 +367,7 @@ impl BlobAnswers<'_> {
 }
 
 impl GitWatch {
-    /// Whether the folder that the file was in was changed while git held the lock of the index.
+    /// Whether the folder of the file was changed while git held the lock of the index.
     fn folder_changed_by_git(&self, path: &Path) -> bool {
         let path = self.dir.top.join(&self.prefix).join(path);
         let Some(changed) = path.ancestors().skip(1).find_map(|dir| modified(dir).ok()) else { return false };
@@ -381,8 +386,8 @@ impl Evidence {
         self.steps.iter().all(|s| s.commit) && self.merges.is_empty() && self.stashes.is_empty() && self.rewrites.is_empty()
     }
 
-    /// The newest steps, oldest first. Those of one operation and commits in a row are one; operations in a row, too, when there
-    /// are many.
+    /// Returns the newest steps, oldest first. Steps of one operation are joined, as are commits in
+    /// a row and, above [`MAX_STEPS`], operations in a row.
     fn joined_steps(&self) -> Vec<RefMove> {
         let many = self.steps.iter().filter(|s| !s.goes_on).count() > MAX_STEPS;
         let mut joined: Vec<RefMove> = Vec::new();
@@ -402,14 +407,14 @@ impl Evidence {
     }
 }
 
-/// Who made the newest step that led to this content.
+/// Tells who made the newest step that led to this content, if one did.
 fn by_steps(steps: &[RefMove], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Attribution> {
     let led = |(_, diff): &(&RefMove, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
     let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
     Some(if step.commit { Attribution::Hand } else { Attribution::Git })
 }
 
-/// The tree without files, by the hash that the repository uses.
+/// Returns the id of the empty tree, in the hash algorithm of `like`.
 fn empty_tree(like: &str) -> &'static str {
     match like.len() {
         64 => "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321",
@@ -417,7 +422,7 @@ fn empty_tree(like: &str) -> &'static str {
     }
 }
 
-/// A name as a line that git reads: in quotes when it holds what would end it.
+/// Returns a path as a line for git, in quotes if it has a quote or a control character.
 fn quoted(path: &[u8]) -> Vec<u8> {
     let odd = |b: &u8| b.is_ascii_control() || *b == b'"';
     if !path.iter().any(odd) {
@@ -435,9 +440,9 @@ fn quoted(path: &[u8]) -> Vec<u8> {
     line
 }
 
-/// What a command says when it is told `input`, and whether it went well.
+/// Runs a command. Returns its output, and whether it succeeded.
 fn ask(command: &mut Command, input: Vec<u8>) -> Option<(Vec<u8>, bool)> {
-    // It may stop to read before the end; what it said so far counts.
+    // Git may stop reading the input early; its output until then counts.
     let out = super::output(command, input).ok()?;
     Some((out.stdout, out.code == Some(0)))
 }

@@ -1,5 +1,6 @@
 //! Reads the chunk files whose content changed, and tells whether they belong together.
 
+use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -172,38 +173,11 @@ impl FileReader<'_> {
             Some(FileContent::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
             _ => FxHashMap::default(),
         };
-        let mut start = match Packing::of(name) {
-            Packing::Plain => {
-                let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
-                entry.bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
-            }
-            Packing::Zstd => {
-                let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(entry.bytes).unwrap_or(MAX_HEADER_BYTES))];
-                read_exact_at(&file, &mut header, 0).ok()?;
-                frame_length(&header)? as u64
-            }
+        let read = |(start, block): (u64, &Block)| match known.get(&*block.hash) {
+            Some(known) => Some((start, RawBlock::Known(block.clone(), (*known).clone()))),
+            None => Some((start, RawBlock::New(block.clone(), read_block(&file, start, block)?))),
         };
-        let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
-        for block in blocks {
-            starts.push((start, block));
-            start += u64::from(block.bytes_in_file());
-            n_unpacked += u64::from(block.bytes);
-            // A manifest from a cloned repository may state anything.
-            if start > entry.bytes || !may_unpack_to(entry.bytes, n_unpacked) {
-                return None;
-            }
-        }
-        let read = |(start, block): (u64, &Block)| {
-            if let Some(known) = known.get(&*block.hash) {
-                return Some((start, RawBlock::Known(block.clone(), (*known).clone())));
-            }
-            let mut bytes = vec![0; block.bytes_in_file() as usize];
-            read_exact_at(&file, &mut bytes, start).ok()?;
-            if block.packed > 0 {
-                bytes = unpack_frame(&bytes, block.bytes as usize)?;
-            }
-            block.is(&bytes).then(|| (start, RawBlock::New(block.clone(), bytes)))
-        };
+        let starts = starts(&file, Packing::of(name), entry.bytes, blocks)?;
         let blocks = starts.into_par_iter().map(read).collect::<Option<Vec<_>>>()?;
         Some(Raw::Blocks { stamp, entry: entry.clone(), file: HeldFile::new(file), blocks })
     }
@@ -284,4 +258,40 @@ impl FileReader<'_> {
         }
         Ok(Some(Raw::New { path, stamp, entry, bytes }))
     }
+}
+
+/// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those of the file: a manifest from a cloned repository
+/// may state anything.
+fn starts<'b>(file: &File, packing: Packing, n_bytes: u64, blocks: &'b [Block]) -> Option<Vec<(u64, &'b Block)>> {
+    let mut start = match packing {
+        Packing::Plain => {
+            let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
+            n_bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
+        }
+        Packing::Zstd => {
+            let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(n_bytes).unwrap_or(MAX_HEADER_BYTES))];
+            read_exact_at(file, &mut header, 0).ok()?;
+            frame_length(&header)? as u64
+        }
+    };
+    let (mut starts, mut n_unpacked) = (Vec::with_capacity(blocks.len()), 0);
+    for block in blocks {
+        starts.push((start, block));
+        start += u64::from(block.bytes_in_file());
+        n_unpacked += u64::from(block.bytes);
+        if start > n_bytes || !may_unpack_to(n_bytes, n_unpacked) {
+            return None;
+        }
+    }
+    Some(starts)
+}
+
+/// Reads one block, unpacked. `None` if it is not what its hash says.
+fn read_block(file: &File, start: u64, block: &Block) -> Option<Vec<u8>> {
+    let mut bytes = vec![0; block.bytes_in_file() as usize];
+    read_exact_at(file, &mut bytes, start).ok()?;
+    if block.packed > 0 {
+        bytes = unpack_frame(&bytes, block.bytes as usize)?;
+    }
+    block.is(&bytes).then_some(bytes)
 }

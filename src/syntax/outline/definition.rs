@@ -1,4 +1,5 @@
-//! What belongs to one definition: its name, the lines of it and its comments, its signature, whether it is exported.
+//! Finds the parts of one definition: its name, its lines and comments, its signature, and
+//! whether it is exported.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,21 +10,22 @@ use crate::syntax::symbol::{Symbol, SymbolKind};
 
 const MAX_SIGNATURE_CHARS: usize = 300;
 const MAX_NAME_CHARS: usize = 120;
-/// How far a node looks up or down the tree for what belongs to it (its wrappers, comments, innermost declarator).
+/// How far the parts of a definition (wrappers, comments, innermost declarator) are searched
+/// up or down the tree.
 const MAX_CLIMB: usize = 32;
-/// Comment and attribute lines before one definition.
+/// Most comments and attributes before one definition.
 const MAX_LEADING: usize = 1000;
-/// Modifiers stand within this many bytes of the start of a declaration.
+/// Modifiers are only searched in this many bytes from the start of a declaration.
 const MAX_MODIFIERS: usize = 2000;
 
-/// The name within nested C declarators: `names` in `*names[3]`, `f` in `(*f(int))(void)`.
+/// Returns the name in nested C declarators: `names` in `*names[3]`, `f` in `(*f(int))(void)`.
 pub(super) fn innermost(declarator: Node) -> Node {
     let mut node = declarator;
     for _ in 0..MAX_CLIMB {
         let next = match node.kind() {
-            // Its declarator is the argument list; the name is all of it.
+            // The `declarator` field is the argument list; the whole node is the name.
             "operator_cast" => None,
-            // These two have no field for what they hold.
+            // These have no field for the declarator inside.
             "parenthesized_declarator" | "reference_declarator" | "attributed_declarator" => {
                 let mut cursor = node.walk();
                 node.named_children(&mut cursor).find(|c| c.kind().ends_with("declarator") || c.kind().ends_with("identifier"))
@@ -36,19 +38,20 @@ pub(super) fn innermost(declarator: Node) -> Node {
     node
 }
 
-/// Whether a C declarator's name is that of a function rather than of a variable or a function pointer.
+/// Whether the name of a C declarator is a function, not a variable or a function pointer.
 pub(super) fn is_called(name: Node) -> bool {
     name.kind() == "operator_cast" || name.parent().is_some_and(|p| p.kind() == "function_declarator")
 }
 
-/// The name as written, without type arguments: `impl<T> Set<T>` is `Set`, `Set<T>::len` is `Set::len`.
+/// Returns the name as written, without type arguments: `Set` for `impl<T> Set<T>`,
+/// `Set::len` for `Set<T>::len`.
 pub(super) fn symbol_name(node: Node, kind: SymbolKind, text: &str) -> String {
     let name = source(node, text);
     let plain;
     let name = if kind == SymbolKind::Impl {
         name.split(['<', '[']).next().unwrap_or(name).trim_start_matches(['&', ' '])
     } else if let Some((before, target)) = name.split_once("operator ") {
-        // C++ `operator bool() const`: up to the arguments.
+        // In C++ `operator bool() const`, the name ends before the arguments.
         plain = format!("{before}operator {}", target.split('(').next().unwrap_or(target));
         &plain
     } else if name.contains(">::") {
@@ -57,7 +60,8 @@ pub(super) fn symbol_name(node: Node, kind: SymbolKind, text: &str) -> String {
     } else {
         name
     };
-    // Quoted keys, `(+)`, and Ruby's `:symbols`; but not the operators `.:` and `operator()`.
+    // Strips quotes of keys, parentheses of `(+)`, and the colon of Ruby's `:symbols`, but not of
+    // the operators `.:` and `operator()`.
     let quoted = [('"', '"'), ('\'', '\''), ('`', '`'), ('(', ')')];
     let name = quoted.iter().find_map(|(open, close)| name.strip_prefix(*open)?.strip_suffix(*close)).unwrap_or(name);
     let is_symbol = |n: &&str| kind != SymbolKind::Rule && n.starts_with(char::is_alphabetic);
@@ -65,7 +69,7 @@ pub(super) fn symbol_name(node: Node, kind: SymbolKind, text: &str) -> String {
     fold_whitespace(name).chars().take(MAX_NAME_CHARS).collect()
 }
 
-/// Leaves out `<…>` before `::`.
+/// Removes `<…>` before `::`.
 fn without_arguments(name: &str) -> String {
     let (mut out, mut rest) = (String::new(), name);
     while let Some((head, tail)) = rest.split_once(">::") {
@@ -76,13 +80,13 @@ fn without_arguments(name: &str) -> String {
     out + rest
 }
 
-/// `*Server[T]` → `Server`.
+/// Returns the type without pointers and arguments: `*Server[T]` → `Server`.
 pub(super) fn base_type(written: &str) -> String {
     let base = written.trim_matches(['*', '&', '(', ')', '?', ' ']);
     fold_whitespace(base.split(['<', '[']).next().unwrap_or(base))
 }
 
-/// Climbs to the node that wraps this one definition alone.
+/// Returns the outermost node that wraps only this definition.
 pub(super) fn wrapped<'t>(grammar: &Grammar, node: Node<'t>) -> Node<'t> {
     let mut node = node;
     while let Some(parent) = node.parent() {
@@ -90,7 +94,8 @@ pub(super) fn wrapped<'t>(grammar: &Grammar, node: Node<'t>) -> Node<'t> {
             break;
         }
         let mut cursor = parent.walk();
-        // A group of several, or of one with its own comment, is not part of the definition. Three are enough to know.
+        // A group of several definitions, or of one with its own comment, is not part of the
+        // definition. The loop stops at the second one.
         let mut alike = 0;
         let mut commented = false;
         for c in parent.named_children(&mut cursor) {
@@ -108,7 +113,7 @@ pub(super) fn wrapped<'t>(grammar: &Grammar, node: Node<'t>) -> Node<'t> {
     node
 }
 
-/// Kotlin's accessors follow their property as siblings.
+/// Returns the last of Kotlin's accessors, which follow their property as siblings.
 pub(super) fn accessors(node: Node) -> Node {
     let mut node = node;
     while node.kind().ends_with("etter") || node.kind() == "property_declaration" {
@@ -122,7 +127,7 @@ pub(super) fn accessors(node: Node) -> Node {
 
 fn is_comment(node: Node) -> bool {
     let kind = node.kind();
-    // `inner`: Rust's `//!` documents what is around it, not what follows.
+    // `inner`: Rust's `//!` documents the item around it, not the one below.
     (kind.contains("comment") || kind == "haddock") && node.child_by_field_name("inner").is_none()
 }
 
@@ -130,8 +135,9 @@ fn is_attached(node: Node) -> bool {
     matches!(node.kind(), "attribute_item" | "decorator" | "annotation" | "marker_annotation" | "attribute" | "attribute_list" | "pragma")
 }
 
-/// The first node that belongs to a definition: comments and attributes that stand right above it.
-/// Also the line range of the comments among them; of several runs of comments the upper one.
+/// Returns the first node that belongs to a definition, such as a comment or attribute directly
+/// above it, and the line range of the comments. If there are several runs of comments, the range
+/// is that of the upper one.
 pub(super) fn leading<'t>(node: Node<'t>, attached: &HashMap<usize, bool>, text: &str) -> (Node<'t>, Option<(u32, u32)>) {
     let (mut first, mut comment) = (node, None::<(u32, u32)>);
     for _ in 0..MAX_LEADING {
@@ -154,8 +160,8 @@ pub(super) fn leading<'t>(node: Node<'t>, attached: &HashMap<usize, bool>, text:
     (first, comment)
 }
 
-/// What stands before a node. Some grammars put the comment above the first definition of a block beside the block, or
-/// at the end of the list before it.
+/// Returns the node before a node. Some grammars put the comment above the first definition of a
+/// block next to the block, or at the end of the list before it.
 fn above(node: Node) -> Option<Node> {
     let mut node = node;
     for _ in 0..MAX_CLIMB {
@@ -175,7 +181,7 @@ fn above(node: Node) -> Option<Node> {
     None
 }
 
-/// A licence or `#!` at the top of a file is about the file.
+/// Whether a comment is a licence or `#!` at the top of a file, which belongs to the file.
 fn is_file_header(node: Node, text: &str) -> bool {
     node.start_position().row == 0 && {
         let comment = source(node, text);
@@ -183,7 +189,7 @@ fn is_file_header(node: Node, text: &str) -> bool {
     }
 }
 
-/// False for a comment that trails code on its line.
+/// Returns false for a comment after code on the same line.
 fn starts_its_line(node: Node, text: &str) -> bool {
     let start = node.start_byte();
     let before = &text.as_bytes()[start.saturating_sub(node.start_position().column)..start];
@@ -207,27 +213,28 @@ pub(super) fn signature(node: Node, outer: Node, text: &str) -> String {
         "field_declaration_list",
         "enum_variant_list",
     ];
-    // `const f = (a) => …`: the body is that of the value.
+    // In `const f = (a) => …`, the body belongs to the value.
     let value = || ["value", "right"].iter().find_map(|field| node.child_by_field_name(field)?.child_by_field_name("body"));
     let mut cursor = node.walk();
     let body = node.child_by_field_name("body").or_else(|| node.children(&mut cursor).find(|c| BODIES.contains(&c.kind()))).or_else(value);
     let start = if outer.kind().contains("decorat") { node.start_byte() } else { outer.start_byte() };
     let end = body.map_or(node.end_byte(), |b| b.start_byte().max(node.start_byte()));
-    // White space is folded below, hence more than the characters wanted; but not all of a minified file.
+    // White space is folded below, so more characters are needed than the result has, but not
+    // all of a minified file.
     let mut head = head(text, start, end, 16 * MAX_SIGNATURE_CHARS);
     if body.is_none() {
-        // Without a body the first line says it: `const N: usize = 3;`, `data T = A | B`.
+        // Without a body, the first line is the signature: `const N: usize = 3;`, `data T = A | B`.
         head = head.lines().next().unwrap_or(head);
     }
     fold_whitespace(head).trim_end_matches(['{', ' ', '=', ':']).chars().take(MAX_SIGNATURE_CHARS).collect()
 }
 
-/// The text of a declaration before its name.
+/// Returns the text of a declaration before its name.
 pub(super) fn before<'s>(outer: Node, name: Node, text: &'s str) -> &'s str {
     head(text, outer.start_byte(), name.start_byte(), MAX_MODIFIERS)
 }
 
-/// `text[start..end]`, but no more than about `max` bytes.
+/// Returns `text[start..end]`, but at most about `max` bytes.
 fn head(text: &str, start: usize, end: usize, max: usize) -> &str {
     let end = (start..=end.min(start + max)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(start);
     text.get(start..end).unwrap_or("")
@@ -244,7 +251,7 @@ pub(super) fn is_exported(
     let mut words = before.split(|c: char| !c.is_alphanumeric() && c != '_');
     let parent_exported = parent.is_some_and(|p| p.exported);
     let local = parent.is_some_and(|p| p.kind.is_callable());
-    // Members of these are as visible as the whole.
+    // Members of these parents are as visible as the parent.
     let open_parent = parent.is_some_and(|p| matches!(p.kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum));
     match export {
         Export::Always => true,
@@ -252,7 +259,7 @@ pub(super) fn is_exported(
             parent_exported && !local && !name.starts_with('#') && !words.any(|w| matches!(w, "private" | "protected"))
         }
         Export::Keyword(keyword) => (parent_exported && open_parent) || listed.contains(name) || words.any(|w| w == keyword),
-        // A static member of a class is no less visible than the others.
+        // `static` hides a function of a file, but not a member of a class.
         Export::Unless(modifiers) => {
             !local && parent.is_none_or(|p| p.exported) && !words.any(|w| modifiers.contains(&w) && (w != "static" || parent.is_none()))
         }
@@ -270,7 +277,8 @@ pub(in super::super) fn line(node: Node) -> u32 {
     row_line(node.start_position().row)
 }
 
-/// Last line of a node that has something on it: nodes may end with a newline or with the blank lines below them.
+/// Returns the last line of a node that is not blank: nodes may end with a newline or with the
+/// blank lines below them.
 pub(super) fn last_line(node: Node, text: &str) -> u32 {
     let body = source(node, text);
     let blank = &body.as_bytes()[body.trim_end().len()..];
@@ -278,7 +286,7 @@ pub(super) fn last_line(node: Node, text: &str) -> u32 {
     row_line(row)
 }
 
-/// First line of a definition without its annotations.
+/// Returns the first line of a definition after its annotations.
 pub(super) fn definition_line(node: Node) -> u32 {
     let bare = |node: Node| !is_attached(node) && !is_comment(node);
     let mut cursor = node.walk();
@@ -294,7 +302,8 @@ pub(super) fn definition_line(node: Node) -> u32 {
     line(node)
 }
 
-/// Last line of a definition: where a language goes by indentation, its node may end with the comment above the next one.
+/// Returns the last line of a definition. In languages with indentation, its node may end with the
+/// comment above the next one.
 pub(super) fn definition_end(node: Node, text: &str) -> u32 {
     let column = node.start_position().column;
     let belongs_below =

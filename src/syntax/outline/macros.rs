@@ -1,10 +1,11 @@
-//! Hides from the parser the macros that it takes for names in C and C++.
+//! Hides macros from the parser that it would take for names in C and C++.
 //!
-//! `class FOO_EXPORT Bar {`, `FOO_API int f(void);` and `void f() NO_ANALYSIS {` do not parse as what they are, and the
-//! mistake may cost the rest of the file. Only white space is put in their place, so every position stays the same; a
-//! word hidden in a comment or a string does no harm, as names and signatures are read from the original text.
+//! `class FOO_EXPORT Bar {`, `FOO_API int f(void);` and `void f() NO_ANALYSIS {` are parsed
+//! wrongly, and the error may spread to the rest of the file. The macros are replaced by white
+//! space, so every position stays the same. Hiding a word in a comment or a string does no harm,
+//! since names and signatures are read from the original text.
 
-/// Reads forward over text, byte by byte.
+/// Scans a text forward, byte by byte.
 #[derive(Clone, Copy)]
 struct Scan<'t> {
     text: &'t [u8],
@@ -22,7 +23,7 @@ impl<'t> Scan<'t> {
         }
     }
 
-    /// The identifier here, empty if there is none.
+    /// Reads an identifier; empty if there is none at this place.
     fn word(&mut self) -> &'t [u8] {
         let start = self.at;
         while self.peek().is_ascii_alphanumeric() || self.peek() == b'_' {
@@ -31,7 +32,7 @@ impl<'t> Scan<'t> {
         &self.text[start..self.at]
     }
 
-    /// Arguments in parentheses, if there are any and they are short.
+    /// Skips arguments in parentheses, if there are any and they are short.
     fn arguments(&mut self) {
         const MAX: usize = 200;
         let mut depth = 0;
@@ -49,7 +50,7 @@ impl<'t> Scan<'t> {
     }
 }
 
-/// `FOO_EXPORT`: upper case with an underscore.
+/// Whether a word looks like `FOO_EXPORT`: upper case with an underscore.
 fn is_macro(word: &[u8]) -> bool {
     word.len() > 3
         && word.contains(&b'_')
@@ -57,7 +58,8 @@ fn is_macro(word: &[u8]) -> bool {
         && word.iter().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || *b == b'_')
 }
 
-/// Objective-C's `typedef NS_ENUM(NSInteger, Mode) {` as `enum Mode {`, the name where it was. `None`: there is none.
+/// Rewrites Objective-C's `typedef NS_ENUM(NSInteger, Mode) {` as `enum Mode {`, with the name at
+/// the same place. Returns `None` if there is none.
 fn enums(text: &str) -> Option<Vec<u8>> {
     const MACROS: [&str; 4] = ["NS_ENUM(", "NS_OPTIONS(", "NS_CLOSED_ENUM(", "NS_ERROR_ENUM("];
     let mut out: Option<Vec<u8>> = None;
@@ -76,7 +78,7 @@ fn enums(text: &str) -> Option<Vec<u8>> {
     out
 }
 
-/// What stands before a word.
+/// The token before a word.
 #[derive(Clone, Copy, PartialEq)]
 enum Before {
     LineStart,
@@ -85,7 +87,7 @@ enum Before {
     Other,
 }
 
-/// The text with such macros blanked; `None` when it has none.
+/// Returns the text with these macros blanked; `None` if it has none.
 pub(super) fn hide(text: &str) -> Option<String> {
     let with_enums = enums(text);
     let bytes = with_enums.as_deref().unwrap_or(text.as_bytes());
@@ -95,7 +97,7 @@ pub(super) fn hide(text: &str) -> Option<String> {
     while scan.at < bytes.len() {
         match scan.peek() {
             b'\n' => {
-                // What follows a keyword or a parenthesis may stand on the next line.
+                // The word after a keyword or a parenthesis may be on the next line.
                 before = if before == Before::Other { Before::LineStart } else { before };
                 scan.at += 1;
             }
@@ -119,20 +121,21 @@ pub(super) fn hide(text: &str) -> Option<String> {
             }
         }
     }
-    // Only ASCII was replaced, or all of a character, hence the text is still UTF-8.
+    // Only ASCII characters or whole characters were replaced, so the text is still UTF-8.
     out.and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
-/// Where the macro ends that `scan` has just read the name of, if it is to be hidden.
+/// Returns the end of the macro whose name `scan` has just read, if it has to be hidden.
 fn hidden_until(mut scan: Scan, before: Before) -> Option<usize> {
     match before {
-        // `class A_B C_D(x) Name {`: the name, then the body or base classes.
+        // In `class A_B C_D(x) Name {`, the macros precede the name and the body or base classes.
         Before::TypeKeyword => {
             let (end, _) = skip_macros(&mut scan)?;
             scan.space();
             (matches!(scan.peek(), b'{' | b':') || scan.word() == b"final").then_some(end)
         }
-        // `A_B C_D(x) int name`: a type and a name. Not `FILE_TYPE x`, where it is the type.
+        // In `A_B C_D(x) int name`, they precede a type and a name. In `FILE_TYPE x`, the
+        // word itself is the type.
         Before::LineStart => {
             let (end, word) = skip_macros(&mut scan)?;
             scan.space();
@@ -150,9 +153,9 @@ fn hidden_until(mut scan: Scan, before: Before) -> Option<usize> {
     }
 }
 
-/// Reads the macros that follow one another; their end, and the word after them.
+/// Skips consecutive macros. Returns their end, and the word after them.
 fn skip_macros<'t>(scan: &mut Scan<'t>) -> Option<(usize, &'t [u8])> {
-    // More in a row are no attributes but a table; each would be read again from its own line.
+    // A longer run is a table, not attributes; the scan would read the rest again from each line.
     const MAX_MACROS: usize = 8;
     for _ in 0..MAX_MACROS {
         scan.arguments();

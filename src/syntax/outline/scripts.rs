@@ -1,6 +1,7 @@
-//! The scripts of a component, brought into the open.
+//! Extracts the scripts of a component.
 
-/// The text with blanks in the place of everything but what stands between `<script …>` and `</script>`. Lines and columns stay.
+/// Replaces everything except the contents of `<script …>` elements by blanks. Lines and
+/// columns stay the same.
 pub(super) fn alone(text: &str) -> String {
     let mut bytes = blank(text);
     let mut at = 0;
@@ -8,16 +9,17 @@ pub(super) fn alone(text: &str) -> String {
         bytes[start..end].copy_from_slice(&text.as_bytes()[start..end]);
         at = end;
     }
-    // Whole lines of the text and blanks: valid wherever the text was.
+    // The result consists of blanks and whole pieces of the text, which end at ASCII
+    // characters, so it is UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 
-/// As many blanks as bytes; line ends stay.
+/// Replaces each byte by a blank, except line breaks.
 fn blank(text: &str) -> Vec<u8> {
     text.bytes().map(|b| if matches!(b, b'\n' | b'\r') { b } else { b' ' }).collect()
 }
 
-/// Where the content of the next script begins and ends.
+/// Returns the byte range of the content of the next script.
 fn next_script(text: &str, from: usize) -> Option<(usize, usize)> {
     let tag = from + text.get(from..)?.find("<script")?;
     let start = tag + text[tag..].find('>')? + 1;

@@ -1,13 +1,13 @@
-//! An expression as a chain of names: `self.pool.get()` of `self.pool.get(key, || { … })`.
+//! Reduces an expression to a chain of names: `self.pool.get(key, || { … })` → `self.pool.get()`.
 
-/// Longer expressions are not followed.
+/// Longest expression that is read.
 const MAX_EXPRESSION_BYTES: usize = 2000;
 const MAX_CHAIN_BYTES: usize = 120;
-/// What may stand before an expression without changing what it is.
+/// Prefixes that do not change the meaning of an expression here.
 const PREFIXES: [&str; 9] = ["&", "*", "mut ", "await ", "new ", "ref ", "yield ", "@", "..."];
 
-/// The names and separators of an expression, with what stands in brackets left out: `a.b()`, `A::new()`, `x[]`, `T{}`, and `"` for
-/// a literal. `None` when it is no such chain.
+/// Returns the names and separators of an expression without the contents of brackets: `a.b()`,
+/// `A::new()`, `x[]`, `T{}`, and `"` for a literal. `None` if it is not such a chain.
 pub(super) fn chain(expression: &str) -> Option<String> {
     let mut text = expression.trim();
     while let Some(rest) = PREFIXES.iter().find_map(|p| text.strip_prefix(p)) {
@@ -43,7 +43,7 @@ pub(super) fn chain(expression: &str) -> Option<String> {
         };
         let is_word = piece.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@' | '#'));
         if is_word && gap && !out.is_empty() && !out.ends_with(['.', ':']) {
-            // Two words: `a as B`, `a in b`.
+            // Two words in a row are not a chain: `a as B`, `a in b`.
             return None;
         }
         gap = byte.is_ascii_whitespace() || (gap && piece.is_empty());
@@ -56,7 +56,8 @@ pub(super) fn chain(expression: &str) -> Option<String> {
     Some(out.replace(".await", "").replace("::::", "::").replace("::()", "()").trim_end_matches(':').to_string()).filter(|c| !c.is_empty())
 }
 
-/// The chain that ends with the name at this place, in text that was not parsed as an expression.
+/// Returns the chain that ends with the name at this place, in text that was not
+/// parsed as an expression.
 pub(super) fn chain_before(text: &str, name: std::ops::Range<usize>) -> Option<String> {
     let bytes = text.as_bytes();
     let floor = name.start.saturating_sub(MAX_EXPRESSION_BYTES);
@@ -74,7 +75,7 @@ pub(super) fn chain_before(text: &str, name: std::ops::Range<usize>) -> Option<S
     chain(text.get(start..name.end)?.trim_start_matches([':', '.', '?']))
 }
 
-/// Bytes up to the end of the bracket that `text` starts with.
+/// Returns the length in bytes of the bracketed expression at the beginning of `text`.
 fn closing(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let is_angle = bytes[0] == b'<';
@@ -87,7 +88,7 @@ fn closing(text: &str) -> Option<usize> {
             b'>' if is_angle && bytes[at - 1] != b'-' && bytes[at - 1] != b'=' => depth = depth.checked_sub(1)?,
             b';' | b'|' if is_angle => return None,
             b'"' | b'`' => at += string(&text[at..])? - 1,
-            // A character rather than a lifetime.
+            // A character literal, not a lifetime.
             b'\'' if bytes.get(at + 2) == Some(&b'\'') => at += 2,
             _ => {}
         }
@@ -99,7 +100,7 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// Where the bracket opens that closes at `end`.
+/// Returns the position of the opening bracket for the closing one at `end`.
 fn opening(bytes: &[u8], end: usize, floor: usize) -> Option<usize> {
     let mut depth = 0usize;
     for at in (floor..=end).rev() {
@@ -115,7 +116,7 @@ fn opening(bytes: &[u8], end: usize, floor: usize) -> Option<usize> {
     None
 }
 
-/// Bytes of the string literal that `text` starts with.
+/// Returns the length in bytes of the string literal at the beginning of `text`.
 fn string(text: &str) -> Option<usize> {
     let quote = text.as_bytes()[0];
     let mut is_escaped = false;
@@ -128,19 +129,20 @@ fn string(text: &str) -> Option<usize> {
     None
 }
 
-/// What stands before the last name of a chain, and that name. `None` when it does not end with a name.
+/// Splits a chain into the part before the last name, and that name. `None` if it does
+/// not end with a name.
 pub(super) fn split(chain: &str) -> Option<(&str, &str)> {
     let chain = chain.trim_end_matches("[]").trim_end_matches("{}");
     let at = chain.rfind(['.', ':']).map_or(0, |i| i + 1);
     let (before, name) = chain.split_at(at);
     let is_name = !name.is_empty() && !name.contains(['(', '[', '{', '"', '?']);
     let receiver = before.trim_end_matches(['.', ':']);
-    // `self::f()` is of a module, `self.f()` of a value.
+    // In `self::f()`, `self` is a module; in `self.f()`, a value.
     let is_module = matches!(receiver, "self" | "super" | "crate" | "$crate") && before.ends_with("::");
     is_name.then_some((if is_module { before } else { receiver }, name))
 }
 
-/// The name that a chain starts with.
+/// Returns the first name of a chain.
 pub(super) fn root(chain: &str) -> &str {
     let end = chain.find(['.', ':', '(', '[', '{']).unwrap_or(chain.len());
     &chain[..end]

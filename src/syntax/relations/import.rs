@@ -1,13 +1,13 @@
-//! Imports: what name comes from what module.
+//! Imports: which name comes from which module.
 
 /// One imported name, or a module as a whole.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
-    /// As written, without quotes: `crate::store`, `.models`, `./util.js`, `net/http`.
+    /// The module as written, without quotes: `crate::store`, `.models`, `./util.js`, `net/http`.
     pub module: String,
-    /// What is imported from it; `*` for everything, empty for the module itself.
+    /// The imported name; `*` for all names, empty for the module itself.
     pub name: String,
-    /// What it is called here; empty: its own name.
+    /// The name in this file; empty if it is not renamed.
     pub alias: String,
     pub line: u32,
 }
@@ -15,13 +15,14 @@ pub struct Import {
 impl Import {
     pub(super) fn new(module: &str, name: Option<&str>, alias: Option<&str>, line: u32) -> Self {
         let plain = |s: &str| s.trim().trim_matches(['"', '\'', '`', '<', '>', ';']).to_string();
-        // Go: all names of the package.
+        // In Go, `.` imports all names of the package.
         let (name, alias) = if alias == Some(".") { (Some("*"), None) } else { (name, alias) };
         Self { module: plain(module), name: plain(name.unwrap_or("")), alias: plain(alias.unwrap_or("")), line }
     }
 }
 
-/// The names that a path imports: `a::b::{c, d as e, f::*}` is three. The last part of each path is the name.
+/// Returns the names that a path imports: `a::b::{c, d as e, f::*}` has three. The last part of
+/// each path is the name.
 pub(super) fn paths(written: &str, alias: Option<&str>, line: u32) -> Vec<Import> {
     let written = ["import ", "use "].iter().find_map(|w| written.trim().strip_prefix(w)).unwrap_or(written.trim());
     let separator = if written.contains("::") || written.starts_with('{') {
@@ -61,7 +62,7 @@ fn expand(prefix: &str, tree: &str, separator: &str, each: &mut impl FnMut(&str,
     each(&join(path.trim_start_matches(separator)), alias);
 }
 
-/// The parts of a list between its commas, those in inner braces left alone.
+/// Splits a list at its commas, except those in inner braces.
 fn top_level(list: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0i32, 0);
     for (i, c) in list.char_indices() {

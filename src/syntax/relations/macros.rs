@@ -1,11 +1,11 @@
-//! Items in the arguments of macros, brought into the open.
+//! Makes items in the arguments of macros visible to the parser.
 
-/// How the first line of an item begins.
+/// Beginnings of the first line of an item.
 const ITEMS: [&str; 14] =
     ["pub ", "pub(", "fn ", "async fn ", "unsafe ", "impl ", "impl<", "struct ", "enum ", "trait ", "mod ", "use ", "#[", "type "];
 
-/// The text with blanks in the place of `name! {` and its `}`, where items stand in between. Lines and columns stay. `None`: there is
-/// none. What is indented as rustfmt does it is found.
+/// Replaces `name! {` and its `}` by blanks if there are items between them. Lines and columns stay
+/// the same. Returns `None` if there are none. It recognises the indentation of rustfmt.
 pub(super) fn open(text: &str) -> Option<String> {
     let lines: Vec<&str> = text.split('\n').collect();
     let mut blank: Vec<usize> = Vec::new();
@@ -32,7 +32,7 @@ pub(super) fn open(text: &str) -> Option<String> {
     Some(lines.join("\n"))
 }
 
-/// Whether the first line that is no comment begins an item.
+/// Whether the first line that is not a comment begins an item.
 fn holds_items(lines: &[&str]) -> bool {
     let first = lines.iter().map(|l| l.trim()).find(|l| !l.is_empty() && !l.starts_with("//"));
     first.is_some_and(|l| ITEMS.iter().any(|item| l.starts_with(item)))

@@ -1,6 +1,6 @@
-//! What is found in a small sample of each language. A line of what is expected is one of
-//! `call receiver.name/arguments in symbol`, `type …`, `value …`, `import module name as alias`, `name: type in scope`, `symbol < base`,
-//! `symbol/arity -> result`.
+//! Tests of the relations in a small sample of each language. Each expected line has one of the
+//! forms `call receiver.name/arguments in symbol`, `type …`, `value …`, `import module name as
+//! alias`, `name: type in scope`, `symbol < base`, `symbol/arity -> result`.
 
 use std::collections::BTreeSet;
 
@@ -404,7 +404,7 @@ fn a_name_is_one_reference_a_function_with_all_its_lines() {
     assert_eq!(lines, [(Some(0), vec![2, 3]), (Some(1), vec![5])]);
 }
 
-/// Neither length nor depth of a text overflows anything or takes for ever.
+/// Long or deeply nested texts neither overflow anything nor take for ever.
 #[test]
 fn odd_texts_are_no_panic() {
     let deep = "a(".repeat(2_000);

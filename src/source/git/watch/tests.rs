@@ -64,7 +64,8 @@ impl Repo {
         Self { _dir: dir, top, root }
     }
 
-    /// `main` has two commits; `side` leaves the first and goes along with the second, `conf` does not.
+    /// `main` has two commits. `side` branches off the first and merges with the second;
+    /// `conf` conflicts with it.
     fn new() -> Self {
         Self::empty().filled()
     }
@@ -110,7 +111,7 @@ impl Repo {
     }
 }
 
-/// What a session does: notes each event of git, asks at the end which files changed.
+/// Acts like a session: notes each event of git, and asks at the end which files changed.
 struct Watched {
     root: PathBuf,
     watch: GitWatch,
@@ -136,12 +137,12 @@ impl Watched {
     }
 
     fn edit(&self, name: &str, text: &str) {
-        // Not in the same tick of the clock of the file system as what was before.
+        // Leaves the clock tick of the file system in which the earlier files were written.
         sleep(Duration::from_millis(10));
         write(&self.root, name, text);
     }
 
-    /// All files that were written since, in order, and whose they are.
+    /// Returns all files that were written since, in order, and who wrote them.
     fn close(&mut self) -> (Happened, Vec<(String, Attribution)>) {
         let now = files(&self.root);
         let mut names: Vec<&PathBuf> = now.keys().chain(self.before.keys().filter(|p| !now.contains_key(*p))).collect();
@@ -156,7 +157,7 @@ impl Watched {
         (happened, result)
     }
 
-    /// The kinds of operations, the files that are git's, the files that are not.
+    /// Returns the kinds of operations, the files that git changed, and the other files.
     fn told(&mut self) -> (Vec<Kind>, String, String) {
         let (happened, files) = self.close();
         let of = |whose: Attribution| files.iter().filter(|f| f.1 == whose).map(|f| f.0.as_str()).collect::<Vec<_>>().join(" ");
@@ -316,13 +317,13 @@ fn only_adding_and_asking_opens_no_window() {
     watched.git(&["branch", "other"]);
     watched.git(&["gc", "-q"]);
     assert_eq!(watched.told(), told(&[], "", "f1 un"));
-    // The same in one tick of the clock of the file system.
+    // The same within one clock tick of the file system.
     for i in 0..20 {
         write(&repo.root, "f2", &format!("{i}"));
         watched.git(&["add", "f2"]);
         assert_eq!(watched.told(), told(&[], "", "f2"));
     }
-    // Old content once more, loose and packed.
+    // Old content is written again, as a loose object and packed.
     write(&repo.root, "copy", &fs::read_to_string(repo.root.join("new")).unwrap());
     watched.git(&["add", "copy"]);
     assert_eq!(watched.told(), told(&[], "", "copy"));
@@ -689,7 +690,7 @@ fn line_ends_differ_on_disk() {
     watched.edit("f3", "by hand\r\n");
     assert!(fs::read_to_string(repo.root.join("f1")).unwrap().starts_with("two 1\r\n"));
     assert_eq!(watched.told(), told(&[Kind::Reset], "f1 f2", "f3"));
-    // Line ends that were committed as they are stay so.
+    // Line ends that were committed as they are stay as they are.
     repo.git(&["config", "core.autocrlf", "false"]);
     repo.write("crlf", "a\r\nb\r\n");
     repo.commit("crlf");
@@ -736,7 +737,7 @@ fn names_may_hold_any_bytes() {
         }
         assert_eq!(watched.watch.classify(&of(&asked)), vec![Hand; asked.len()]);
     }
-    // Now by a step from commit to commit.
+    // Now the change comes by a step from commit to commit.
     repo.commit("two");
     let mut watched = repo.watch();
     watched.git(&["reset", "-q", "--hard", "HEAD~1"]);
@@ -760,7 +761,7 @@ fn links_and_files_that_cannot_be_read() {
     fs::remove_file(repo.root.join("f2")).unwrap();
     symlink("by hand", repo.root.join("f2")).unwrap();
     assert_eq!(watched.told(), told(&[Kind::Reset], "broken f1 link", "f2"));
-    // A file that is gone when git looks must not hide those after it.
+    // A file that is gone when git looks must not hide the files after it.
     let changed = ["f0", "gone", "f1"].map(|n| ChangedFile { path: n.into(), exists: true });
     assert_eq!(watched.watch.classify(&changed), [Git, Hand, Git]);
 }
@@ -851,7 +852,7 @@ fn what_git_did_while_nothing_ran() {
     assert_eq!(again(&late.watch.position()).watch.operations(), Happened::default(), "and not again later");
     assert_eq!(again("what").watch.operations(), Happened::default(), "a position that cannot be read");
 
-    // Rewritten reflogs: the same lines again, fewer of them, none of them.
+    // The reflog is rewritten: with the same lines, with fewer, with none.
     let position = late.watch.position();
     repo.git(&["gc", "-q"]);
     assert_eq!(again(&position).watch.operations(), Happened::default(), "gc");
