@@ -17,7 +17,7 @@ use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
   cortex graph callers ChunkManager::reload
   cortex graph impact WriteLock::acquire --depth 2
   cortex graph implementations Embedder --json
-  cortex graph path Engine::search Corpus::search --depth 4
+  cortex graph path Engine::search Searcher::search --depth 4
   cortex graph callees ChunkManager::reload --format mermaid
 
 Results are resolved by scopes, imports and the types in the source text. Less certain matches are listed as candidates.

@@ -216,7 +216,7 @@ fn without_the_server_words_are_searched() {
     let told = warnings(&reply);
     assert!(told.contains("found by words alone: http://") && told.contains("until `cortex index`"), "{told}");
     let out = p.run(&["search", "potatoes"]).expect(0);
-    assert!(out.stderr.contains("warning: the query has no vector"), "{}", out.stderr);
+    assert!(out.stderr.contains("warning: cannot embed the query"), "{}", out.stderr);
     assert!(p.run(&["search", "--exact", "potatoes"]).expect(0).stderr.is_empty(), "exact search needs no vectors");
 }
 
