@@ -20,7 +20,7 @@ pub(super) struct Args {
     /// Print these lines: 10-40, 10- or 10 [default: all]
     #[arg(long, value_name = "LINES")]
     lines: Option<String>,
-    /// Print this chunk instead, by the chunk_id of a search result (see search --json)
+    /// Print the chunk with this id instead (search --json shows the ids)
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
     #[command(flatten)]

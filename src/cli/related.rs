@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// A line of that file [default: the whole file]
     #[arg(long, value_name = "N")]
     line: Option<u32>,
-    /// Start from this chunk instead, by the chunk_id of a search result (see search --json)
+    /// Start from the chunk with this id instead (search --json shows the ids)
     #[arg(long, value_name = "ID", conflicts_with = "path")]
     chunk_id: Option<String>,
     /// Show at most this many files

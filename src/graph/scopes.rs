@@ -89,7 +89,7 @@ pub(super) struct Scopes<'a> {
     pub(super) tables: &'a Tables,
     pub(super) files: Vec<SourceFile>,
     by_id: HashMap<FileId, usize>,
-    scopes: HashMap<FileId, Rc<FileScope>>,
+    by_file: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
     /// By name, family of languages and use.
     candidates: HashMap<(String, &'static str, Wanted), Rc<Vec<SymbolRow>>>,
@@ -109,7 +109,7 @@ impl<'a> Scopes<'a> {
             tables,
             files,
             by_id,
-            scopes: HashMap::new(),
+            by_file: HashMap::new(),
             named: HashMap::new(),
             candidates: HashMap::new(),
             matches: HashMap::new(),
@@ -122,7 +122,7 @@ impl<'a> Scopes<'a> {
     }
 
     pub(super) fn scope_of(&mut self, file: FileId) -> Result<Rc<FileScope>, GraphError> {
-        if let Some(file_scope) = self.scopes.get(&file) {
+        if let Some(file_scope) = self.by_file.get(&file) {
             return Ok(file_scope.clone());
         }
         let bindings = self.tables.bindings_of(file)?.into_iter().map(|(scope, name, is)| ((scope, name), is)).collect();
@@ -132,7 +132,7 @@ impl<'a> Scopes<'a> {
             bindings,
             bases: self.tables.bases_of(file)?,
         });
-        self.scopes.insert(file, file_scope.clone());
+        self.by_file.insert(file, file_scope.clone());
         Ok(file_scope)
     }
 

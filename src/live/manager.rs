@@ -337,7 +337,7 @@ impl ChunkManager {
 }
 
 impl ServedFeed {
-    /// Does the same as [`Source::reload`], but returns a panic as an error. If a saved index is damaged, it is abandoned and built again from the
+    /// Does the same as [`ServedFeed::reload`], but returns a panic as an error. If a saved index is damaged, it is abandoned and built again from the
     /// chunks.
     fn reload_or_rebuild(
         &mut self,

@@ -28,7 +28,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn query(&self, text: &str) -> Result<Query, SearchError> {
+    pub fn query(self, text: &str) -> Result<Query, SearchError> {
         self.guard(|| Ok(spelling::corrected(self.corpus, text)?))
     }
 
@@ -36,7 +36,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn search(&self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+    pub fn search(self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit)?))
     }
 
@@ -44,7 +44,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the query is not well-formed (the message explains the syntax), or the text index cannot be read.
-    pub fn exact(&self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+    pub fn exact(self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         self.guard(|| {
             let found = self.corpus.text.matching(query)?;
             Ok(rank::exact(self.corpus, &Query::words(query), found, filter, limit)?)
@@ -55,7 +55,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn by_meaning(&self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+    pub fn by_meaning(self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         self.guard(|| Ok(rank::by_meaning(self.corpus, vector, None, filter, limit)?))
     }
 
@@ -63,7 +63,7 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn related(&self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
+    pub fn related(self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
         let Corpus { rows, vectors, file_of, .. } = self.corpus;
         let Some(row) = rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id)) else { return Ok(None) };
         let Some(vector) = Slot::try_from(row).ok().and_then(|slot| vectors.get(slot)) else { return Ok(None) };
@@ -72,7 +72,7 @@ impl<'a> Searcher<'a> {
 
     /// Runs one question. An error or a panic of an index that reads saved files is recorded as damage; from then on every
     /// question fails with it, even one that needs only undamaged files.
-    fn guard<T>(&self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
+    fn guard<T>(self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
         let _answering = Answering::begin();
         let health = self.corpus.text.health();
         let result = catch_unwind(AssertUnwindSafe(ask));

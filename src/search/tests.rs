@@ -99,7 +99,7 @@ type Row = (String, u64, String, Vec<String>);
 
 /// What a user sees: paths, exact scores, chunks.
 fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
-    let found = Searcher::new(&corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
+    let found = Searcher::new(corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
     let ids = |v: &[Arc<Entry>]| v.iter().map(|c| c.id.to_string()).collect();
     found.hits.iter().map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others))).collect()
 }
@@ -193,7 +193,7 @@ proptest! {
             prop_assert_eq!(results(&corpus, &query, &filter, 50), results(&other, &query, &filter, 50));
         }
         let exact = |c: &Corpus| {
-            let found = Searcher::new(&c).exact("chunk OR lock", &Filter::default(), 50).unwrap();
+            let found = Searcher::new(c).exact("chunk OR lock", &Filter::default(), 50).unwrap();
             (found.total, found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>())
         };
         prop_assert_eq!(exact(&corpus), exact(&other));

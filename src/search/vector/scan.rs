@@ -66,7 +66,7 @@ impl QuantizedRows {
         bytes
     }
 
-    /// What [`Rows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
+    /// What [`QuantizedRows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
         let (of_scales, of_block) = (4 * BLOCK_ROWS as u64, ((4 + dimensions) * BLOCK_ROWS) as u64);
         let block = |at: u64| {

@@ -103,7 +103,7 @@ impl FileReader<'_> {
     /// Looks at the files once. It reads the manifest before the files, since a writer writes it after them.
     pub(super) fn look(&self) -> Result<Consistency, LoadError> {
         let unreadable = |source| LoadError::Manifest { source };
-        let manifest = Manifest::read(&self.layout).map_err(unreadable)?;
+        let manifest = Manifest::read(self.layout).map_err(unreadable)?;
         let files = match &manifest {
             Some(manifest) => self.read_blocks(manifest)?,
             None => None,
@@ -116,7 +116,7 @@ impl FileReader<'_> {
             return Ok(Consistency::Consistent(files, manifest));
         }
         // A writer that died between its renames left a complete set: the `.next` files are those that it did not rename.
-        if let Some(next) = Manifest::read_next(&self.layout).map_err(unreadable)? {
+        if let Some(next) = Manifest::read_next(self.layout).map_err(unreadable)? {
             let rolled = self.read_all(Some(&next), true)?;
             if matches(&next, &rolled) {
                 return Ok(Consistency::Consistent(rolled, Some(next)));
@@ -125,7 +125,7 @@ impl FileReader<'_> {
         match manifest {
             Some(manifest) => Ok(Consistency::Torn(files, manifest)),
             // The first manifest appeared while the files were read, so they may be older than it.
-            None if Manifest::read(&self.layout).map_err(unreadable)?.is_some() => self.look(),
+            None if Manifest::read(self.layout).map_err(unreadable)?.is_some() => self.look(),
             None if self.layout.has(MANIFEST) => Ok(Consistency::Senseless(files)),
             None => Ok(Consistency::Consistent(files, None)),
         }
