@@ -11,16 +11,45 @@ const LANGUAGES: &str = "src/languages";
 
 /// The versions of data on disk: the build-time variable, and the sources whose hash is its value.
 const KEPT: [(&str, &[&str]); 3] = [
-    ("CORTEX_CHUNKS", &[LANGUAGES, "src/syntax", "src/index/chunker", "src/chunk", "src/secrets.rs", "src/secrets"]),
-    ("CORTEX_GRAPH_ROWS", &[LANGUAGES, "src/syntax", "src/graph/mod.rs", "src/graph/names.rs", "src/graph/rows.rs", "src/graph/sql.rs"]),
+    (
+        "CORTEX_CHUNKS",
+        &[
+            LANGUAGES,
+            "src/syntax",
+            "src/index/chunker",
+            "src/chunk",
+            "src/secrets.rs",
+            "src/secrets",
+        ],
+    ),
+    (
+        "CORTEX_GRAPH_ROWS",
+        &[
+            LANGUAGES,
+            "src/syntax",
+            "src/graph/mod.rs",
+            "src/graph/names.rs",
+            "src/graph/rows.rs",
+            "src/graph/sql.rs",
+        ],
+    ),
     (
         "CORTEX_SAVED",
-        &["src/chunk", "src/search", "src/store", "src/live/manager.rs", "src/live/vectors.rs", "src/memory/feed.rs", "src/memory/mod.rs"],
+        &[
+            "src/chunk",
+            "src/search",
+            "src/store",
+            "src/live/manager.rs",
+            "src/live/vectors.rs",
+            "src/memory/feed.rs",
+            "src/memory/mod.rs",
+        ],
     ),
 ];
 
 fn main() {
-    let root = PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
+    let root =
+        PathBuf::from(env::var("CARGO_MANIFEST_DIR").expect("cargo says where the project is"));
     list_languages(&root.join(LANGUAGES));
     for (variable, sources) in KEPT {
         let mut hash = DefaultHasher::new();
@@ -39,14 +68,20 @@ fn list_languages(folder: &Path) {
     let is_language = |path: &PathBuf| path.join("mod.rs").is_file();
     let (mut code, mut table) = (String::new(), String::new());
     for path in entries(folder).into_iter().filter(is_language) {
-        let (file, name) =
-            (path.join("mod.rs"), path.file_name().and_then(|name| name.to_str()).expect("a language has a name").to_owned());
+        let (file, name) = (
+            path.join("mod.rs"),
+            path.file_name()
+                .and_then(|name| name.to_str())
+                .expect("a language has a name")
+                .to_owned(),
+        );
         // Writing to a string cannot fail.
         let _ = writeln!(code, "#[path = \"{}\"]\nmod {name};", file.display());
         let _ = write!(table, "&{name}::LANGUAGE, ");
     }
     let _ = writeln!(code, "static PARSED: &[&Grammar] = &[{table}];");
-    let out = Path::new(&env::var("OUT_DIR").expect("cargo says where to write")).join("languages.rs");
+    let out =
+        Path::new(&env::var("OUT_DIR").expect("cargo says where to write")).join("languages.rs");
     fs::write(out, code).expect("the list of languages can be written");
 }
 

@@ -8,7 +8,12 @@
 //!
 //! Time: one query. Recall: the share of the 10 and of the 100 best that count among the exact ones, which f32 brute force
 //! gives; of equal cosines each counts.
-#![expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::inline_always, reason = "numbers of a benchmark")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::inline_always,
+    reason = "numbers of a benchmark"
+)]
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -72,7 +77,10 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
             Some(q.scale)
         });
     }
-    let truth: Vec<Vec<f32>> = queries.par_iter().map(|q| flat.chunks_exact(DIMENSIONS).map(|v| dot(v, q)).collect()).collect();
+    let truth: Vec<Vec<f32>> = queries
+        .par_iter()
+        .map(|q| flat.chunks_exact(DIMENSIONS).map(|v| dot(v, q)).collect())
+        .collect();
     for k in [10, 100, 300] {
         let mean = truth.iter().map(|all| kth(all, k)).sum::<f32>() / truth.len() as f32;
         println!("{n}: mean cosine of neighbour {k}: {mean:.2}");
@@ -90,7 +98,9 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
         println!("{n}/{method} recall: {:.4} {:.4}", of(10), of(100));
     };
 
-    time(&mut group, "f32", queries, |q| flat.par_chunks(DIMENSIONS << 10).map(|part| cosines_f32(part, q)).collect::<Vec<_>>());
+    time(&mut group, "f32", queries, |q| {
+        flat.par_chunks(DIMENSIONS << 10).map(|part| cosines_f32(part, q)).collect::<Vec<_>>()
+    });
     recall("int8", &|q| best(table.ask(q).all().iter().copied(), 100));
     time(&mut group, "int8", queries, |q| table.ask(q).all().len());
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
@@ -105,8 +115,12 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
         let find = |q: &[f32]| {
             let (first, q) = (nearest_bits(&codes, bits(q), n_rescored), rounded(q));
             let row = |slot: usize| &rows[slot * DIMENSIONS..][..DIMENSIONS];
-            let mut scored: Vec<(f32, u32)> =
-                first.iter().map(|slot| (product(row(*slot as usize), &q) as f32 * scales[*slot as usize], *slot)).collect();
+            let mut scored: Vec<(f32, u32)> = first
+                .iter()
+                .map(|slot| {
+                    (product(row(*slot as usize), &q) as f32 * scales[*slot as usize], *slot)
+                })
+                .collect();
             scored.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
             scored.iter().map(|s| s.1).take(100).collect()
         };
@@ -116,8 +130,13 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
     }
     if n <= LARGEST_GRAPH {
         let start = Instant::now();
-        let bytes = table.build_hnsw(&AtomicBool::new(false)).and_then(|g| g.to_bytes()).expect("a graph");
-        println!("{n}/graph: built in {:.0} s, {} bytes", start.elapsed().as_secs_f32(), bytes.len());
+        let bytes =
+            table.build_hnsw(&AtomicBool::new(false)).and_then(|g| g.to_bytes()).expect("a graph");
+        println!(
+            "{n}/graph: built in {:.0} s, {} bytes",
+            start.elapsed().as_secs_f32(),
+            bytes.len()
+        );
         let start = Instant::now();
         let read = table.read_hnsw(&bytes).expect("a graph");
         table.clone().attach(Arc::new(read));
@@ -138,8 +157,11 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
                 time(&mut group, "looking at chunks", queries, |q| {
                     let asked = table.ask(q);
                     // Ten in a row are a file.
-                    let slots = (0..LOOKED_AT / 10).flat_map(|file| (0..10).map(move |i| file * 7919 * 37 % (n - 10) + i));
-                    slots.map(|slot| asked.cosine(u32::try_from(slot).expect("a slot"))).sum::<f32>()
+                    let slots = (0..LOOKED_AT / 10)
+                        .flat_map(|file| (0..10).map(move |i| file * 7919 * 37 % (n - 10) + i));
+                    slots
+                        .map(|slot| asked.cosine(u32::try_from(slot).expect("a slot")))
+                        .sum::<f32>()
                 });
             }
         }
@@ -147,7 +169,12 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
     group.finish();
 }
 
-fn time<T>(group: &mut BenchmarkGroup<WallTime>, method: &str, queries: &[Vec<f32>], mut ask: impl FnMut(&[f32]) -> T) {
+fn time<T>(
+    group: &mut BenchmarkGroup<WallTime>,
+    method: &str,
+    queries: &[Vec<f32>],
+    mut ask: impl FnMut(&[f32]) -> T,
+) {
     let mut next = queries.iter().cycle();
     group.bench_function(method, |b| b.iter(|| next.next().map(|q| ask(q))));
 }
@@ -155,7 +182,8 @@ fn time<T>(group: &mut BenchmarkGroup<WallTime>, method: &str, queries: &[Vec<f3
 /// A sum of normally distributed topics, the first of which are frequent, and noise; L2-normalised.
 fn generated(n: usize) -> Vec<Vec<f32>> {
     let mut random = Random(7);
-    let topics: Vec<Vec<f32>> = (0..2000).map(|_| (0..DIMENSIONS).map(|_| random.normal()).collect()).collect();
+    let topics: Vec<Vec<f32>> =
+        (0..2000).map(|_| (0..DIMENSIONS).map(|_| random.normal()).collect()).collect();
     let one = |i: usize| {
         let mut random = Random(i as u64 + 1000);
         let mut vector: Vec<f32> = (0..DIMENSIONS).map(|_| 0.5 * random.normal()).collect();
@@ -181,7 +209,9 @@ fn texts(dir: PathBuf) -> Vec<Vec<f32>> {
             }
             if kind.is_dir() {
                 left.push(path);
-            } else if let Some(text) = kind.is_file().then(|| std::fs::read_to_string(path).ok()).flatten() {
+            } else if let Some(text) =
+                kind.is_file().then(|| std::fs::read_to_string(path).ok()).flatten()
+            {
                 let long = text.split("\n\n").filter(|p| (200..4000).contains(&p.len()));
                 paragraphs.extend(long.map(|p| (xxh3_64(p.as_bytes()), p.to_string())));
             }
@@ -241,7 +271,8 @@ fn best(scores: impl Iterator<Item = f32>, n: usize) -> Vec<u32> {
 
 /// The HNSW graph's bytes with another number that a question finds: the first number after the fingerprints.
 fn finding(bytes: &[u8], n: usize) -> Vec<u8> {
-    let (fingerprints, rest): (Vec<u64>, &[u8]) = postcard::take_from_bytes(&bytes[16..]).expect("fingerprints");
+    let (fingerprints, rest): (Vec<u64>, &[u8]) =
+        postcard::take_from_bytes(&bytes[16..]).expect("fingerprints");
     let (_, links): (usize, &[u8]) = postcard::take_from_bytes(rest).expect("a number");
     let body = [&*postcard::to_allocvec(&(fingerprints, n)).expect("bytes"), links].concat();
     [&bytes[..8], &xxh3_64(&body).to_le_bytes(), &*body].concat()
@@ -295,7 +326,8 @@ fn bits(vector: &[f32]) -> Bits {
 
 /// At least `n` slots: those that differ from the query in no more bits than the `n`-th does.
 fn nearest_bits(codes: &[Bits], query: Bits, n: usize) -> Vec<u32> {
-    let differing: Vec<u16> = codes.par_chunks(1 << 14).flat_map_iter(|part| hamming(part, query)).collect();
+    let differing: Vec<u16> =
+        codes.par_chunks(1 << 14).flat_map_iter(|part| hamming(part, query)).collect();
     let mut counts = [0usize; DIMENSIONS + 1];
     for d in &differing {
         counts[usize::from(*d)] += 1;
@@ -308,8 +340,13 @@ fn nearest_bits(codes: &[Bits], query: Bits, n: usize) -> Vec<u32> {
     (0..).zip(differing).filter(|(_, d)| usize::from(*d) < most).map(|(slot, _)| slot).collect()
 }
 
-#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq", "x86_64+avx2+popcnt", "aarch64+neon"))]
+#[multiversion(targets(
+    "x86_64+avx512f+avx512bw+avx512vl+avx512vpopcntdq",
+    "x86_64+avx2+popcnt",
+    "aarch64+neon"
+))]
 fn hamming(codes: &[Bits], query: Bits) -> Vec<u16> {
-    let differing = |code: &Bits| code.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as u16;
+    let differing =
+        |code: &Bits| code.iter().zip(query).map(|(a, b)| (a ^ b).count_ones()).sum::<u32>() as u16;
     codes.iter().map(differing).collect()
 }

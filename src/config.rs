@@ -33,7 +33,12 @@ pub enum SettingOrigin {
 /// Every setting: key, who may decide it, default as it is written in a file, meaning.
 pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
     ("index.max_file_bytes", ProjectUpTo(16 << 20), "1048576", "Larger files are skipped."),
-    ("index.exclude", Project, "[]", "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore."),
+    (
+        "index.exclude",
+        Project,
+        "[]",
+        "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore.",
+    ),
     (
         "index.compress",
         Project,
@@ -46,9 +51,19 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "false",
         "Whether chunks of deleted files stay in the index, marked as deleted, until it is rebuilt. Chunks of files that are ignored, excluded or too large never stay.",
     ),
-    ("index.location", User, "project", "Where the index is: project for .cortex, cache for a folder of the user's cache directory."),
+    (
+        "index.location",
+        User,
+        "project",
+        "Where the index is: project for .cortex, cache for a folder of the user's cache directory.",
+    ),
     ("search.limit", Project, "10", "How many results `cortex search` prints."),
-    ("search.context", ProjectUpTo(1000), "6", "How many lines of each result `cortex search` shows; 0 for none."),
+    (
+        "search.context",
+        ProjectUpTo(1000),
+        "6",
+        "How many lines of each result `cortex search` shows; 0 for none.",
+    ),
     (
         "embed.url",
         User,
@@ -64,15 +79,30 @@ indexed, and every question. Empty: the bundled model, and nothing leaves this m
         "",
         "The token that is sent to that server as `Authorization: Bearer …`. Prefer to set it in CORTEX_EMBED_TOKEN.",
     ),
-    ("embed.query_prefix", User, "", "The prefix that the model expects before a question, such as `search_query: `."),
-    ("embed.passage_prefix", User, "", "The prefix that the model expects before an indexed text, such as `search_document: `."),
+    (
+        "embed.query_prefix",
+        User,
+        "",
+        "The prefix that the model expects before a question, such as `search_query: `.",
+    ),
+    (
+        "embed.passage_prefix",
+        User,
+        "",
+        "The prefix that the model expects before an indexed text, such as `search_document: `.",
+    ),
     (
         "embed.timeout_ms",
         User,
         "2000",
         "How long a search waits for the vector of its question before it uses words alone, in milliseconds.",
     ),
-    ("live.debounce_ms", User, "500", "How long files must stay unchanged before a server indexes the changes, in milliseconds."),
+    (
+        "live.debounce_ms",
+        User,
+        "500",
+        "How long files must stay unchanged before a server indexes the changes, in milliseconds.",
+    ),
     (
         "live.memory_budget_mb",
         User,
@@ -92,7 +122,12 @@ without vectors until it is restarted. 0 for no limit.",
         "5000",
         "A file that changes this long before or after a git operation, in milliseconds, may have been changed by git. Events are recorded when nothing changed for so long.",
     ),
-    ("memory.max_events", User, "5000", "How many events of each kind (edits, git operations, files that git changed) are kept."),
+    (
+        "memory.max_events",
+        User,
+        "5000",
+        "How many events of each kind (edits, git operations, files that git changed) are kept.",
+    ),
     (
         "memory.event_days",
         User,
@@ -106,9 +141,24 @@ without vectors until it is restarted. 0 for no limit.",
         "The address on which `cortex serve` listens. Any other than a loopback address requires serve.token.",
     ),
     ("serve.port", User, "7717", "The first port that `cortex serve` tries."),
-    ("serve.tools", User, "[]", "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory."),
-    ("serve.token", User, "", "The token that clients must send as `Authorization: Bearer …`. Empty: none is required."),
-    ("serve.edit_trusted", User, "false", "Whether the edit tools may change files that programs execute or trust without asking."),
+    (
+        "serve.tools",
+        User,
+        "[]",
+        "Which groups of tools servers offer: search, graph, memory, edit. Empty: search, graph, memory.",
+    ),
+    (
+        "serve.token",
+        User,
+        "",
+        "The token that clients must send as `Authorization: Bearer …`. Empty: none is required.",
+    ),
+    (
+        "serve.edit_trusted",
+        User,
+        "false",
+        "Whether the edit tools may change files that programs execute or trust without asking.",
+    ),
 ];
 
 /// Former names of settings, each with its current name.
@@ -359,31 +409,52 @@ impl Said {
                 User => not_its_own.push(key.to_string()),
                 ProjectUpTo(most) if n > most => {
                     too_large.push(format!("{key} (at most {most})"));
-                    self.set(key, toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)), file.clone())?;
+                    self.set(
+                        key,
+                        toml::Value::Integer(i64::try_from(most).unwrap_or(i64::MAX)),
+                        file.clone(),
+                    )?;
                 }
                 Project | ProjectUpTo(_) => self.set(key, value, file.clone())?,
             }
         }
         // The file comes with the code, so the user has to confirm these settings.
-        for (keys, is_left) in [(not_its_own, "which only you may set"), (too_large, "which only you may set higher")] {
+        for (keys, is_left) in
+            [(not_its_own, "which only you may set"), (too_large, "which only you may set higher")]
+        {
             if !keys.is_empty() {
-                let own = user_file().map_or_else(|| "your own settings".into(), |f| f.display().to_string());
+                let own = user_file()
+                    .map_or_else(|| "your own settings".into(), |f| f.display().to_string());
                 let what = keys.join(", ");
-                self.ignored.push(format!("{file}: ignored {what}, {is_left}; if you want it, set it in {own}"));
+                self.ignored.push(format!(
+                    "{file}: ignored {what}, {is_left}; if you want it, set it in {own}"
+                ));
             }
         }
         Ok(())
     }
 
     /// Sets a value, if it has the right type.
-    fn set(&mut self, key: &'static str, value: toml::Value, place: String) -> Result<(), ConfigError> {
+    fn set(
+        &mut self,
+        key: &'static str,
+        value: toml::Value,
+        place: String,
+    ) -> Result<(), ConfigError> {
         // Every key of the table has a section; a test checks that.
         let (section, name) = key.split_once('.').unwrap_or(("", key));
-        let alone = |value| toml::Table::from_iter([(section.to_string(), toml::Table::from_iter([(name.to_string(), value)]).into())]);
+        let alone = |value| {
+            toml::Table::from_iter([(
+                section.to_string(),
+                toml::Table::from_iter([(name.to_string(), value)]).into(),
+            )])
+        };
         if let Err(e) = alone(value.clone()).try_into::<RawConfig>() {
             return Err(ConfigError::new(place, format!("{key}: {}", e.message().trim_end())));
         }
-        if let toml::Value::Table(section) = self.table.entry(section).or_insert_with(|| toml::Table::new().into()) {
+        if let toml::Value::Table(section) =
+            self.table.entry(section).or_insert_with(|| toml::Table::new().into())
+        {
             section.insert(name.to_string(), value);
         }
         self.places.insert(key, place);
@@ -391,16 +462,24 @@ impl Said {
     }
 
     fn resolve(self) -> Result<Config, ConfigError> {
-        let bad = |key: &str, message: String| ConfigError::new(self.places.get(key).map_or("settings", |place| place), message);
-        let raw: RawConfig = self.table.clone().try_into().map_err(|e| ConfigError::new("settings", e.message()))?;
+        let bad = |key: &str, message: String| {
+            ConfigError::new(self.places.get(key).map_or("settings", |place| place), message)
+        };
+        let raw: RawConfig =
+            self.table.clone().try_into().map_err(|e| ConfigError::new("settings", e.message()))?;
         let exclude_patterns = raw.index.exclude.unwrap_or_default();
-        let exclude = globs(&exclude_patterns).map_err(|message| bad("index.exclude", format!("index.exclude: {message}")))?;
+        let exclude = globs(&exclude_patterns)
+            .map_err(|message| bad("index.exclude", format!("index.exclude: {message}")))?;
         let limit = raw.search.limit.unwrap_or(10);
         if !(1..=MAX_LIMIT).contains(&limit) {
-            return Err(bad("search.limit", format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}")));
+            return Err(bad(
+                "search.limit",
+                format!("search.limit is {limit}, but must be from 1 to {MAX_LIMIT}"),
+            ));
         }
         let address = raw.serve.address.unwrap_or_else(|| "127.0.0.1".into());
-        let address = self::address(&address).map_err(|e| bad("serve.address", format!("serve.address: {e}")))?;
+        let address = self::address(&address)
+            .map_err(|e| bad("serve.address", format!("serve.address: {e}")))?;
         Ok(Config {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
@@ -412,7 +491,11 @@ impl Said {
             context: raw.search.context.unwrap_or(6),
             remote_model: raw.embed.resolve().map_err(|message| bad("embed.url", message))?,
             debounce: Duration::from_millis(raw.live.debounce_ms.unwrap_or(500)),
-            memory_budget: raw.live.memory_budget_mb.filter(|mb| *mb > 0).map(|mb| mb.saturating_mul(1 << 20)),
+            memory_budget: raw
+                .live
+                .memory_budget_mb
+                .filter(|mb| *mb > 0)
+                .map(|mb| mb.saturating_mul(1 << 20)),
             notes: raw.memory.notes.unwrap_or_default(),
             window: Duration::from_millis(raw.memory.window_ms.unwrap_or(5000)),
             max_events: raw.memory.max_events.unwrap_or(5000),
@@ -441,7 +524,10 @@ fn text_of_project(place: &OwnedDir) -> Result<Option<(PathBuf, String)>, Config
 /// Reads the user's own file; `None` if it does not exist. It may be a link,
 /// since dotfile managers create links.
 fn text_of_user(file: &Path) -> Result<Option<(PathBuf, String)>, ConfigError> {
-    let read = |real: PathBuf| Dir::open(real.parent().unwrap_or(&real))?.read_text(real.file_name().unwrap_or_default(), MAX_BYTES);
+    let read = |real: PathBuf| {
+        Dir::open(real.parent().unwrap_or(&real))?
+            .read_text(real.file_name().unwrap_or_default(), MAX_BYTES)
+    };
     found(std::fs::canonicalize(file).and_then(read)).map(|text| Some((file.to_path_buf(), text?)))
 }
 
@@ -466,10 +552,16 @@ impl RawEmbed {
         }
         // Clients of OpenAI are configured with the URL that ends in /v1, so users may write it
         // that way.
-        let url = url.trim_end_matches('/').trim_end_matches("/v1").trim_end_matches('/').to_string();
-        let unusable = |why| format!("embed.url is `{url}`, but {why}; set it to a URL like http://localhost:11434");
-        let uri: http::Uri = url.parse().map_err(|e| unusable(format!("that is not a valid URL: {e}")))?;
-        let (Some(scheme @ ("http" | "https")), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
+        let url =
+            url.trim_end_matches('/').trim_end_matches("/v1").trim_end_matches('/').to_string();
+        let unusable = |why| {
+            format!("embed.url is `{url}`, but {why}; set it to a URL like http://localhost:11434")
+        };
+        let uri: http::Uri =
+            url.parse().map_err(|e| unusable(format!("that is not a valid URL: {e}")))?;
+        let (Some(scheme @ ("http" | "https")), Some(authority)) =
+            (uri.scheme_str(), uri.authority())
+        else {
             return Err(unusable("it must begin with http:// or https://".into()));
         };
         if authority.as_str().contains('@') || uri.query().is_some() {
@@ -509,7 +601,9 @@ documentation of {model} states (768 for nomic-embed-text)"
 /// When the text is neither.
 pub fn address(text: &str) -> Result<IpAddr, String> {
     let text = if text == "localhost" { "127.0.0.1" } else { text };
-    text.parse().map_err(|_| format!("`{text}` is not an IP address; give one like 127.0.0.1, or localhost"))
+    text.parse().map_err(|_| {
+        format!("`{text}` is not an IP address; give one like 127.0.0.1, or localhost")
+    })
 }
 
 /// Builds a set of path globs: `src/**`, `*.rs` (in any folder), `docs`
@@ -528,7 +622,10 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
         }
         for form in forms {
             set.add(
-                GlobBuilder::new(&form).literal_separator(true).build().map_err(|e| format!("`{pattern}` is not a glob: {}", e.kind()))?,
+                GlobBuilder::new(&form)
+                    .literal_separator(true)
+                    .build()
+                    .map_err(|e| format!("`{pattern}` is not a glob: {}", e.kind()))?,
             );
         }
     }
@@ -538,13 +635,17 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
 /// Returns the settings of a file, in the order of [`KEYS`]. An unknown key is an error.
 fn parse(file: &Path, text: &str) -> Result<Vec<(&'static str, toml::Value)>, ConfigError> {
     let mut table: toml::Table = text.parse().map_err(|e: toml::de::Error| {
-        let line = e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
+        let line =
+            e.span().map_or(1, |s| text[..s.start.min(text.len())].matches('\n').count() + 1);
         ConfigError::new(format!("{}:{line}", file.display()), e.message())
     })?;
     for (old, new) in RENAMED {
         // The former and the current name belong to the same section.
-        let ((section, old), (_, new_name)) = (old.split_once('.').unwrap_or(("", old)), new.split_once('.').unwrap_or(("", new)));
-        let Some(settings) = table.get_mut(section).and_then(toml::Value::as_table_mut) else { continue };
+        let ((section, old), (_, new_name)) =
+            (old.split_once('.').unwrap_or(("", old)), new.split_once('.').unwrap_or(("", new)));
+        let Some(settings) = table.get_mut(section).and_then(toml::Value::as_table_mut) else {
+            continue;
+        };
         if let Some(value) = settings.remove(old) {
             tracing::warn!("{}: {section}.{old} is called {new} now; rename it", file.display());
             settings.entry(new_name).or_insert(value);
@@ -579,7 +680,8 @@ fn line_of(text: &str, key: &str) -> usize {
             section = format!("{}.", name.trim());
         }
         let name = line.split('=').next().unwrap_or_default().trim().trim_matches('"');
-        if format!("{section}{name}") == key || name == key || section.trim_end_matches('.') == key {
+        if format!("{section}{name}") == key || name == key || section.trim_end_matches('.') == key
+        {
             return i + 1;
         }
     }
@@ -589,7 +691,8 @@ fn line_of(text: &str, key: &str) -> usize {
 fn unknown(key: &str, known: impl Iterator<Item = String>) -> String {
     let last = |s: &str| s.rsplit('.').next().unwrap_or(s).to_string();
     // Number of edits beyond what a typing error explains.
-    let excess = |a: &str, b: &str| strsim::damerau_levenshtein(a, b).saturating_sub(1 + a.len() / 3);
+    let excess =
+        |a: &str, b: &str| strsim::damerau_levenshtein(a, b).saturating_sub(1 + a.len() / 3);
     let far = |k: &String| excess(key, k).min(excess(&last(key), &last(k)));
     let distance = |k: &String| (far(k), strsim::damerau_levenshtein(key, k));
     let all: Vec<String> = known.collect();
@@ -616,11 +719,17 @@ fn from_env(name: &str, value: &str) -> Result<Option<(&'static str, toml::Value
     if let Some(new) = renamed {
         tracing::warn!("{name} is called {} now", env_name(new));
     }
-    let Some((key, _, default, _)) = KEYS.iter().find(|(known, ..)| Some(*known) == renamed || env_name(known) == name) else {
-        return Err(ConfigError::new("environment", unknown(name, KEYS.iter().map(|k| env_name(k.0)))));
+    let Some((key, _, default, _)) =
+        KEYS.iter().find(|(known, ..)| Some(*known) == renamed || env_name(known) == name)
+    else {
+        return Err(ConfigError::new(
+            "environment",
+            unknown(name, KEYS.iter().map(|k| env_name(k.0))),
+        ));
     };
     let as_text = toml::Value::String(value.into());
-    let as_written = || format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
+    let as_written =
+        || format!("x = {value}").parse::<toml::Table>().ok().and_then(|mut t| t.remove("x"));
     let parsed = match as_written() {
         Some(number) if default.parse::<u64>().is_ok() => number,
         Some(flag @ toml::Value::Boolean(_)) if default.parse::<bool>().is_ok() => flag,
@@ -692,7 +801,11 @@ mod tests {
 
         fn load(&self, env: &[(&str, &str)]) -> Result<Config, ConfigError> {
             let place = OwnedDir::new(Dir::open(self.0.path()).unwrap().into(), ".cortex");
-            Config::load(Some(&place), Some(&self.user()), env.iter().map(|(k, v)| (k.to_string(), v.to_string())))
+            Config::load(
+                Some(&place),
+                Some(&self.user()),
+                env.iter().map(|(k, v)| (k.to_string(), v.to_string())),
+            )
         }
     }
 
@@ -727,11 +840,15 @@ mod tests {
         assert!(none.is_empty());
         for (key, origin, default_value, _) in KEYS {
             let text = changed(key, default_value);
-            let (found, ignored) = plain(Files::new(&text, "").load(&[]).unwrap_or_else(|e| panic!("{text}: {e}")));
+            let (found, ignored) =
+                plain(Files::new(&text, "").load(&[]).unwrap_or_else(|e| panic!("{text}: {e}")));
             if *origin == User {
                 assert_eq!(found, default, "{key}");
                 let told = ignored.iter().find(|i| i.contains(key)).unwrap();
-                assert!(told.contains(".cortex/config.toml") && told.contains("/cortex/config.toml"), "{told}");
+                assert!(
+                    told.contains(".cortex/config.toml") && told.contains("/cortex/config.toml"),
+                    "{told}"
+                );
             } else {
                 assert!(found != default && ignored.is_empty(), "{key}: {ignored:?}");
             }
@@ -740,7 +857,10 @@ mod tests {
             assert!((is_part || users != default) && ignored.is_empty(), "{key}: {users}");
         }
         // Not even an invalid value of a setting that only the user decides is an error.
-        assert_eq!(plain(Files::new("[serve]\nport = 'x'\naddress = 7", "").load(&[]).unwrap()).0, default);
+        assert_eq!(
+            plain(Files::new("[serve]\nport = 'x'\naddress = 7", "").load(&[]).unwrap()).0,
+            default
+        );
     }
 
     #[test]
@@ -807,12 +927,24 @@ mod tests {
     #[test]
     fn environment_beats_file_beats_default() {
         assert_eq!(load("", &[]).unwrap().limit, 10);
-        assert_eq!(load("", &[("CORTEX_MEMORY_NOTES", "/a,b")]).unwrap().notes.len(), 1, "a path may hold anything");
+        assert_eq!(
+            load("", &[("CORTEX_MEMORY_NOTES", "/a,b")]).unwrap().notes.len(),
+            1,
+            "a path may hold anything"
+        );
         assert!(load("", &[("CORTEX_INDEX_COMPRESS", "true")]).unwrap().compress);
         assert_eq!(load("[search]\nlimit = 3", &[]).unwrap().limit, 3);
-        assert_eq!(load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")]).unwrap().limit, 7);
+        assert_eq!(
+            load("[search]\nlimit = 3", &[("CORTEX_SEARCH_LIMIT", "7"), ("PATH", "x")])
+                .unwrap()
+                .limit,
+            7
+        );
         assert_eq!(load("", &[("CORTEX_INDEX_EXCLUDE", "gen")]).unwrap().exclude_patterns, ["gen"]);
-        assert_eq!(load("", &[("CORTEX_INDEX_EXCLUDE", "['a', 'b']")]).unwrap().exclude_patterns, ["a", "b"]);
+        assert_eq!(
+            load("", &[("CORTEX_INDEX_EXCLUDE", "['a', 'b']")]).unwrap().exclude_patterns,
+            ["a", "b"]
+        );
     }
 
     #[test]
@@ -843,10 +975,21 @@ mod tests {
         let rest = "model = 'm'\ndimensions = 8\npassage_prefix = 'search_document: '";
         let model = |url: &str| load(&format!("[embed]\nurl = '{url}'\n{rest}"), &[]);
         assert!(load("[embed]\nmodel = 'm'", &[]).unwrap().remote_model.is_none());
-        for url in ["http://localhost:11434", "http://127.0.0.1:8080/v1/", "http://[::1]:1/v1", "https://localhost/some/where"] {
+        for url in [
+            "http://localhost:11434",
+            "http://127.0.0.1:8080/v1/",
+            "http://[::1]:1/v1",
+            "https://localhost/some/where",
+        ] {
             let found = model(url).unwrap().remote_model.unwrap();
-            assert!(found.is_local && url.starts_with(&found.url) && !found.url.ends_with("/v1"), "{found:?}");
-            assert_eq!((found.is_plain, &*found.passage_prefix), (url.starts_with("http:"), "search_document: "));
+            assert!(
+                found.is_local && url.starts_with(&found.url) && !found.url.ends_with("/v1"),
+                "{found:?}"
+            );
+            assert_eq!(
+                (found.is_plain, &*found.passage_prefix),
+                (url.starts_with("http:"), "search_document: ")
+            );
         }
         for (url, what) in [
             ("localhost:11434", "must begin with http"),
@@ -862,11 +1005,20 @@ mod tests {
             assert!(!model(url).unwrap().remote_model.unwrap().is_local);
         }
         let elsewhere =
-            load(&format!("[embed]\n{rest}"), &[("CORTEX_EMBED_URL", "http://example.com:80/v1")]).unwrap().remote_model.unwrap();
+            load(&format!("[embed]\n{rest}"), &[("CORTEX_EMBED_URL", "http://example.com:80/v1")])
+                .unwrap()
+                .remote_model
+                .unwrap();
         assert_eq!((&*elsewhere.authority, elsewhere.is_local), ("example.com:80", false));
         let refused = [("CORTEX_EMBED_URL", "")];
-        assert!(load(&format!("[embed]\nurl = 'http://example.com'\n{rest}"), &refused).unwrap().remote_model.is_none());
-        let e = load("[embed]\nurl = 'http://localhost'\nmodel = 'm'", &[]).unwrap_err().to_string();
+        assert!(
+            load(&format!("[embed]\nurl = 'http://example.com'\n{rest}"), &refused)
+                .unwrap()
+                .remote_model
+                .is_none()
+        );
+        let e =
+            load("[embed]\nurl = 'http://localhost'\nmodel = 'm'", &[]).unwrap_err().to_string();
         assert!(e.contains("embed.dimensions is 0"), "{e}");
     }
 
@@ -874,7 +1026,9 @@ mod tests {
     fn every_key_has_a_section_and_is_read() {
         for (key, _, default, _) in KEYS {
             let (section, name) = key.split_once('.').unwrap();
-            let is_bare = default.parse::<u64>().is_ok() || default.parse::<bool>().is_ok() || default.starts_with('[');
+            let is_bare = default.parse::<u64>().is_ok()
+                || default.parse::<bool>().is_ok()
+                || default.starts_with('[');
             let value = if is_bare { (*default).to_string() } else { format!("'{default}'") };
             load(&format!("[{section}]\n{name} = {value}"), &[]).unwrap();
         }
@@ -882,7 +1036,8 @@ mod tests {
 
     #[test]
     fn globs_match_files_and_folders() {
-        let set = globs(&["src/live".into(), "*.md".into(), "gen".into(), "a/*.rs".into()]).unwrap();
+        let set =
+            globs(&["src/live".into(), "*.md".into(), "gen".into(), "a/*.rs".into()]).unwrap();
         for (path, want) in [
             ("src/live/mod.rs", true),
             ("README.md", true),

@@ -16,14 +16,19 @@ use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, renameat, renameat_with, statat, unlinkat};
+use rustix::fs::{
+    AtFlags, FileType, Mode, OFlags, RenameFlags, fstat, mkdirat, openat, renameat, renameat_with,
+    statat, unlinkat,
+};
 use rustix::io::Errno;
 
 use crate::platform::{FileIdentity, name_of_bytes};
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// Opening never blocks: a pipe without a writer opens at once, and is then refused.
-const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
+const FILE: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
 /// The prefix of the names of files that are not complete yet.
 const UNFINISHED: &str = ".unfinished-";
 /// An unfinished file that is older than this was left by a writer that crashed.
@@ -185,10 +190,9 @@ impl Dir {
         self.check(path)?;
         for name in path.components().filter(|c| *c != Component::CurDir) {
             made.push(name);
-            match self
-                .parent(&made)
-                .and_then(|(above, name)| mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e)))
-            {
+            match self.parent(&made).and_then(|(above, name)| {
+                mkdirat(&above, name, permissions(mode)).map_err(|e| self.explained(&made, e))
+            }) {
                 Err(e) if e.kind() != ErrorKind::AlreadyExists => return Err(e),
                 _ => {}
             }
@@ -236,14 +240,21 @@ impl Dir {
     pub fn read(&self, path: impl AsRef<Path>, max_bytes: u64) -> io::Result<Vec<u8>> {
         let path = path.as_ref();
         let file = self.open_file(path)?;
-        let too_large = || self.refused(path, format!("it is larger than {max_bytes} bytes, the limit for such a file"));
+        let too_large = || {
+            self.refused(
+                path,
+                format!("it is larger than {max_bytes} bytes, the limit for such a file"),
+            )
+        };
         let n_bytes = file.metadata().map_err(|e| named(&self.full(path), e))?.len();
         if n_bytes > max_bytes {
             return Err(too_large());
         }
         let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
         // The file may grow while it is read.
-        file.take(max_bytes.saturating_add(1)).read_to_end(&mut bytes).map_err(|e| named(&self.full(path), e))?;
+        file.take(max_bytes.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|e| named(&self.full(path), e))?;
         if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
     }
 
@@ -253,7 +264,8 @@ impl Dir {
     /// Same as [`Dir::read`], and when the file is not UTF-8.
     pub fn read_text(&self, path: impl AsRef<Path>, max_bytes: u64) -> io::Result<String> {
         let path = path.as_ref();
-        String::from_utf8(self.read(path, max_bytes)?).map_err(|e| named(&self.full(path), io::Error::new(ErrorKind::InvalidData, e)))
+        String::from_utf8(self.read(path, max_bytes)?)
+            .map_err(|e| named(&self.full(path), io::Error::new(ErrorKind::InvalidData, e)))
     }
 
     /// Returns the metadata of what has this path, if anything, even if that is a link.
@@ -262,9 +274,9 @@ impl Dir {
     /// When a link is in the middle of the path, or the system does not give the metadata.
     pub fn stat(&self, path: impl AsRef<Path>) -> io::Result<Option<Stat>> {
         let path = path.as_ref();
-        let found = self
-            .parent(path)
-            .and_then(|(above, name)| statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| self.explained(path, e)));
+        let found = self.parent(path).and_then(|(above, name)| {
+            statat(&above, name, AtFlags::SYMLINK_NOFOLLOW).map_err(|e| self.explained(path, e))
+        });
         match found {
             Ok(stat) => Ok(Some(Stat::new(&stat))),
             Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
@@ -283,11 +295,19 @@ impl Dir {
     ///
     /// # Errors
     /// When the file cannot be written. The old one is unchanged then.
-    pub fn replace(&self, path: impl AsRef<Path>, content: &[u8], mode: u32, synced: bool) -> io::Result<()> {
+    pub fn replace(
+        &self,
+        path: impl AsRef<Path>,
+        content: &[u8],
+        mode: u32,
+        synced: bool,
+    ) -> io::Result<()> {
         let path = path.as_ref();
         let (above, name) = self.parent(path)?;
-        let (aside, mut file) = unfinished(above.as_fd(), mode).map_err(|e| self.explained(path, e))?;
-        let done = file.write_all(content).and_then(|()| if synced { file.sync_all() } else { Ok(()) });
+        let (aside, mut file) =
+            unfinished(above.as_fd(), mode).map_err(|e| self.explained(path, e))?;
+        let done =
+            file.write_all(content).and_then(|()| if synced { file.sync_all() } else { Ok(()) });
         let done = done.and_then(|()| Ok(renameat(&above, &*aside, &above, name)?));
         done.map_err(|e| {
             let _ = unlinkat(&above, &*aside, AtFlags::empty());
@@ -337,8 +357,12 @@ impl Dir {
         let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
         match renameat_with(&above, name, &new_above, new_name, RenameFlags::NOREPLACE) {
             // Some file systems do not support this flag.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if self.stat(to)?.is_none() => self.rename(from, to),
-            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Err(ErrorKind::AlreadyExists.into()),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) if self.stat(to)?.is_none() => {
+                self.rename(from, to)
+            }
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {
+                Err(ErrorKind::AlreadyExists.into())
+            }
             done => done.map_err(|e| self.explained(from, e)),
         }
     }
@@ -350,7 +374,8 @@ impl Dir {
     pub fn hard_link(&self, from: impl AsRef<Path>, to: impl AsRef<Path>) -> io::Result<()> {
         let (from, to) = (from.as_ref(), to.as_ref());
         let ((above, name), (new_above, new_name)) = (self.parent(from)?, self.parent(to)?);
-        rustix::fs::linkat(&above, name, &new_above, new_name, AtFlags::empty()).map_err(|e| self.explained(to, e))
+        rustix::fs::linkat(&above, name, &new_above, new_name, AtFlags::empty())
+            .map_err(|e| self.explained(to, e))
     }
 
     /// Removes a file or a link, not what the link points to.
@@ -396,7 +421,8 @@ impl Dir {
                 for (name, kind) in inside.list()? {
                     if kind == FileKind::Directory {
                         let moved = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
-                        renameat(&inside.fd, &name, &top.fd, &*moved).map_err(|e| named(&inside.full(&name), e))?;
+                        renameat(&inside.fd, &name, &top.fd, &*moved)
+                            .map_err(|e| named(&inside.full(&name), e))?;
                     } else {
                         inside.remove_file(&name)?;
                     }
@@ -434,8 +460,11 @@ impl Dir {
     /// Removes old unfinished files, which writers left that crashed.
     pub fn remove_abandoned(&self) {
         for (name, kind) in self.list().unwrap_or_default() {
-            let is_unfinished = kind == FileKind::File && name.to_string_lossy().starts_with(UNFINISHED);
-            if is_unfinished && matches!(self.stat(&name), Ok(Some(stat)) if stat.is_older(ABANDONED)) {
+            let is_unfinished =
+                kind == FileKind::File && name.to_string_lossy().starts_with(UNFINISHED);
+            if is_unfinished
+                && matches!(self.stat(&name), Ok(Some(stat)) if stat.is_older(ABANDONED))
+            {
                 let _ = self.remove_file(&name);
             }
         }
@@ -452,10 +481,14 @@ impl Dir {
     /// Returns the directory that contains a path, and the last name of the path.
     fn parent<'a>(&'a self, path: &'a Path) -> io::Result<(Above<'a>, &'a Path)> {
         self.check(path)?;
-        let Some(name) = path.file_name() else { return Err(self.refused(path, "it does not name a file".into())) };
+        let Some(name) = path.file_name() else {
+            return Err(self.refused(path, "it does not name a file".into()));
+        };
         match path.parent().filter(|above| !above.as_os_str().is_empty()) {
             None => Ok((Above::Own(self.fd.as_fd()), Path::new(name))),
-            Some(above) => Ok((Above::Opened(self.open_at(above, DIRECTORY, Mode::empty())?), Path::new(name))),
+            Some(above) => {
+                Ok((Above::Opened(self.open_at(above, DIRECTORY, Mode::empty())?), Path::new(name)))
+            }
         }
     }
 
@@ -482,14 +515,19 @@ impl Dir {
             let mut so_far = PathBuf::new();
             for name in path.components() {
                 so_far.push(name);
-                match statat(&self.fd, &so_far, AtFlags::SYMLINK_NOFOLLOW).map(|stat| FileKind::of(FileType::from_raw_mode(stat.st_mode))) {
+                match statat(&self.fd, &so_far, AtFlags::SYMLINK_NOFOLLOW)
+                    .map(|stat| FileKind::of(FileType::from_raw_mode(stat.st_mode)))
+                {
                     Ok(FileKind::Link) => {
                         let why = "it is a symbolic link, and links are not followed here; remove it, or put what it leads to in its place";
                         return self.refused(&so_far, why.into());
                     }
                     Ok(FileKind::Directory) => {}
                     Ok(kind) if so_far != path => {
-                        return self.refused(&so_far, format!("it is {}, where a directory must be", kind.describe()));
+                        return self.refused(
+                            &so_far,
+                            format!("it is {}, where a directory must be", kind.describe()),
+                        );
                     }
                     _ => break,
                 }
@@ -533,7 +571,12 @@ fn opened(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<Own
 }
 
 /// Does the same, one name of the path at a time.
-fn opened_by_name(dir: BorrowedFd, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+fn opened_by_name(
+    dir: BorrowedFd,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+) -> Result<OwnedFd, Errno> {
     let names: Vec<&std::ffi::OsStr> = path.iter().filter(|name| *name != ".").collect();
     let Some((last, above)) = names.split_last() else { return openat(dir, ".", flags, mode) };
     let mut directory: Option<OwnedFd> = None;
@@ -549,7 +592,12 @@ fn unfinished(directory: BorrowedFd, mode: u32) -> Result<(String, File), Errno>
     let mut last = Errno::EXIST;
     for _ in 0..TRIES {
         let name = format!("{UNFINISHED}{:032x}", fastrand::u128(..));
-        match openat(directory, &*name, OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FILE, permissions(mode)) {
+        match openat(
+            directory,
+            &*name,
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | FILE,
+            permissions(mode),
+        ) {
             Ok(fd) => return Ok((name, fd.into())),
             Err(Errno::EXIST) => last = Errno::EXIST,
             Err(e) => return Err(e),
@@ -607,9 +655,15 @@ impl Stat {
 
     fn new(stat: &rustix::fs::Stat) -> Self {
         fn time<S, N>(seconds: Result<u64, S>, nanoseconds: Result<u64, N>) -> SystemTime {
-            UNIX_EPOCH + Duration::from_secs(seconds.unwrap_or_default()) + Duration::from_nanos(nanoseconds.unwrap_or_default())
+            UNIX_EPOCH
+                + Duration::from_secs(seconds.unwrap_or_default())
+                + Duration::from_nanos(nanoseconds.unwrap_or_default())
         }
-        #[allow(clippy::unnecessary_fallible_conversions, clippy::useless_conversion, reason = "the types differ between systems")]
+        #[allow(
+            clippy::unnecessary_fallible_conversions,
+            clippy::useless_conversion,
+            reason = "the types differ between systems"
+        )]
         Self {
             kind: FileKind::of(FileType::from_raw_mode(stat.st_mode)),
             bytes: u64::try_from(stat.st_size).unwrap_or_default(),
@@ -625,7 +679,16 @@ impl Stat {
     fn of_metadata(m: &std::fs::Metadata) -> Self {
         let kind = if m.is_dir() { FileKind::Directory } else { FileKind::File };
         let FileIdentity { id, mode, owner, links, changed, .. } = FileIdentity::of(m);
-        Self { kind, bytes: m.len(), modified: m.modified().unwrap_or(UNIX_EPOCH), changed, id, mode, owner, links }
+        Self {
+            kind,
+            bytes: m.len(),
+            modified: m.modified().unwrap_or(UNIX_EPOCH),
+            changed,
+            id,
+            mode,
+            owner,
+            links,
+        }
     }
 
     /// Whether it is a regular file that has no other name.
@@ -734,19 +797,27 @@ mod tests {
         assert_eq!(dir.read("./a/./b/file", MANY).unwrap(), b"text");
         dir.replace("a/new", b"one", 0o600, true).unwrap();
         dir.replace("a/new", b"two", 0o600, false).unwrap();
-        assert_eq!((dir.read_text("a/new", MANY).unwrap(), dir.stat("a/new").unwrap().unwrap().mode), ("two".into(), 0o600));
+        assert_eq!(
+            (dir.read_text("a/new", MANY).unwrap(), dir.stat("a/new").unwrap().unwrap().mode),
+            ("two".into(), 0o600)
+        );
         dir.make_dir("x/y/z", 0o700).unwrap();
         assert_eq!(dir.stat("x/y").unwrap().unwrap().mode, 0o700);
         dir.rename("a/new", "x/y/z/moved").unwrap();
         dir.file("x/log", OpenMode::Append, 0o600).unwrap().write_all(b"1").unwrap();
         dir.file("x/log", OpenMode::Append, 0o600).unwrap().write_all(b"2").unwrap();
         assert_eq!(dir.read("x/log", MANY).unwrap(), b"12");
-        assert!(dir.file("x/log", OpenMode::New, 0o600).is_err() && dir.create("x/log", 0o600).is_ok());
+        assert!(
+            dir.file("x/log", OpenMode::New, 0o600).is_err() && dir.create("x/log", 0o600).is_ok()
+        );
         dir.remove_dir("x").unwrap();
         let mut names: Vec<_> = dir.list().unwrap();
         names.sort_by(|a, b| a.0.cmp(&b.0));
         assert_eq!(names, [("a".into(), FileKind::Directory)]);
-        assert!(dir.stat("x/y").unwrap().is_none() && dir.read("a/none", MANY).unwrap_err().kind() == ErrorKind::NotFound);
+        assert!(
+            dir.stat("x/y").unwrap().is_none()
+                && dir.read("a/none", MANY).unwrap_err().kind() == ErrorKind::NotFound
+        );
     }
 
     #[test]
@@ -764,10 +835,17 @@ mod tests {
         }
         assert!(dir.file("link", OpenMode::New, 0o600).is_err());
         for path in ["a/away/x", "a/away/x/y"] {
-            assert!(dir.make_dir(path, 0o700).is_err() && dir.replace(path, b"x", 0o600, false).is_err());
+            assert!(
+                dir.make_dir(path, 0o700).is_err()
+                    && dir.replace(path, b"x", 0o600, false).is_err()
+            );
             assert!(dir.create(path, 0o600).is_err() && dir.rename("a/b/file", path).is_err());
         }
-        assert!(dir.remove_file("a/away/private").is_err() && dir.remove_dir("a/away").is_err() && dir.dir("a/away").is_err());
+        assert!(
+            dir.remove_file("a/away/private").is_err()
+                && dir.remove_dir("a/away").is_err()
+                && dir.dir("a/away").is_err()
+        );
         // Replacing a link does not touch what it points to.
         dir.replace("link", b"new", 0o600, false).unwrap();
         assert_eq!(dir.read("link", MANY).unwrap(), b"new");
@@ -781,11 +859,15 @@ mod tests {
         let (temp, dir) = place();
         symlink(temp.path().join("out"), temp.path().join("in/a/away")).unwrap();
         symlink("b/file", temp.path().join("in/a/link")).unwrap();
-        for path in ["a/b/file", "a/b", ".", "a/away/private", "a/link", "a/b/file/x", "none", "a/none/x"] {
+        for path in
+            ["a/b/file", "a/b", ".", "a/away/private", "a/link", "a/b/file/x", "none", "a/none/x"]
+        {
             let path = Path::new(path);
             let flags = OFlags::RDONLY | FILE;
-            let (one, other) =
-                (opened(dir.fd.as_fd(), path, flags, Mode::empty()), opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()));
+            let (one, other) = (
+                opened(dir.fd.as_fd(), path, flags, Mode::empty()),
+                opened_by_name(dir.fd.as_fd(), path, flags, Mode::empty()),
+            );
             assert_eq!(one.is_ok(), other.is_ok(), "{}: {one:?}, {other:?}", path.display());
         }
     }
@@ -796,7 +878,11 @@ mod tests {
         let absolute = temp.path().join("out/private");
         for path in ["../out/private", "a/../../out/private", absolute.to_str().unwrap()] {
             assert!(is_refused(&dir.read(path, MANY).unwrap_err()), "{path}");
-            assert!(dir.stat(path).is_err() && dir.replace(path, b"", 0o600, false).is_err() && dir.make_dir(path, 0o700).is_err());
+            assert!(
+                dir.stat(path).is_err()
+                    && dir.replace(path, b"", 0o600, false).is_err()
+                    && dir.make_dir(path, 0o700).is_err()
+            );
         }
     }
 
@@ -808,7 +894,9 @@ mod tests {
             assert!(is_refused(&dir.file("pipe", how, 0o600).unwrap_err()), "{how:?}");
         }
         assert!(dir.read("a/b", MANY).is_err());
-        assert!(is_refused(&dir.read("a/b/file", 3).unwrap_err()) && dir.read("a/b/file", 4).is_ok());
+        assert!(
+            is_refused(&dir.read("a/b/file", 3).unwrap_err()) && dir.read("a/b/file", 4).is_ok()
+        );
         dir.replace("pipe", b"x", 0o600, false).unwrap();
         assert_eq!(dir.read("pipe", MANY).unwrap(), b"x");
     }
@@ -845,13 +933,17 @@ mod tests {
         let (temp, dir) = place();
         dir.check_in_place().unwrap();
         fs::rename(temp.path().join("in"), temp.path().join("moved")).unwrap();
-        assert!(dir.check_in_place().unwrap_err().to_string().contains("moved, removed or replaced"));
+        assert!(
+            dir.check_in_place().unwrap_err().to_string().contains("moved, removed or replaced")
+        );
         dir.replace("a/new", b"x", 0o600, false).unwrap();
         assert!(temp.path().join("moved/a/new").is_file() && !temp.path().join("in").exists());
         fs::create_dir(temp.path().join("in")).unwrap();
         assert!(dir.check_in_place().is_err(), "another one took its place");
         fs::remove_dir_all(temp.path().join("moved")).unwrap();
-        assert!(dir.make_dir("x", 0o700).is_err() && dir.replace("new", b"x", 0o600, false).is_err());
+        assert!(
+            dir.make_dir("x", 0o700).is_err() && dir.replace("new", b"x", 0o600, false).is_err()
+        );
     }
 
     #[test]
@@ -884,13 +976,17 @@ mod tests {
             eprintln!("SKIPPED: only root can give a directory away");
         }
         fs::rename(temp.path().join("in"), temp.path().join("moved")).unwrap();
-        assert!(at.make(0o700).unwrap_err().to_string().contains("moved, removed or replaced") && !temp.path().join("in").exists());
+        assert!(
+            at.make(0o700).unwrap_err().to_string().contains("moved, removed or replaced")
+                && !temp.path().join("in").exists()
+        );
     }
 
     #[test]
     fn what_cannot_be_read_names_its_path() {
         let (temp, dir) = place();
-        fs::set_permissions(temp.path().join("in/a/b/file"), fs::Permissions::from_mode(0o000)).unwrap();
+        fs::set_permissions(temp.path().join("in/a/b/file"), fs::Permissions::from_mode(0o000))
+            .unwrap();
         // Root may read everything.
         if let Err(e) = dir.read("a/b/file", MANY) {
             assert!(e.to_string().contains("in/a/b/file") && !is_refused(&e), "{e}");

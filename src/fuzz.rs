@@ -36,12 +36,33 @@ pub const TARGETS: [(&str, Target); 7] = [
 /// Reads a chunk file of any writer. A chunk that is parsed must be the same after it is
 /// written and read again.
 pub fn chunk_file(bytes: &[u8]) {
-    let Ok(parsed) = parse_chunk_file(Path::new("code-definitions.json"), bytes, ChunkType::Definitions, None, |_, _| true) else { return };
+    let Ok(parsed) = parse_chunk_file(
+        Path::new("code-definitions.json"),
+        bytes,
+        ChunkType::Definitions,
+        None,
+        |_, _| true,
+    ) else {
+        return;
+    };
     for chunk in parsed.entries.iter().filter_map(|entry| entry.chunk()) {
         let again = Chunk::from_json(&chunk.to_json(), chunk.chunk_type);
-        let own = |c: &Chunk| (c.id.clone(), c.title.clone(), c.text.clone(), c.chunk_type, c.tags.clone(), c.updated_at);
+        let own = |c: &Chunk| {
+            (
+                c.id.clone(),
+                c.title.clone(),
+                c.text.clone(),
+                c.chunk_type,
+                c.tags.clone(),
+                c.updated_at,
+            )
+        };
         // In unknown metadata, a number of more than 15 digits may change in its last digits.
-        assert!(again.is_ok_and(|again| own(&again) == own(&chunk)), "{} changes when it is written", chunk.id);
+        assert!(
+            again.is_ok_and(|again| own(&again) == own(&chunk)),
+            "{} changes when it is written",
+            chunk.id
+        );
     }
 }
 
@@ -50,7 +71,10 @@ pub fn manifest(bytes: &[u8]) {
     let scratch = Scratch::new();
     let Ok(layout) = Layout::at(&scratch.path()) else { return };
     let chunks: String = CHUNKS.iter().map(Chunk::to_json).collect::<Vec<_>>().join(",\n");
-    scratch.write(Path::new(".cortex/chunks/code-definitions.json"), format!("{{\"chunks\":[\n{chunks}\n]}}\n").as_bytes());
+    scratch.write(
+        Path::new(".cortex/chunks/code-definitions.json"),
+        format!("{{\"chunks\":[\n{chunks}\n]}}\n").as_bytes(),
+    );
     scratch.write(Path::new(".cortex/chunks/manifest.json"), bytes);
     let mut files = ChunkFiles::new(layout, "none", 0);
     for _ in 0..2 {
@@ -68,7 +92,8 @@ pub fn query(bytes: &[u8]) {
     let (filter, limit) = (Filter::default(), 10);
     let searcher = Searcher::new(&CORPUS);
     let query = searcher.query(&text).unwrap_or_default();
-    let results = [searcher.search(&query, &[], &filter, limit), searcher.exact(&text, &filter, limit)];
+    let results =
+        [searcher.search(&query, &[], &filter, limit), searcher.exact(&text, &filter, limit)];
     let mut words = [Highlighter::new(&text), Highlighter::exact(&text)];
     for (result, words) in results.iter().zip(&mut words) {
         for hit in result.iter().flat_map(|results| &results.hits) {
@@ -83,7 +108,8 @@ pub fn config(bytes: &[u8]) {
     scratch.write(Path::new(".cortex/config.toml"), bytes);
     let tree = Arc::new(Dir::open(&scratch.path()).expect("the directory of this run"));
     let _ = Config::load(Some(&OwnedDir::new(tree, ".cortex")), None, std::iter::empty());
-    let _ = Config::load(None, Some(&scratch.path().join(".cortex/config.toml")), std::iter::empty());
+    let _ =
+        Config::load(None, Some(&scratch.path().join(".cortex/config.toml")), std::iter::empty());
 }
 
 /// Parses the input of a hook, and makes the memories that it would store.
@@ -108,11 +134,14 @@ pub fn hook_input(bytes: &[u8]) {
 pub fn json_edit(bytes: &[u8]) {
     let mut parts = bytes.splitn(3, |b| *b == b'\n');
     let mut next = || parts.next().unwrap_or_default();
-    let (pointer, value, file) = (String::from_utf8_lossy(next()), String::from_utf8_lossy(next()), next());
+    let (pointer, value, file) =
+        (String::from_utf8_lossy(next()), String::from_utf8_lossy(next()), next());
     let scratch = Scratch::new();
     let Ok(root) = Root::new(&scratch.path(), |_| None) else { return };
     let (pointer, value, path) = (&*pointer, &*value, "file.json");
-    for edit in [Edit::Set { pointer, value }, Edit::Append { pointer, value }, Edit::Delete { pointer }] {
+    for edit in
+        [Edit::Set { pointer, value }, Edit::Append { pointer, value }, Edit::Delete { pointer }]
+    {
         scratch.write(Path::new(path), file);
         let edited = root.edit(path, None, &edit);
         if edited.is_err() {
@@ -130,7 +159,11 @@ pub fn cortexignore(bytes: &[u8]) {
         scratch.write(Path::new(path), b"text\n");
     }
     scratch.write(Path::new(".cortexignore"), bytes);
-    let options = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
+    let options = WalkOptions {
+        max_file_bytes: 1 << 20,
+        exclude: globset::GlobSet::empty(),
+        exclude_patterns: Vec::new(),
+    };
     let found = source::walk(&scratch.path(), &options, &Scope::All);
     let there = |path: &str| matches!(path, "a.rs" | "b/c.md" | "b/d e/f.txt" | ".cortexignore");
     assert!(found.files.iter().all(|file| there(&file.path)), "a pattern made files");
@@ -140,13 +173,18 @@ pub fn cortexignore(bytes: &[u8]) {
 static CHUNKS: LazyLock<Vec<Chunk>> = LazyLock::new(|| {
     let rust = "/// Waits longer after each \"failed\" attempt.\npub fn retry_with_backoff(n: u32) -> u32 {\n    n * 2\n}\n";
     let text = "# Kettle\n\nHow long tea stands in a kettle: ５ minutes, naïve café \u{202e}abc.\n";
-    [("src/retry.rs", rust), ("docs/tea guide.md", text)].iter().flat_map(|(path, text)| index::chunk_file(path, text)).collect()
+    [("src/retry.rs", rust), ("docs/tea guide.md", text)]
+        .iter()
+        .flat_map(|(path, text)| index::chunk_file(path, text))
+        .collect()
 });
 
 static CORPUS: LazyLock<Corpus> = LazyLock::new(|| {
     let entries = CHUNKS.iter().map(|chunk| Arc::new(Entry::from(chunk.clone()))).collect();
     let set = Arc::new(ChunkSet::of_unique(entries));
-    let built = CorpusBuilder::new(0).and_then(|mut builder| builder.update(set.clone(), &ChunkDelta::everything(&set), &mut NoVectors));
+    let built = CorpusBuilder::new(0).and_then(|mut builder| {
+        builder.update(set.clone(), &ChunkDelta::everything(&set), &mut NoVectors)
+    });
     built.expect("an index in memory")
 });
 
@@ -179,7 +217,8 @@ impl Scratch {
     fn write(&self, path: &Path, content: &[u8]) {
         let path = Path::new(&self.name).join(path);
         let made = self.above.make_dir(path.parent().unwrap_or(&path), 0o700);
-        made.and_then(|_| self.above.replace(&path, content, 0o600, false)).expect("a file of this run");
+        made.and_then(|_| self.above.replace(&path, content, 0o600, false))
+            .expect("a file of this run");
     }
 
     fn read(&self, path: &str) -> Vec<u8> {

@@ -2,7 +2,9 @@
 //! system begins here.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
-compile_error!("Cortex runs on Linux and macOS. To port it, begin with src/platform.rs, src/dir.rs and src/edit/file.rs.");
+compile_error!(
+    "Cortex runs on Linux and macOS. To port it, begin with src/platform.rs, src/dir.rs and src/edit/file.rs."
+);
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{DirBuilder, File, Metadata, Permissions};
@@ -56,7 +58,8 @@ impl FileIdentity {
             owner: metadata.uid(),
             group: metadata.gid(),
             links: metadata.nlink(),
-            changed: u64::try_from(metadata.ctime()).map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s)),
+            changed: u64::try_from(metadata.ctime())
+                .map_or(UNIX_EPOCH, |s| UNIX_EPOCH + Duration::from_secs(s)),
         }
     }
 }

@@ -110,7 +110,11 @@ pub fn redact_file(text: &str) -> RedactedFile<'_> {
 
 /// Returns the text without its secrets. Calls `tell` with each version of the text and the secrets
 /// that are replaced in it.
-fn redact_with(text: &str, origin: TextOrigin, mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)])) -> Cow<'_, str> {
+fn redact_with(
+    text: &str,
+    origin: TextOrigin,
+    mut tell: impl FnMut(&str, &[(Range<usize>, &'static str)]),
+) -> Cow<'_, str> {
     let mut out = Cow::Borrowed(text);
     // A mark can remove what hid another secret from a rule, so repeat until nothing is found.
     for _ in 0..MAX_PASSES {
@@ -155,7 +159,8 @@ struct RuleSet {
 }
 
 static RULES: LazyLock<RuleSet> = LazyLock::new(|| {
-    let mut rules: Vec<Rule> = DATA.lines().filter(|line| !line.starts_with('#')).filter_map(parse).collect();
+    let mut rules: Vec<Rule> =
+        DATA.lines().filter(|line| !line.starts_with('#')).filter_map(parse).collect();
     rules.extend(OWN.iter().map(|&(id, keywords, regex, judge)| Rule {
         id,
         regex,
@@ -207,7 +212,8 @@ fn parse(line: &'static str) -> Option<Rule> {
 impl Rule {
     /// Returns the compiled regex, and that of `deny`. A test checks that all rules compile.
     fn compiled(&self) -> Option<&(Regex, Option<Regex>)> {
-        let compile = |regex| RegexBuilder::new(regex).unicode(false).size_limit(64 << 20).build().ok();
+        let compile =
+            |regex| RegexBuilder::new(regex).unicode(false).size_limit(64 << 20).build().ok();
         self.compiled
             .get_or_init(|| {
                 let deny = if self.deny.is_empty() { None } else { Some(compile(self.deny)?) };
@@ -217,18 +223,34 @@ impl Rule {
     }
 
     /// Adds the secrets that this rule finds in a part of `text`.
-    fn find(&'static self, text: &str, part: &Range<usize>, origin: TextOrigin, found: &mut Vec<(Range<usize>, &'static str)>) {
+    fn find(
+        &'static self,
+        text: &str,
+        part: &Range<usize>,
+        origin: TextOrigin,
+        found: &mut Vec<(Range<usize>, &'static str)>,
+    ) {
         let Some((regex, deny)) = self.compiled() else { return };
         for groups in regex.captures_iter(&text.as_bytes()[part.clone()]) {
-            let secret = if self.group > 0 { groups.get(self.group) } else { groups.iter().skip(1).flatten().find(|m| !m.is_empty()) };
+            let secret = if self.group > 0 {
+                groups.get(self.group)
+            } else {
+                groups.iter().skip(1).flatten().find(|m| !m.is_empty())
+            };
             let Some(secret) = secret.or_else(|| groups.get(0)) else { continue };
             // The regexes match bytes, so a match may begin or end inside a character.
-            let range = text.floor_char_boundary(part.start + secret.start())..text.ceil_char_boundary(part.start + secret.end());
+            let range = text.floor_char_boundary(part.start + secret.start())
+                ..text.ceil_char_boundary(part.start + secret.end());
             let value = &text[range.clone()];
             let is_secret = match self.judge {
-                Some(judge) => judge(value) && !(origin == TextOrigin::File && is_example(self.id, value)),
+                Some(judge) => {
+                    judge(value) && !(origin == TextOrigin::File && is_example(self.id, value))
+                }
                 // A value with the prefix of its issuer needs no other proof.
-                None => self.is_marked(value) || (entropy(value) >= self.entropy && !is_placeholder(value)),
+                None => {
+                    self.is_marked(value)
+                        || (entropy(value) >= self.entropy && !is_placeholder(value))
+                }
             };
             if is_secret && !deny.as_ref().is_some_and(|deny| deny.is_match(value.as_bytes())) {
                 found.push((range, self.id));
@@ -238,7 +260,9 @@ impl Rule {
 
     /// Whether `value` starts with a keyword that is too long for a coincidence.
     fn is_marked(&self, value: &str) -> bool {
-        self.keywords.iter().any(|k| k.len() >= 4 && value.get(..k.len()).is_some_and(|head| head.eq_ignore_ascii_case(k)))
+        self.keywords.iter().any(|k| {
+            k.len() >= 4 && value.get(..k.len()).is_some_and(|head| head.eq_ignore_ascii_case(k))
+        })
     }
 }
 
@@ -288,13 +312,19 @@ fn find(text: &str, origin: TextOrigin) -> Vec<(Range<usize>, &'static str)> {
 /// Returns the lines of `part`, and some before and after it.
 fn lines_around(text: &str, part: Range<usize>, before: usize, after: usize) -> Range<usize> {
     let bytes = text.as_bytes();
-    let start = memchr::memrchr_iter(b'\n', &bytes[..part.start]).nth(before).map_or(0, |at| at + 1);
-    let end = memchr::memchr_iter(b'\n', &bytes[part.end..]).nth(after).map_or(bytes.len(), |at| part.end + at);
+    let start =
+        memchr::memrchr_iter(b'\n', &bytes[..part.start]).nth(before).map_or(0, |at| at + 1);
+    let end = memchr::memchr_iter(b'\n', &bytes[part.end..])
+        .nth(after)
+        .map_or(bytes.len(), |at| part.end + at);
     start..end
 }
 
 /// Removes the marks of an earlier redaction from the ranges, and short remains beside them.
-fn without_marks(text: &str, found: Vec<(Range<usize>, &'static str)>) -> Vec<(Range<usize>, &'static str)> {
+fn without_marks(
+    text: &str,
+    found: Vec<(Range<usize>, &'static str)>,
+) -> Vec<(Range<usize>, &'static str)> {
     let marks = marks(text);
     if marks.is_empty() {
         return found;
@@ -319,7 +349,12 @@ fn without_marks(text: &str, found: Vec<(Range<usize>, &'static str)>) -> Vec<(R
 }
 
 /// Adds the remains of a range beside a mark, if they are more than a quote and a word.
-fn push_part(text: &str, part: Range<usize>, id: &'static str, out: &mut Vec<(Range<usize>, &'static str)>) {
+fn push_part(
+    text: &str,
+    part: Range<usize>,
+    id: &'static str,
+    out: &mut Vec<(Range<usize>, &'static str)>,
+) {
     let value = &text[part.clone()];
     if value.trim().len() >= 8 && is_random(value) {
         out.push((part, id));
@@ -331,7 +366,9 @@ fn marks(text: &str) -> Vec<Range<usize>> {
     text.match_indices(MARK)
         .filter_map(|(start, _)| {
             let id = &text.as_bytes()[start + MARK.len()..];
-            let len = id.iter().position(|c| !(c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.')))?;
+            let len = id.iter().position(|c| {
+                !(c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, b'-' | b'.'))
+            })?;
             (len > 0 && id[len] == b']').then(|| start..start + MARK.len() + len + 1)
         })
         .collect()

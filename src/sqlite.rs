@@ -8,7 +8,9 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::config::DbConfig;
 use rusqlite::limits::Limit;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, TransactionBehavior};
+use rusqlite::{
+    Connection, ErrorCode, MAIN_DB, OpenFlags, Result, Transaction, TransactionBehavior,
+};
 
 use crate::dir::{Dir, FileKind};
 
@@ -35,20 +37,29 @@ pub struct Existing {
 /// # Errors
 /// When the file cannot be opened or is not a database.
 pub fn open(path: &Path, busy: Duration) -> Result<Connection> {
-    prepared(Connection::open_with_flags(real(path)?, OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW)?, busy)
+    prepared(
+        Connection::open_with_flags(
+            real(path)?,
+            OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW,
+        )?,
+        busy,
+    )
 }
 
 fn prepared(connection: Connection, busy: Duration) -> Result<Connection> {
     connection.busy_timeout(busy)?;
     distrust(&connection)?;
-    connection.execute_batch("PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;")?;
+    connection.execute_batch(
+        "PRAGMA foreign_keys = ON; PRAGMA synchronous = NORMAL; PRAGMA temp_store = MEMORY;",
+    )?;
     Ok(connection)
 }
 
 /// Returns the path without links in its directories, which the caller has already opened. Refuses
 /// a link in the place of the database, and of the files that SQLite keeps beside it.
 fn real(path: &Path) -> Result<PathBuf> {
-    let real = path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
+    let real =
+        path.parent().and_then(|directory| directory.canonicalize().ok()).zip(path.file_name());
     let real = real.map_or_else(|| path.to_path_buf(), |(directory, name)| directory.join(name));
     check_files(&real)?;
     Ok(real)
@@ -68,9 +79,19 @@ fn check_files(path: &Path) -> Result<()> {
         if let Ok(Some(stat)) = dir.stat(&name)
             && !stat.is_sole_file()
         {
-            let what = if stat.kind == FileKind::File { "a file with another name (a hard link)" } else { stat.kind.describe() };
-            let message = format!("cannot use {} as a database: it is {what} (remove it)", dir.full(&name).display());
-            return Err(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN), Some(message)));
+            let what = if stat.kind == FileKind::File {
+                "a file with another name (a hard link)"
+            } else {
+                stat.kind.describe()
+            };
+            let message = format!(
+                "cannot use {} as a database: it is {what} (remove it)",
+                dir.full(&name).display()
+            );
+            return Err(rusqlite::Error::SqliteFailure(
+                rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN),
+                Some(message),
+            ));
         }
     }
     Ok(())
@@ -97,7 +118,8 @@ fn distrust(connection: &Connection) -> Result<()> {
 /// # Errors
 /// When the schema cannot be read.
 pub fn schema(connection: &Connection) -> Result<Vec<String>> {
-    let mut statements = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name, sql")?;
+    let mut statements = connection
+        .prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name, sql")?;
     statements.query_map([], |r| r.get(0))?.collect()
 }
 
@@ -109,7 +131,11 @@ pub fn schema(connection: &Connection) -> Result<Vec<String>> {
 pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
     let why = match open_as(path, busy, "mode=rw") {
         Ok(connection) if connection.is_readonly(MAIN_DB)? => {
-            return Ok(Existing { connection, read_only: Some("this user may only read it".into()), is_immutable: false });
+            return Ok(Existing {
+                connection,
+                read_only: Some("this user may only read it".into()),
+                is_immutable: false,
+            });
         }
         Ok(connection) => return Ok(Existing { connection, read_only: None, is_immutable: false }),
         Err(e) if is_refused_by_disk(&e) => e,
@@ -125,9 +151,19 @@ pub fn open_existing(path: &Path, busy: Duration) -> Result<Existing> {
 
 /// Opens a database, and reads enough of it that SQLite creates the files beside it.
 fn open_as(path: &Path, busy: Duration, mode: &str) -> Result<Connection> {
-    let uri = format!("file:{}?{mode}", percent_encode(real(path)?.as_os_str().as_encoded_bytes(), IN_PATHS));
-    let access = if mode == "mode=rw" { OpenFlags::SQLITE_OPEN_READ_WRITE } else { OpenFlags::SQLITE_OPEN_READ_ONLY };
-    let flags = access | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let uri = format!(
+        "file:{}?{mode}",
+        percent_encode(real(path)?.as_os_str().as_encoded_bytes(), IN_PATHS)
+    );
+    let access = if mode == "mode=rw" {
+        OpenFlags::SQLITE_OPEN_READ_WRITE
+    } else {
+        OpenFlags::SQLITE_OPEN_READ_ONLY
+    };
+    let flags = access
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_URI
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = prepared(Connection::open_with_flags(uri, flags)?, busy)?;
     connection.query_row("SELECT count(*) FROM sqlite_master", [], |r| r.get::<_, i64>(0))?;
     Ok(connection)
@@ -160,7 +196,9 @@ pub fn open_source(path: &Path) -> Result<Connection> {
 /// When the source cannot be read, the copy cannot be written, or another
 /// process keeps the source busy.
 pub fn copy(from: &Connection, to: &Path) -> Result<()> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NOFOLLOW | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut copy = Connection::open_with_flags(real(to)?, flags)?;
     // An incomplete copy is removed, so it needs no journal.
     copy.execute_batch("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;")?;
@@ -203,7 +241,11 @@ pub fn version(connection: &Connection) -> Result<usize> {
 ///
 /// # Errors
 /// When the database cannot be written. It is unchanged then.
-pub fn migrate<'a>(connection: &mut Connection, to: usize, steps: impl Fn(usize) -> &'a [&'a str]) -> Result<usize> {
+pub fn migrate<'a>(
+    connection: &mut Connection,
+    to: usize,
+    steps: impl Fn(usize) -> &'a [&'a str],
+) -> Result<usize> {
     switch_to_wal(connection)?;
     write(connection, |t| {
         let there = version(t)?;
@@ -236,7 +278,10 @@ fn switch_to_wal(connection: &Connection) -> Result<()> {
 /// # Errors
 /// The errors of `work`, whose changes are rolled back, and when another process
 /// keeps the database busy.
-pub fn write<T>(connection: &mut Connection, work: impl FnOnce(&Transaction) -> Result<T>) -> Result<T> {
+pub fn write<T>(
+    connection: &mut Connection,
+    work: impl FnOnce(&Transaction) -> Result<T>,
+) -> Result<T> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let result = work(&transaction)?;
     transaction.commit()?;
@@ -261,6 +306,12 @@ pub fn is_refused_by_disk(error: &rusqlite::Error) -> bool {
     let code = error.sqlite_error_code();
     matches!(
         code,
-        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::DiskFull | ErrorCode::SystemIoFailure | ErrorCode::PermissionDenied)
+        Some(
+            ErrorCode::CannotOpen
+                | ErrorCode::ReadOnly
+                | ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::PermissionDenied
+        )
     )
 }

@@ -47,7 +47,8 @@ pub fn cut_at_word(text: &str, n_bytes: usize) -> String {
         return text.to_string();
     }
     let head = head(text, n_bytes.saturating_sub("…".len()));
-    let word = head.rfind(char::is_whitespace).filter(|at| *at * 5 > head.len() * 4).unwrap_or(head.len());
+    let word =
+        head.rfind(char::is_whitespace).filter(|at| *at * 5 > head.len() * 4).unwrap_or(head.len());
     format!("{}…", head[..word].trim_end())
 }
 

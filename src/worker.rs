@@ -53,7 +53,10 @@ impl Worker {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(name: &str, mut job: impl FnMut(&WorkerHandle) -> Duration + Send + 'static) -> std::io::Result<Self> {
+    pub fn spawn(
+        name: &str,
+        mut job: impl FnMut(&WorkerHandle) -> Duration + Send + 'static,
+    ) -> std::io::Result<Self> {
         let shared = Arc::new(WorkerShared { state: Mutex::default(), changed: Condvar::new() });
         let handle = WorkerHandle { shared };
         let own = handle.clone();
@@ -218,7 +221,10 @@ mod tests {
         go_on.send(()).unwrap();
         assert!(worker.handle().wait(first, deadline(), &AtomicBool::new(false)));
         is_started.recv().unwrap();
-        assert!(!worker.handle().wait(later[0], Instant::now(), &AtomicBool::new(false)), "the second run is not over");
+        assert!(
+            !worker.handle().wait(later[0], Instant::now(), &AtomicBool::new(false)),
+            "the second run is not over"
+        );
         go_on.send(()).unwrap();
         assert!(worker.handle().wait(later[99], deadline(), &AtomicBool::new(false)));
         assert_eq!(n_runs.load(Ordering::SeqCst), 2);

@@ -13,13 +13,17 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
     for (n, bed) in beds.from(0) {
         let read = || load(bed).expect("a load").0;
         let equal = LazyCell::new(|| (read(), read()));
-        timed(&mut group, BenchmarkId::new("equal", n), &equal, |(old, new)| diff(old, new, 0).expect("no difference"));
+        timed(&mut group, BenchmarkId::new("equal", n), &equal, |(old, new)| {
+            diff(old, new, 0).expect("no difference")
+        });
         let changed = LazyCell::new(|| {
             let old = read();
             let n_changed = old.len().div_ceil(100);
             change(bed, n_changed).expect("a generation");
             (old, read(), n_changed)
         });
-        timed(&mut group, BenchmarkId::new("changed", n), &changed, |(old, new, n)| diff(old, new, *n).expect("the changes"));
+        timed(&mut group, BenchmarkId::new("changed", n), &changed, |(old, new, n)| {
+            diff(old, new, *n).expect("the changes")
+        });
     }
 }

@@ -11,8 +11,12 @@ use super::{Beds, group, timed};
 pub fn bench(criterion: &mut Criterion, beds: &Beds) {
     let mut group = group(criterion, "index");
     for (n, bed) in beds.from(0) {
-        timed(&mut group, BenchmarkId::new("scratch", n), bed, |bed| index_from_scratch(bed).expect("an index"));
+        timed(&mut group, BenchmarkId::new("scratch", n), bed, |bed| {
+            index_from_scratch(bed).expect("an index")
+        });
         let one = LazyCell::new(|| RefCell::new(OneFile::new(bed).expect("an index")));
-        timed(&mut group, BenchmarkId::new("one_file", n), &one, |one| one.borrow_mut().change().expect("a change that is found"));
+        timed(&mut group, BenchmarkId::new("one_file", n), &one, |one| {
+            one.borrow_mut().change().expect("a change that is found")
+        });
     }
 }

@@ -10,6 +10,8 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
     let mut group = group(criterion, "load");
     for (n, bed) in beds.from(0) {
         timed(&mut group, BenchmarkId::new("chunks", n), bed, |bed| load(bed).expect("a load").1);
-        timed(&mut group, BenchmarkId::new("saved", n), bed, |bed| open_saved(bed).expect("what was saved"));
+        timed(&mut group, BenchmarkId::new("saved", n), bed, |bed| {
+            open_saved(bed).expect("what was saved")
+        });
     }
 }

@@ -39,7 +39,12 @@ impl Beds {
 }
 
 /// Times that a question measures itself, without its preparation.
-fn timed<T>(group: &mut BenchmarkGroup<WallTime>, id: BenchmarkId, on: &LazyCell<T, impl FnOnce() -> T>, once: impl Fn(&T) -> Duration) {
+fn timed<T>(
+    group: &mut BenchmarkGroup<WallTime>,
+    id: BenchmarkId,
+    on: &LazyCell<T, impl FnOnce() -> T>,
+    once: impl Fn(&T) -> Duration,
+) {
     group.bench_function(id, |b| {
         let on = LazyCell::force(on);
         b.iter_custom(|n| (0..n).map(|_| once(on)).sum());
@@ -60,7 +65,9 @@ fn main() {
     let beds = Beds::new(if is_test { &[60] } else { &[1_000, 10_000, 100_000] });
     let mut criterion = Criterion::default().configure_from_args();
     // What changes chunks comes last.
-    for question in [index::bench, startup::bench, load::bench, query::bench, diff::bench, reload::bench] {
+    for question in
+        [index::bench, startup::bench, load::bench, query::bench, diff::bench, reload::bench]
+    {
         question(&mut criterion, &beds);
     }
     criterion.final_summary();

@@ -18,11 +18,17 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
             (build(bed, false).expect("an index").0, questions, Cell::new(0))
         });
         for kind in SearchKind::ALL {
-            timed(&mut group, BenchmarkId::new(kind.name(), n), &server, |(manager, questions, asked)| {
-                asked.set(asked.get() + 1);
-                let question = questions.iter().nth(asked.get() % questions.len()).expect("a question");
-                Questions::ask(manager, question, kind).expect("an answer")
-            });
+            timed(
+                &mut group,
+                BenchmarkId::new(kind.name(), n),
+                &server,
+                |(manager, questions, asked)| {
+                    asked.set(asked.get() + 1);
+                    let question =
+                        questions.iter().nth(asked.get() % questions.len()).expect("a question");
+                    Questions::ask(manager, question, kind).expect("an answer")
+                },
+            );
         }
     }
 }

@@ -13,11 +13,16 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
     for (n, bed) in beds.from(10_000) {
         for n_changed in [1, 100, 1_000].into_iter().filter(|n_changed| n_changed <= n) {
             let id = |what: &str| BenchmarkId::new(format!("{n}/{n_changed}"), what);
-            let manager = LazyCell::new(|| (LazyCell::force(bed), build(bed, false).expect("an index").0));
-            timed(&mut group, id("whole"), &manager, |(bed, manager)| reload(bed, manager, n_changed).expect("a reload"));
+            let manager =
+                LazyCell::new(|| (LazyCell::force(bed), build(bed, false).expect("an index").0));
+            timed(&mut group, id("whole"), &manager, |(bed, manager)| {
+                reload(bed, manager, n_changed).expect("a reload")
+            });
             let steps = LazyCell::new(|| RefCell::new(Steps::new(bed).expect("an index")));
             for (i, step) in STEPS.iter().enumerate() {
-                timed(&mut group, id(step), &steps, |steps| steps.borrow_mut().reload(n_changed).expect("a reload")[i]);
+                timed(&mut group, id(step), &steps, |steps| {
+                    steps.borrow_mut().reload(n_changed).expect("a reload")[i]
+                });
             }
         }
     }

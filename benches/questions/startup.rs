@@ -17,7 +17,11 @@ pub fn bench(criterion: &mut Criterion, beds: &Beds) {
             let questions = Questions::new(&load(bed).expect("a load").0, 1);
             (LazyCell::force(bed), questions.iter().next().expect("a question").to_string())
         });
-        timed(&mut group, BenchmarkId::new("search", n), &asked, |(bed, question)| search_once(bed, program, question).expect("an answer"));
-        timed(&mut group, BenchmarkId::new("server", n), &asked, |(bed, question)| start(bed, program, question).expect("an answer").1);
+        timed(&mut group, BenchmarkId::new("search", n), &asked, |(bed, question)| {
+            search_once(bed, program, question).expect("an answer")
+        });
+        timed(&mut group, BenchmarkId::new("server", n), &asked, |(bed, question)| {
+            start(bed, program, question).expect("an answer").1
+        });
     }
 }

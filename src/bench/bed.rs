@@ -18,7 +18,8 @@ use crate::index::{Indexer, Mode};
 use crate::live::ChunkManager;
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{
-    ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache, VectorWriter, WriteLock, parse_chunk_file,
+    ChunkFiles, ChunkLines, ChunkWriter, Header, Layout, Manifest, Packing, VectorCache,
+    VectorWriter, WriteLock, parse_chunk_file,
 };
 
 /// Fixed seed, so that generated corpora are the same on all machines.
@@ -65,11 +66,16 @@ impl Bed {
         let bed = Self::empty(BedOrigin::Project, StaticModel::bundled())?;
         for file in source::walk(root, walk, &Scope::All).files {
             let from = root.join(&file.path);
-            let content = fs::read(&from).with_context(|| format!("{} cannot be read", from.display()))?;
+            let content =
+                fs::read(&from).with_context(|| format!("{} cannot be read", from.display()))?;
             bed.write(&file.path, &content)?;
         }
         bed.index()?;
-        anyhow::ensure!(!bed.load()?.is_empty(), "{} has nothing to measure with: give --chunks N for a generated project", root.display());
+        anyhow::ensure!(
+            !bed.load()?.is_empty(),
+            "{} has nothing to measure with: give --chunks N for a generated project",
+            root.display()
+        );
         Ok(bed)
     }
 
@@ -81,7 +87,10 @@ impl Bed {
     pub fn of_chunks(dir: &Path) -> Result<Self> {
         let given = read_given(dir)?;
         let Some(first) = given.iter().find_map(|(_, chunks)| chunks.first()) else {
-            bail!("{} holds no chunks: give a directory with code-definitions.json and the like", dir.display());
+            bail!(
+                "{} holds no chunks: give a directory with code-definitions.json and the like",
+                dir.display()
+            );
         };
         let embedder: Arc<dyn Embedder> = match &first.embedding {
             Some(v) => Arc::new(GivenVectors { id: "given".into(), dimensions: v.len() }),
@@ -115,7 +124,8 @@ impl Bed {
         }
         let bed = Self::empty(BedOrigin::Chunks, Arc::new(embedder))?;
         for (path, name) in files {
-            fs::copy(&path, bed.layout().chunks_dir().join(name)).with_context(|| format!("{} cannot be copied", path.display()))?;
+            fs::copy(&path, bed.layout().chunks_dir().join(name))
+                .with_context(|| format!("{} cannot be copied", path.display()))?;
         }
         Ok(bed)
     }
@@ -123,10 +133,15 @@ impl Bed {
     fn empty(origin: BedOrigin, embedder: Arc<dyn Embedder>) -> Result<Self> {
         static COUNT: AtomicUsize = AtomicUsize::new(0);
         let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let root = std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id()));
+        let root =
+            std::env::temp_dir().join(format!("cortex-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&root)?;
         let layout = Layout::at(&root)?;
-        let walk = WalkOptions { max_file_bytes: 1 << 20, exclude: globset::GlobSet::empty(), exclude_patterns: Vec::new() };
+        let walk = WalkOptions {
+            max_file_bytes: 1 << 20,
+            exclude: globset::GlobSet::empty(),
+            exclude_patterns: Vec::new(),
+        };
         let bed = Self {
             indexer: Indexer {
                 layout,
@@ -146,7 +161,8 @@ impl Bed {
 
     fn write(&self, path: &str, content: &[u8]) -> Result<()> {
         let path = self.root().join(path);
-        fs::create_dir_all(path.parent().unwrap_or(&path)).and_then(|()| fs::write(&path, content))?;
+        fs::create_dir_all(path.parent().unwrap_or(&path))
+            .and_then(|()| fs::write(&path, content))?;
         Ok(())
     }
 
@@ -221,20 +237,26 @@ impl Bed {
 
     fn n_chunks(&self) -> Result<usize> {
         let manifest = Manifest::read(self.layout())?.context("there is no index")?;
-        let count = |t| Ok(ChunkLines::open(self.layout(), &manifest, t)?.next_lines(usize::MAX)?.1);
+        let count =
+            |t| Ok(ChunkLines::open(self.layout(), &manifest, t)?.next_lines(usize::MAX)?.1);
         ChunkType::ALL.into_iter().map(count).sum()
     }
 
     fn write_chunks(&self, given: &Given) -> Result<()> {
-        let (layout, id, dimensions) = (self.layout(), self.embedder().id(), self.embedder().dimensions());
+        let (layout, id, dimensions) =
+            (self.layout(), self.embedder().id(), self.embedder().dimensions());
         let lock = WriteLock::acquire(layout, Duration::ZERO)?;
-        let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
+        let mut writer =
+            ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
         let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
         for (t, chunks) in given {
             let passages: Vec<Passage> = chunks.iter().map(|c| passage(c)).collect();
             let made = self.embedder().embed_passages(&passages)?;
             for ((chunk, passage), made) in chunks.iter().zip(&passages).zip(made) {
-                vectors.put(passage.key(), &Quantized::new(chunk.embedding.as_deref().unwrap_or(&made)))?;
+                vectors.put(
+                    passage.key(),
+                    &Quantized::new(chunk.embedding.as_deref().unwrap_or(&made)),
+                )?;
                 writer.put(*t, &Chunk { embedding: None, ..(**chunk).clone() }.to_json())?;
             }
         }
@@ -263,7 +285,8 @@ pub fn change(bed: &Bed, n: usize) -> Result<()> {
     let manifest = Manifest::read(layout)?.context("there is no index")?;
     let generation = manifest.generation.to_string();
     let cache = VectorCache::read(layout, id, dimensions);
-    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
+    let mut writer =
+        ChunkWriter::create(layout, &lock, &Header::ours(id, dimensions), Packing::Plain)?;
     let mut vectors = VectorWriter::append(layout, &lock, id, dimensions)?;
     let mut i = 0;
     for t in ChunkType::ALL {
@@ -297,7 +320,14 @@ pub(super) fn read_given(dir: &Path) -> Result<Given> {
     let read = |t: ChunkType| {
         let path: PathBuf = dir.join(Layout::chunk_file_name(t));
         match fs::read(&path) {
-            Ok(bytes) => Ok((t, parse_chunk_file(&path, &bytes, t, None, |_, _| true)?.entries.iter().filter_map(|e| e.chunk()).collect())),
+            Ok(bytes) => Ok((
+                t,
+                parse_chunk_file(&path, &bytes, t, None, |_, _| true)?
+                    .entries
+                    .iter()
+                    .filter_map(|e| e.chunk())
+                    .collect(),
+            )),
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok((t, Vec::new())),
             Err(e) => Err(anyhow::Error::new(e).context(path.display().to_string())),
         }
@@ -344,7 +374,8 @@ mod tests {
             let after = bed.load().unwrap();
             let delta = ChunkDelta::between(&before, &after);
             assert_eq!((delta.updated.len(), delta.len()), (n, n));
-            let cache = VectorCache::read(bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
+            let cache =
+                VectorCache::read(bed.layout(), bed.embedder().id(), bed.embedder().dimensions());
             assert!(
                 after.all().iter().all(|e| cache.contains(passage(&e.chunk().unwrap()).key())),
                 "no vector is made during a measurement"
@@ -360,7 +391,8 @@ mod tests {
     fn a_copy_has_what_the_project_has() {
         let project = Bed::generated(60).unwrap();
         let copy = Bed::copy_of(project.root(), &project.indexer.walk).unwrap();
-        let ids = |bed: &Bed| bed.load().unwrap().all().iter().map(|c| c.id.clone()).collect::<Vec<_>>();
+        let ids =
+            |bed: &Bed| bed.load().unwrap().all().iter().map(|c| c.id.clone()).collect::<Vec<_>>();
         assert_eq!(ids(&project), ids(&copy));
         let chunks = Bed::of_chunks(&project.layout().chunks_dir()).unwrap();
         assert_eq!(ids(&project), ids(&chunks));

@@ -32,8 +32,7 @@ source target parent child root tree graph edge range point column row record mo
 filter match pattern rule merge split sort order score rank weight batch retry timeout delay worker schedule job signal \
 connect close open send receive encode decode format convert validate verify resolve register notify publish commit revert \
 version snapshot backup restore delete insert append remove replace copy move create destroy allocate release flush sync";
-const SYLLABLES: &str =
-    "ar bel cor dan el fin gor hal is jun kal lor men nor ob pel qua ris sol tan ul ver win xen yor zan bri cla dro fle";
+const SYLLABLES: &str = "ar bel cor dan el fin gor hal is jun kal lor men nor ob pel qua ris sol tan ul ver win xen yor zan bri cla dro fle";
 
 /// The templates of a language, with placeholders: `$v` variable, `$f` function, `$T` type, `$C`
 /// constant, the last three as `$F`, `$D`, `$K` where they are defined; `$n` number, `$s`
@@ -114,7 +113,8 @@ const LANGUAGES: [Language; 3] = [
 ];
 
 /// A section of a document.
-const DOCUMENT: &str = "## $w $w $w\n\n$s $s $s\n$s $s\n\n- `$f`: $s\n- `$T`: $s\n\n$s $s $s $s\n\n";
+const DOCUMENT: &str =
+    "## $w $w $w\n\n$s $s $s\n$s $s\n\n- `$f`: $s\n- `$T`: $s\n\n$s $s $s $s\n\n";
 const SETTINGS: &str = "# $s\n[$w.$w]\n$w = $n\n$w = \"$w/$w\"\n$w = [$n, $n, $n]\n\n";
 
 /// A generated file.
@@ -168,7 +168,12 @@ struct File {
 
 impl Writer {
     fn new(seed: u64) -> Self {
-        Self { random: Rng::with_seed(seed), vocabulary: vocabulary(), folder: Folder::default(), file: File::default() }
+        Self {
+            random: Rng::with_seed(seed),
+            vocabulary: vocabulary(),
+            folder: Folder::default(),
+            file: File::default(),
+        }
     }
 
     fn file(&mut self, i: usize) -> SourceText {
@@ -184,11 +189,14 @@ impl Writer {
         }
         self.file.variables = (0..VARIABLES).map(|_| self.name(1, 2)).collect();
         // The names contain numbers, so that all paths are different.
-        let place = format!("{}/{}_{folder}", language.folder, self.vocabulary[self.folder.subject[0]]);
+        let place =
+            format!("{}/{}_{folder}", language.folder, self.vocabulary[self.folder.subject[0]]);
         let name = format!("{}_{}_{i}", self.word(), self.word());
         match i % FOLDER_FILES {
             0 => self.plain(format!("docs/{place}.md"), "# $w $w\n\n$s\n\n", DOCUMENT),
-            1 if folder.is_multiple_of(4) => self.plain(format!("{place}/{name}.toml"), "", SETTINGS),
+            1 if folder.is_multiple_of(4) => {
+                self.plain(format!("{place}/{name}.toml"), "", SETTINGS)
+            }
             _ => self.code(format!("{place}/{name}.{}", language.extension), language),
         }
     }
@@ -270,12 +278,15 @@ impl Writer {
 
     fn sentence(&mut self) -> String {
         let n = self.below(5, 13);
-        let words: Vec<String> = (0..n).map(|i| if i % 3 == 1 { self.filler().to_string() } else { self.word() }).collect();
+        let words: Vec<String> = (0..n)
+            .map(|i| if i % 3 == 1 { self.filler().to_string() } else { self.word() })
+            .collect();
         capitalised(&words.join(" ")) + "."
     }
 
     fn filler(&mut self) -> &'static str {
-        const FILLERS: [&str; 10] = ["the", "of", "a", "to", "and", "is", "when", "with", "for", "before"];
+        const FILLERS: [&str; 10] =
+            ["the", "of", "a", "to", "and", "is", "when", "with", "for", "before"];
         pick::<&str>(&mut self.random, &FILLERS)
     }
 
@@ -307,7 +318,8 @@ fn vocabulary() -> Vec<String> {
     let syllables: Vec<&str> = SYLLABLES.split_ascii_whitespace().collect();
     // Rare words have three syllables, so that none equals a frequent word.
     let n = syllables.len();
-    let rare = (0..).map(|i| [syllables[i % n], syllables[i / n % n], syllables[i / n / n % n]].concat());
+    let rare =
+        (0..).map(|i| [syllables[i % n], syllables[i / n % n], syllables[i / n / n % n]].concat());
     frequent.chain(rare).take(1 << VOCABULARY_BITS).collect()
 }
 
@@ -340,8 +352,13 @@ mod tests {
         assert_eq!(small, tree(1, 300));
         assert_ne!(small, tree(2, 300));
         assert_eq!(small, tree(1, 600)[..small.len()], "a larger tree begins like a smaller one");
-        let hash = xxhash_rust::xxh3::xxh3_64(small.iter().map(|f| f.path.clone() + &f.text).collect::<String>().as_bytes());
-        assert_eq!(hash, 0x2783_a3b9_cdc1_2217, "figures of other versions and machines are no longer comparable");
+        let hash = xxhash_rust::xxh3::xxh3_64(
+            small.iter().map(|f| f.path.clone() + &f.text).collect::<String>().as_bytes(),
+        );
+        assert_eq!(
+            hash, 0x2783_a3b9_cdc1_2217,
+            "figures of other versions and machines are no longer comparable"
+        );
     }
 
     #[test]
@@ -350,7 +367,12 @@ mod tests {
         let paths: BTreeSet<&str> = files.iter().map(|f| &*f.path).collect();
         assert_eq!(paths.len(), files.len(), "no path twice");
         let chunks: Vec<_> = files.iter().flat_map(|f| chunk_file(&f.path, &f.text)).collect();
-        assert!((1_800..2_200).contains(&chunks.len()), "{} chunks of {} files", chunks.len(), files.len());
+        assert!(
+            (1_800..2_200).contains(&chunks.len()),
+            "{} chunks of {} files",
+            chunks.len(),
+            files.len()
+        );
         let mut by_file: BTreeMap<&str, usize> = BTreeMap::new();
         for chunk in &chunks {
             *by_file.entry(chunk.metadata.file_path.as_deref().unwrap()).or_default() += 1;
@@ -360,12 +382,23 @@ mod tests {
             assert!(n > 40, "{n} chunks of {}", t.as_str());
         }
         let typical = by_file.values().filter(|n| (3..=14).contains(*n)).count();
-        assert!(typical * 10 > by_file.len() * 9, "{typical} of {} files have 3 to 14 chunks", by_file.len());
-        let mut sizes: Vec<usize> = chunks.iter().filter(|c| c.chunk_type == ChunkType::Definitions).map(|c| c.text.len()).collect();
+        assert!(
+            typical * 10 > by_file.len() * 9,
+            "{typical} of {} files have 3 to 14 chunks",
+            by_file.len()
+        );
+        let mut sizes: Vec<usize> = chunks
+            .iter()
+            .filter(|c| c.chunk_type == ChunkType::Definitions)
+            .map(|c| c.text.len())
+            .collect();
         sizes.sort_unstable();
         let (low, high) = (sizes[sizes.len() / 10], sizes[sizes.len() * 9 / 10]);
         assert!(low > 250 && high < 2_500, "nine definitions of ten have {low} to {high} bytes");
-        let named = chunks.iter().filter(|c| !c.metadata.names.is_empty() && c.metadata.signature.is_some()).count();
+        let named = chunks
+            .iter()
+            .filter(|c| !c.metadata.names.is_empty() && c.metadata.signature.is_some())
+            .count();
         assert!(named * 3 > chunks.len(), "{named} chunks have names and signatures");
     }
 
@@ -373,14 +406,22 @@ mod tests {
     fn words_are_distributed_as_in_code() {
         let mut n: BTreeMap<String, usize> = BTreeMap::new();
         for file in source_tree(1, 2_000) {
-            for word in file.text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 2) {
+            for word in file.text.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 2)
+            {
                 *n.entry(word.to_lowercase()).or_default() += 1;
             }
         }
         let mut counts: Vec<usize> = n.into_values().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));
         let (total, top): (usize, usize) = (counts.iter().sum(), counts[..100].iter().sum());
-        assert!((25..75).contains(&(top * 100 / total)), "the hundred most frequent words are {} %", top * 100 / total);
-        assert!(counts.len() > 5_000 && counts.iter().filter(|n| **n < 5).count() * 3 > counts.len(), "most words are rare");
+        assert!(
+            (25..75).contains(&(top * 100 / total)),
+            "the hundred most frequent words are {} %",
+            top * 100 / total
+        );
+        assert!(
+            counts.len() > 5_000 && counts.iter().filter(|n| **n < 5).count() * 3 > counts.len(),
+            "most words are rare"
+        );
     }
 }

@@ -27,7 +27,9 @@ impl Given {
     /// When the files cannot be copied, or there are none.
     pub fn new(dir: &Path) -> Result<Self> {
         let bed = Bed::beside(dir)?;
-        let files = fs::read_dir(bed.layout().chunks_dir())?.map(|entry| Ok(entry?.path())).collect::<Result<Vec<_>>>()?;
+        let files = fs::read_dir(bed.layout().chunks_dir())?
+            .map(|entry| Ok(entry?.path()))
+            .collect::<Result<Vec<_>>>()?;
         let size = |path: &PathBuf| fs::metadata(path).map_or(0, |m| m.len());
         let largest = files.into_iter().max_by_key(size).context("there are no files")?;
         let this = Self { bed, largest, n_changes: 0 };
@@ -90,7 +92,10 @@ impl Given {
         let start = Instant::now();
         let reload = manager.reload(&Cancel::new(false))?;
         let time = start.elapsed();
-        ensure!(reload.published && reload.n_updated == 1, "one chunk changed, and the reload found {reload:?}");
+        ensure!(
+            reload.published && reload.n_updated == 1,
+            "one chunk changed, and the reload found {reload:?}"
+        );
         Ok(time)
     }
 
@@ -98,11 +103,13 @@ impl Given {
     /// they may be incomplete.
     fn settle(&self) -> Result<()> {
         let dir = self.bed.layout().chunks_dir();
-        let time = SystemTime::now() - Duration::from_hours(1) + Duration::from_secs(self.n_changes.into());
+        let time = SystemTime::now() - Duration::from_hours(1)
+            + Duration::from_secs(self.n_changes.into());
         File::open(&self.largest)?.set_modified(time)?;
         for entry in fs::read_dir(&dir)? {
             let file = File::open(entry?.path())?;
-            if file.metadata()?.modified()?.elapsed().is_ok_and(|age| age < Duration::from_mins(1)) {
+            if file.metadata()?.modified()?.elapsed().is_ok_and(|age| age < Duration::from_mins(1))
+            {
                 file.set_modified(time)?;
             }
         }

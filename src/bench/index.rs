@@ -57,7 +57,12 @@ impl<'a> OneFile<'a> {
         let path = &self.paths[self.n_changes * 7919 % self.paths.len()];
         self.n_changes += 1;
         // A word that occurs nowhere else. It has only letters, so that it stays one token.
-        let letters: String = self.n_changes.to_string().bytes().map(|digit| char::from(digit - b'0' + b'a')).collect();
+        let letters: String = self
+            .n_changes
+            .to_string()
+            .bytes()
+            .map(|digit| char::from(digit - b'0' + b'a'))
+            .collect();
         let marker = format!("zqx{letters}");
         let file = self.bed.root().join(path);
         let text = fs::read_to_string(&file).with_context(|| format!("{path} cannot be read"))?;
@@ -69,7 +74,8 @@ impl<'a> OneFile<'a> {
         indexer.run(Mode::Incremental, &scope, &|_| {})?;
         self.manager.reload(&Cancel::new(false))?;
         let snapshot = self.manager.current();
-        let searcher = Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
+        let searcher =
+            Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
         let found = searcher.search(&searcher.query(&marker)?, &[], &Filter::default(), 1)?;
         let time = start.elapsed();
         let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);

@@ -33,7 +33,8 @@ pub fn open_saved(bed: &Bed) -> Result<Duration> {
     let saved = feed.cache().and_then(CorpusCache::open).context("nothing was saved")?;
     let set = feed.restore(&*saved).context("the entries cannot be used")?;
     let start = Instant::now();
-    let opened = CorpusBuilder::open(&saved, &set, bed.embedder().dimensions(), true).context("the indexes cannot be used")?;
+    let opened = CorpusBuilder::open(&saved, &set, bed.embedder().dimensions(), true)
+        .context("the indexes cannot be used")?;
     let time = start.elapsed();
     drop(opened);
     Ok(time)

@@ -33,7 +33,11 @@ pub fn search_once(bed: &Bed, program: &Path, question: &str) -> Result<Duration
     let start = Instant::now();
     let out = command.output().with_context(|| format!("{} cannot be run", program.display()))?;
     let time = start.elapsed();
-    ensure!(out.status.code().is_some_and(|code| code < 2), "`cortex search` failed: {}", String::from_utf8_lossy(&out.stderr));
+    ensure!(
+        out.status.code().is_some_and(|code| code < 2),
+        "`cortex search` failed: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
     Ok(time)
 }
 
@@ -46,7 +50,11 @@ pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess
     let mut server = ServerProcess::start(bed, program)?;
     // While the server loads, its answers have no results.
     while !server.search(question)? {
-        ensure!(start.elapsed() < PATIENCE, "the server found nothing within {} s", PATIENCE.as_secs());
+        ensure!(
+            start.elapsed() < PATIENCE,
+            "the server found nothing within {} s",
+            PATIENCE.as_secs()
+        );
         thread::sleep(Duration::from_millis(1));
     }
     Ok((server, start.elapsed()))
@@ -56,7 +64,9 @@ pub fn start(bed: &Bed, program: &Path, question: &str) -> Result<(ServerProcess
 fn command(bed: &Bed, program: &Path) -> Command {
     let mut command = Command::new(program);
     command.current_dir(bed.root()).stdin(Stdio::null());
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("CORTEX_"))
+    {
         command.env_remove(name);
     }
     command
@@ -82,20 +92,39 @@ pub struct ServerProcess {
 impl ServerProcess {
     fn start(bed: &Bed, program: &Path) -> Result<Self> {
         let mut command = command(bed, program);
-        command.args(["mcp", "--no-watch"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-        let mut child = command.spawn().with_context(|| format!("{} cannot be run", program.display()))?;
-        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else { bail!("the server has no pipes") };
+        command
+            .args(["mcp", "--no-watch"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        let mut child =
+            command.spawn().with_context(|| format!("{} cannot be run", program.display()))?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            bail!("the server has no pipes")
+        };
         let mut this = Self { child, stdin, stdout: BufReader::new(stdout), n_requests: 0 };
         let client = json!({ "name": "cortex bench", "version": env!("CARGO_PKG_VERSION") });
-        this.ask("initialize", &json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client }))?;
-        writeln!(this.stdin, "{}", json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }))?;
+        this.ask(
+            "initialize",
+            &json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client }),
+        )?;
+        writeln!(
+            this.stdin,
+            "{}",
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })
+        )?;
         Ok(this)
     }
 
     /// Asks a question; returns whether the answer has results.
     fn search(&mut self, question: &str) -> Result<bool> {
-        let reply = self.ask("tools/call", &json!({ "name": "cortex_search", "arguments": { "query": question } }))?;
-        Ok(reply["structuredContent"]["results"].as_array().is_some_and(|results| !results.is_empty()))
+        let reply = self.ask(
+            "tools/call",
+            &json!({ "name": "cortex_search", "arguments": { "query": question } }),
+        )?;
+        Ok(reply["structuredContent"]["results"]
+            .as_array()
+            .is_some_and(|results| !results.is_empty()))
     }
 
     /// Asks all questions, and returns the memory afterwards; `None` if the system has no `/proc`.
@@ -107,14 +136,22 @@ impl ServerProcess {
             self.search(question)?;
         }
         thread::sleep(SETTLED);
-        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
         let (resident, peak) = (kilobytes(&status, "VmRSS:"), kilobytes(&status, "VmHWM:"));
-        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory { server_resident_bytes, server_peak_bytes }))
+        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory {
+            server_resident_bytes,
+            server_peak_bytes,
+        }))
     }
 
     fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.n_requests += 1;
-        writeln!(self.stdin, "{}", json!({ "jsonrpc": "2.0", "id": self.n_requests, "method": method, "params": params }))?;
+        writeln!(
+            self.stdin,
+            "{}",
+            json!({ "jsonrpc": "2.0", "id": self.n_requests, "method": method, "params": params })
+        )?;
         loop {
             let mut line = String::new();
             ensure!(self.stdout.read_line(&mut line)? > 0, "the server ended");

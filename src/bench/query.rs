@@ -44,7 +44,8 @@ impl Questions {
     pub fn new(set: &ChunkSet, n: usize) -> Self {
         let chunks = set.all();
         let question = |i: usize| {
-            let text = chunks[i * chunks.len() / n].chunk().map(|c| c.text.clone()).unwrap_or_default();
+            let text =
+                chunks[i * chunks.len() / n].chunk().map(|c| c.text.clone()).unwrap_or_default();
             let words = text.split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 2);
             let words: Vec<&str> = words.collect();
             let from = words.len().saturating_sub(WORDS) / 2;
@@ -74,11 +75,18 @@ impl Questions {
     pub fn ask(manager: &ChunkManager, question: &str, kind: SearchKind) -> Result<Duration> {
         let start = Instant::now();
         let snapshot = manager.current();
-        let searcher = Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
+        let searcher =
+            Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
         let query = searcher.query(question)?;
-        let vector = if kind == SearchKind::Text { Vec::new() } else { manager.embedder().embed_query(&query.text)? };
+        let vector = if kind == SearchKind::Text {
+            Vec::new()
+        } else {
+            manager.embedder().embed_query(&query.text)?
+        };
         let results = match kind {
-            SearchKind::Text | SearchKind::Hybrid => searcher.search(&query, &vector, &Filter::default(), LIMIT)?,
+            SearchKind::Text | SearchKind::Hybrid => {
+                searcher.search(&query, &vector, &Filter::default(), LIMIT)?
+            }
             SearchKind::Vector => searcher.by_meaning(&vector, &Filter::default(), LIMIT)?,
         };
         let time = start.elapsed();

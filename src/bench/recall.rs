@@ -28,7 +28,8 @@ pub fn recall_10(bed: &Bed, set: &ChunkSet, questions: &Questions) -> Result<Opt
     let passages: Vec<_> = chunks.iter().map(|c| passage(c)).collect();
     let exact = bed.embedder().embed_passages(&passages)?;
     let rounded: Vec<Vec<f32>> = exact.par_iter().map(|v| as_kept(v)).collect();
-    let queries: Vec<Vec<f32>> = questions.iter().map(|q| bed.embedder().embed_query(q)).collect::<Result<_, _>>()?;
+    let queries: Vec<Vec<f32>> =
+        questions.iter().map(|q| bed.embedder().embed_query(q)).collect::<Result<_, _>>()?;
     let found: Vec<usize> = queries
         .par_iter()
         .map(|query| {

@@ -26,7 +26,10 @@ pub fn reload(bed: &Bed, manager: &ChunkManager, n: usize) -> Result<Duration> {
     let start = Instant::now();
     let reload = manager.reload(&Cancel::new(false))?;
     let time = start.elapsed();
-    ensure!(reload.published && reload.n_updated == n, "{n} chunks changed, and the reload found {reload:?}");
+    ensure!(
+        reload.published && reload.n_updated == n,
+        "{n} chunks changed, and the reload found {reload:?}"
+    );
     Ok(time)
 }
 

@@ -77,7 +77,9 @@ impl Machine {
     #[must_use]
     pub fn this() -> Self {
         let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let cpu = read("/proc/cpuinfo").lines().find_map(|l| Some(l.strip_prefix("model name")?.split_once(':')?.1.trim().to_string()));
+        let cpu = read("/proc/cpuinfo").lines().find_map(|l| {
+            Some(l.strip_prefix("model name")?.split_once(':')?.1.trim().to_string())
+        });
         Self {
             os: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
             cpu,
@@ -103,7 +105,11 @@ impl Timing {
     fn new(name: String, times: &[Duration]) -> Self {
         let mut ms: Vec<f64> = times.iter().map(|t| t.as_secs_f64() * 1000.0).collect();
         ms.sort_by(f64::total_cmp);
-        let at = |percent: usize| ms.get((ms.len() * percent).div_ceil(100).saturating_sub(1)).copied().unwrap_or_default();
+        let at = |percent: usize| {
+            ms.get((ms.len() * percent).div_ceil(100).saturating_sub(1))
+                .copied()
+                .unwrap_or_default()
+        };
         Self { name, n: ms.len(), p50: at(50), p95: at(95), p99: at(99) }
     }
 }
@@ -119,10 +125,18 @@ impl Timings<'_> {
         self.rows.push(Timing::new(name.into(), times));
     }
 
-    fn measure(&mut self, name: impl Into<String>, n: usize, mut once: impl FnMut(usize) -> Result<Duration>) -> Result<()> {
+    fn measure(
+        &mut self,
+        name: impl Into<String>,
+        n: usize,
+        mut once: impl FnMut(usize) -> Result<Duration>,
+    ) -> Result<()> {
         let name = name.into();
         (self.told)(&name);
-        let times: Vec<Duration> = (0..n).map(&mut once).collect::<Result<_>>().with_context(|| format!("{name} was not measured"))?;
+        let times: Vec<Duration> = (0..n)
+            .map(&mut once)
+            .collect::<Result<_>>()
+            .with_context(|| format!("{name} was not measured"))?;
         self.add(name, &times);
         Ok(())
     }
@@ -134,7 +148,13 @@ impl Timings<'_> {
 ///
 /// # Errors
 /// When a question cannot be measured.
-pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &dyn Fn(&str)) -> Result<BenchReport> {
+pub fn run(
+    bed: &Bed,
+    program: &Path,
+    given: Option<&Path>,
+    runs: usize,
+    told: &dyn Fn(&str),
+) -> Result<BenchReport> {
     let (runs, few) = (runs.max(1), runs.clamp(1, FEW));
     let mut rows = Timings { rows: Vec::new(), told };
     // Questions that change chunks come last, since a command would index the files again.
@@ -146,7 +166,11 @@ pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &
     let old = bed.load()?;
     let corpus = Shape::new(bed, &old);
     let questions = Questions::new(&old, QUESTIONS.min(old.len()));
-    let memory = if bed.can_be_served() { processes(&mut rows, bed, program, &questions, runs)? } else { None };
+    let memory = if bed.can_be_served() {
+        processes(&mut rows, bed, program, &questions, runs)?
+    } else {
+        None
+    };
     if let Some(dir) = given {
         let mut given = Given::new(dir)?;
         rows.measure("load_given", runs, |_| given.load())?;
@@ -163,7 +187,13 @@ pub fn run(bed: &Bed, program: &Path, given: Option<&Path>, runs: usize, told: &
     Ok(BenchReport { machine: Machine::this(), corpus, times: rows.rows, memory, recall_10 })
 }
 
-fn processes(rows: &mut Timings, bed: &Bed, program: &Path, questions: &Questions, runs: usize) -> Result<Option<ServerMemory>> {
+fn processes(
+    rows: &mut Timings,
+    bed: &Bed,
+    program: &Path,
+    questions: &Questions,
+    runs: usize,
+) -> Result<Option<ServerMemory>> {
     let some: Vec<&str> = questions.iter().collect();
     rows.measure("search_once", runs, |i| search_once(bed, program, some[i % some.len()]))?;
     let mut last = None;
@@ -177,7 +207,8 @@ fn processes(rows: &mut Timings, bed: &Bed, program: &Path, questions: &Question
 
 fn loading(rows: &mut Timings, bed: &Bed, old: &ChunkSet, runs: usize) -> Result<()> {
     (rows.told)("load");
-    let (mut loads, mut opens, mut diffs, mut totals) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut loads, mut opens, mut diffs, mut totals) =
+        (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..runs {
         let (new, loaded) = load(bed)?;
         let (opened, compared) = (open_saved(bed)?, diff(old, &new, 0)?);
@@ -186,7 +217,9 @@ fn loading(rows: &mut Timings, bed: &Bed, old: &ChunkSet, runs: usize) -> Result
         diffs.push(compared);
         totals.push(loaded + opened + compared);
     }
-    for (name, times) in [("load", loads), ("open_saved", opens), ("diff_equal", diffs), ("load_open_diff", totals)] {
+    for (name, times) in
+        [("load", loads), ("open_saved", opens), ("diff_equal", diffs), ("load_open_diff", totals)]
+    {
         rows.add(name, &times);
     }
     Ok(())

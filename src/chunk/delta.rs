@@ -46,12 +46,14 @@ impl ChunkDelta {
             Some(before) if before.is_same(entry) => Difference::Anew(entry.clone()),
             Some(before) => {
                 let both = before.chunk().zip(entry.chunk());
-                let metadata_only = both.is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
+                let metadata_only = both
+                    .is_some_and(|(a, b)| a.indexed() == b.indexed() && a.embedding == b.embedding);
                 Difference::Updated(Change { new: entry.clone(), metadata_only })
             }
         };
         let mut delta = Self::default();
-        let different: Vec<&Arc<Entry>> = new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
+        let different: Vec<&Arc<Entry>> =
+            new.all().iter().filter(|c| !same.contains(&Arc::as_ptr(c))).collect();
         for found in different.into_par_iter().with_min_len(256).map(compare).collect::<Vec<_>>() {
             match found {
                 Difference::Added(chunk) => delta.added.push(chunk),
@@ -61,7 +63,9 @@ impl ChunkDelta {
         }
         // If nothing was added and the sizes are equal, nothing can be deleted.
         if old.len() + delta.added.len() != new.len() {
-            delta.deleted.extend(old.all().iter().filter(|c| new.by_id(&c.id).is_none()).map(|c| c.id.clone()));
+            delta.deleted.extend(
+                old.all().iter().filter(|c| new.by_id(&c.id).is_none()).map(|c| c.id.clone()),
+            );
         }
         delta
     }

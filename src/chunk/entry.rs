@@ -56,12 +56,19 @@ impl Entry {
     /// The entry of the chunk in `line`, which is at `at` in `lines`. Returns `None` if the line is not written as [`Chunk::to_json`] does.
     /// `before` is the entry of the previous line, whose path and language are often the same.
     #[must_use]
-    pub fn of_line(line: &str, file_type: ChunkType, lines: &Arc<dyn LineStore>, at: Range<u32>, before: Option<&Self>) -> Option<Self> {
+    pub fn of_line(
+        line: &str,
+        file_type: ChunkType,
+        lines: &Arc<dyn LineStore>,
+        at: Range<u32>,
+        before: Option<&Self>,
+    ) -> Option<Self> {
         // Within a JSON string every quotation mark is escaped, so these keys cannot occur in a text.
         const METADATA: &str = ",\"metadata\":{";
         const TYPE: &str = ",\"chunk_type\":\"";
         let id = text(line.strip_prefix("{\"id\":\"")?)?;
-        let metadata = &line[memchr::memmem::rfind(line.as_bytes(), METADATA.as_bytes())? + METADATA.len()..];
+        let metadata =
+            &line[memchr::memmem::rfind(line.as_bytes(), METADATA.as_bytes())? + METADATA.len()..];
         let (file_path, rest) = match metadata.strip_prefix("\"file_path\":\"") {
             Some(rest) => {
                 let path = text(rest)?;
@@ -69,13 +76,19 @@ impl Entry {
             }
             None => (None, metadata),
         };
-        let language = rest.strip_prefix("\"language\":\"").map(|rest| text(rest).ok_or(())).transpose().ok()?;
-        let as_before =
-            |text: Option<&str>, before: Option<&Arc<str>>| before.filter(|b| text == Some(&***b)).cloned().or_else(|| shared(text));
+        let language = rest
+            .strip_prefix("\"language\":\"")
+            .map(|rest| text(rest).ok_or(()))
+            .transpose()
+            .ok()?;
+        let as_before = |text: Option<&str>, before: Option<&Arc<str>>| {
+            before.filter(|b| text == Some(&***b)).cloned().or_else(|| shared(text))
+        };
         // The type comes before the metadata, with the tags between them. A line with a vector is left to the parser, since vectors count under
         // some headers only.
         let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
-        let from_type = &before_metadata[memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
+        let from_type = &before_metadata
+            [memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
         let tags = from_type.strip_prefix(file_type.as_str())?.strip_prefix('"')?;
         (tags.is_empty() || tags.starts_with(",\"tags\":")).then(|| Self {
             id: Arc::from(id),
@@ -83,20 +96,32 @@ impl Entry {
             file_path: as_before(file_path, before.and_then(|b| b.file_path.as_ref())),
             chunk_type: file_type,
             language: as_before(language, before.and_then(|b| b.language.as_ref())),
-            content: ChunkSource::Stored { hash: xxh3_128(line.as_bytes()), lines: lines.clone(), at },
+            content: ChunkSource::Stored {
+                hash: xxh3_128(line.as_bytes()),
+                lines: lines.clone(),
+                at,
+            },
         })
     }
 
     /// The entry of a line that was parsed. Its chunk has the type of its file and no vector.
     #[must_use]
-    pub fn of_parsed_line(chunk: &Chunk, line: &str, lines: &Arc<dyn LineStore>, at: Range<u32>) -> Self {
+    pub fn of_parsed_line(
+        chunk: &Chunk,
+        line: &str,
+        lines: &Arc<dyn LineStore>,
+        at: Range<u32>,
+    ) -> Self {
         Self::of_chunk(chunk, (xxh3_128(line.as_bytes()), lines.clone(), at))
     }
 
     /// The entry of a chunk whose line has this fingerprint and is kept at this place.
     #[must_use]
     pub fn of_chunk(chunk: &Chunk, line: (Fingerprint, Arc<dyn LineStore>, Range<u32>)) -> Self {
-        let (path, language) = (shared(chunk.metadata.file_path.as_deref()), shared(chunk.metadata.language.as_deref()));
+        let (path, language) = (
+            shared(chunk.metadata.file_path.as_deref()),
+            shared(chunk.metadata.language.as_deref()),
+        );
         Self::of_known_line(chunk.id.clone(), path, chunk.chunk_type, language, line)
     }
 
@@ -111,7 +136,14 @@ impl Entry {
     ) -> Self {
         let (hash, lines, at) = line;
         let id_hash = hash_of_id(&id);
-        Self { id, id_hash, file_path, chunk_type, language, content: ChunkSource::Stored { hash, lines, at } }
+        Self {
+            id,
+            id_hash,
+            file_path,
+            chunk_type,
+            language,
+            content: ChunkSource::Stored { hash, lines, at },
+        }
     }
 
     /// Returns the fingerprint of its line and the place of the line; `None` for a chunk that is in memory.
@@ -153,7 +185,8 @@ impl Entry {
             ChunkSource::Here(chunk) => Some(chunk.clone()),
             ChunkSource::Stored { hash, lines, at } => {
                 let line = lines.read(at.clone()).filter(|line| lines.is_unchanged(line, *hash))?;
-                let chunk = Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok()?;
+                let chunk =
+                    Chunk::from_json(std::str::from_utf8(&line).ok()?, self.chunk_type).ok()?;
                 Some(Arc::new(Chunk { embedding: lines.vector(at), ..chunk }))
             }
         }
@@ -225,7 +258,11 @@ mod tests {
     }
 
     fn chunk(text: &str) -> Chunk {
-        let metadata = Metadata { file_path: Some("src/a.rs".into()), language: Some("rust".into()), ..Metadata::default() };
+        let metadata = Metadata {
+            file_path: Some("src/a.rs".into()),
+            language: Some("rust".into()),
+            ..Metadata::default()
+        };
         Chunk {
             id: "src/a.rs#a".into(),
             title: "a".into(),
@@ -244,7 +281,10 @@ mod tests {
         // The text contains metadata, too.
         let chunk = chunk(",\"metadata\":{\"file_path\":\"src/b.rs\"}}\n{\"id\":\"x\"");
         let entry = entry(&chunk).unwrap();
-        assert_eq!((&*entry.id, entry.file_path.as_deref(), entry.language.as_deref()), ("src/a.rs#a", Some("src/a.rs"), Some("rust")));
+        assert_eq!(
+            (&*entry.id, entry.file_path.as_deref(), entry.language.as_deref()),
+            ("src/a.rs#a", Some("src/a.rs"), Some("rust"))
+        );
         assert_eq!(*entry.chunk().unwrap(), chunk);
         let chunk = Chunk { tags: vec!["t".into(), "\"chunk_type\":\"symbols\"".into()], ..chunk };
         assert_eq!(*self::entry(&chunk).unwrap().chunk().unwrap(), chunk);
@@ -253,7 +293,10 @@ mod tests {
     #[test]
     fn a_line_with_anything_unusual_is_left_to_the_parser() {
         assert!(entry(&Chunk { id: "a\"b".into(), ..chunk("x") }).is_none());
-        assert!(entry(&Chunk { embedding: Some([1.0].into()), tags: vec!["t".into()], ..chunk("x") }).is_none());
+        assert!(
+            entry(&Chunk { embedding: Some([1.0].into()), tags: vec!["t".into()], ..chunk("x") })
+                .is_none()
+        );
         let metadata = Metadata { file_path: Some("a\\b".into()), ..Metadata::default() };
         assert!(entry(&Chunk { metadata, ..chunk("x") }).is_none());
     }
@@ -262,7 +305,14 @@ mod tests {
     fn a_line_that_was_overwritten_is_no_chunk() {
         let line: &'static str = chunk("x").to_json().leak();
         let lines: Arc<dyn LineStore> = Arc::new(Text(chunk("y").to_json().leak()));
-        let entry = Entry::of_line(line, ChunkType::Data, &lines, 0..u32::try_from(line.len()).unwrap(), None).unwrap();
+        let entry = Entry::of_line(
+            line,
+            ChunkType::Data,
+            &lines,
+            0..u32::try_from(line.len()).unwrap(),
+            None,
+        )
+        .unwrap();
         assert!(entry.chunk().is_none());
     }
 }

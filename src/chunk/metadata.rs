@@ -90,7 +90,12 @@ impl Metadata {
     pub(super) fn hash_position(&self, h: &mut Xxh3) {
         let name_lines = self.names.iter().flat_map(|n| [n.start_line, n.end_line]);
         let comments = self.comment_lines.iter().flat_map(|(a, b)| [*a, *b]);
-        for n in [self.start_line, self.end_line].into_iter().map(Option::unwrap_or_default).chain(name_lines).chain(comments) {
+        for n in [self.start_line, self.end_line]
+            .into_iter()
+            .map(Option::unwrap_or_default)
+            .chain(name_lines)
+            .chain(comments)
+        {
             h.update(&n.to_le_bytes());
         }
     }
@@ -172,7 +177,10 @@ impl<'de> Visitor<'de> for MetadataVisitor {
                 _ => false,
             };
             if !fits {
-                m.extra.insert(key.into_owned(), serde_json::from_str(json).map_err(serde::de::Error::custom)?);
+                m.extra.insert(
+                    key.into_owned(),
+                    serde_json::from_str(json).map_err(serde::de::Error::custom)?,
+                );
             }
         }
         Ok(m)

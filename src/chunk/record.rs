@@ -17,7 +17,9 @@ pub type ChunkId = Arc<str>;
 pub type Fingerprint = u128;
 
 /// The four kinds of chunks, one file each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, Encode, Decode,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkType {
     /// The outline of one source file.
@@ -119,14 +121,21 @@ impl Chunk {
     ///
     /// # Errors
     /// The JSON error, or what the chunk lacks. The first part is the chunk's id if it has one.
-    pub fn from_json(json: &str, file_type: ChunkType) -> Result<Self, (Option<String>, ParseError)> {
+    pub fn from_json(
+        json: &str,
+        file_type: ChunkType,
+    ) -> Result<Self, (Option<String>, ParseError)> {
         // serde would read the items of an array as the values of the fields.
         if json.trim_ascii_start().starts_with('[') {
             return Err((None, ParseError::Json(serde::de::Error::custom("a chunk is an object"))));
         }
         let raw: Raw = serde_json::from_str(json).map_err(|e| (None, ParseError::Json(e)))?;
-        let Some(id) = raw.id.filter(|id| !id.is_empty()) else { return Err((None, ParseError::Chunk(ChunkError::NoId))) };
-        let Some(text) = raw.text else { return Err((Some(id), ParseError::Chunk(ChunkError::NoText))) };
+        let Some(id) = raw.id.filter(|id| !id.is_empty()) else {
+            return Err((None, ParseError::Chunk(ChunkError::NoId)));
+        };
+        let Some(text) = raw.text else {
+            return Err((Some(id), ParseError::Chunk(ChunkError::NoText)));
+        };
         Ok(Self {
             id: id.into(),
             title: raw.title.unwrap_or_default(),

@@ -52,7 +52,10 @@ fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerpri
     entries.iter().map(move |e| {
         let of_path = |path| {
             // Neighbours mostly share their path; then its text is not read.
-            let (_, fingerprint) = *last.insert(last.filter(|(p, _)| Arc::ptr_eq(p, path)).unwrap_or_else(|| (path, fingerprint(path))));
+            let (_, fingerprint) = *last.insert(
+                last.filter(|(p, _)| Arc::ptr_eq(p, path))
+                    .unwrap_or_else(|| (path, fingerprint(path))),
+            );
             fingerprint
         };
         (e.id_hash(), e.file_path.as_ref().map(of_path))
@@ -62,10 +65,14 @@ fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerpri
 impl Tables {
     /// Builds the tables. If several entries have the same id, only the last one is kept, at the position of the first.
     fn new(all: &mut Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
-        let mut hashes: Vec<(u64, Option<Fingerprint>)> = all.par_chunks(1024).flat_map_iter(hashes).collect();
-        let (mut by_id, mut duplicates, mut kept) = (HashTable::with_capacity(all.len()), Vec::new(), 0);
+        let mut hashes: Vec<(u64, Option<Fingerprint>)> =
+            all.par_chunks(1024).flat_map_iter(hashes).collect();
+        let (mut by_id, mut duplicates, mut kept) =
+            (HashTable::with_capacity(all.len()), Vec::new(), 0);
         for i in 0..all.len() {
-            let is_it = |at: &u32| hashes[*at as usize].0 == hashes[i].0 && all[*at as usize].id == all[i].id;
+            let is_it = |at: &u32| {
+                hashes[*at as usize].0 == hashes[i].0 && all[*at as usize].id == all[i].id
+            };
             let found = by_id.find(hashes[i].0, is_it).copied();
             let at = found.map_or(kept, |at| at as usize);
             if found.is_some() {
@@ -85,7 +92,9 @@ impl Tables {
             match by_file.find(short(path), |f: &u32| paths[*f as usize] == path) {
                 Some(&f) => files[f as usize].push(i),
                 None => {
-                    by_file.insert_unique(short(path), as_index(files.len()), |f: &u32| short(paths[*f as usize]));
+                    by_file.insert_unique(short(path), as_index(files.len()), |f: &u32| {
+                        short(paths[*f as usize])
+                    });
                     paths.push(path);
                     files.push(vec![i]);
                 }
@@ -122,7 +131,8 @@ impl ChunkSet {
     /// Finds the entry with this id, in O(1).
     #[must_use]
     pub fn by_id(&self, id: &str) -> Option<&Arc<Entry>> {
-        let at = self.tables().by_id.find(hash_of_id(id), |at| &*self.entries[*at as usize].id == id)?;
+        let at =
+            self.tables().by_id.find(hash_of_id(id), |at| &*self.entries[*at as usize].id == id)?;
         Some(&self.entries[*at as usize])
     }
 
@@ -156,7 +166,11 @@ impl ChunkSet {
 
     /// Iterates over the same files, each with its language (empty if it has none).
     pub fn written_in(&self) -> impl Iterator<Item = (&str, &str)> {
-        let language = |file: &[u32]| file.first().and_then(|i| self.entries[*i as usize].language.as_deref()).unwrap_or_default();
+        let language = |file: &[u32]| {
+            file.first()
+                .and_then(|i| self.entries[*i as usize].language.as_deref())
+                .unwrap_or_default()
+        };
         self.tables().files.iter().map(move |file| (self.path(file), language(file)))
     }
 

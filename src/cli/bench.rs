@@ -51,7 +51,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             }
         }
     };
-    let report = measure(&bed, &program, given.as_deref(), args.runs, &|name| bar.set_message(format!("measuring {name}")))?;
+    let report = measure(&bed, &program, given.as_deref(), args.runs, &|name| {
+        bar.set_message(format!("measuring {name}"))
+    })?;
     bar.finish_and_clear();
     if args.json {
         json(&report)?;
@@ -70,14 +72,25 @@ fn print(report: &BenchReport) -> Result<()> {
         BedOrigin::Chunks => "given chunks",
     };
     let (chunks, files) = (count(corpus.n_chunks, "chunk"), count(corpus.n_files, "file"));
-    line(&format!("{origin}: {chunks} in {files}, {} MB of text, {} dimensions", mb(corpus.text_bytes as u64), corpus.dimensions))?;
+    line(&format!(
+        "{origin}: {chunks} in {files}, {} MB of text, {} dimensions",
+        mb(corpus.text_bytes as u64),
+        corpus.dimensions
+    ))?;
     let cpu = machine.cpu.as_deref().unwrap_or("unknown processor");
     let installed = machine.memory_bytes.map(|b| format!(", {} MB", mb(b))).unwrap_or_default();
     line(&format!("{cpu}, {}{installed}, {}", count(machine.cores, "core"), machine.os))?;
     line("")?;
     line(&format!("{:<40} {:>4} {:>9} {:>9} {:>9}  ms", "", "n", "p50", "p95", "p99"))?;
     for row in times {
-        line(&format!("{:<40} {:>4} {:>9.2} {:>9.2} {:>9.2}", meaning(&row.name), row.n, row.p50, row.p95, row.p99))?;
+        line(&format!(
+            "{:<40} {:>4} {:>9.2} {:>9.2} {:>9.2}",
+            meaning(&row.name),
+            row.n,
+            row.p50,
+            row.p95,
+            row.p99
+        ))?;
     }
     line("")?;
     if let Some(memory) = memory {
@@ -117,7 +130,11 @@ fn meaning(name: &str) -> String {
         "query_hybrid" => "query by both",
         _ => "",
     };
-    match name.strip_prefix("reload_").filter(|_| known.is_empty()).map(|rest| rest.split_once('_').unwrap_or((rest, ""))) {
+    match name
+        .strip_prefix("reload_")
+        .filter(|_| known.is_empty())
+        .map(|rest| rest.split_once('_').unwrap_or((rest, "")))
+    {
         Some((n, "")) => format!("reload, chunks changed: {n}"),
         Some((_, step)) => format!("  {step}"),
         None => known.to_string(),

@@ -27,7 +27,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let _lock = WriteLock::acquire(layout, Duration::from_secs(10))?;
     let foreign = layout.is_foreign();
     layout.clean()?;
-    let what = if foreign { "the caches (the chunk files are another program's and stay)" } else { "chunks and caches" };
+    let what = if foreign {
+        "the caches (the chunk files are another program's and stay)"
+    } else {
+        "chunks and caches"
+    };
     line(&format!("removed {what} from {}", layout.dot_cortex().display()))?;
     Ok(Outcome::Done)
 }

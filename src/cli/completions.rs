@@ -7,7 +7,9 @@ use super::outcome::Outcome;
 
 /// Print a completion script for a shell.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex completions bash > ~/.local/share/bash-completion/completions/cortex")]
+#[command(
+    after_help = "Example: cortex completions bash > ~/.local/share/bash-completion/completions/cortex"
+)]
 pub(super) struct Args {
     shell: Shell,
 }

@@ -98,7 +98,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         None => Set::read(&args.queries, args.repos.as_deref())?,
     };
     if set.questions.is_empty() {
-        eprintln!("there are no questions: too few comments, commits and documents say what a file is for");
+        eprintln!(
+            "there are no questions: too few comments, commits and documents say what a file is for"
+        );
         return Ok(Outcome::NothingFound);
     }
     let (scored, plain) = ask_all(args, &set, features)?;
@@ -122,7 +124,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 fn check_features(named: &[String]) -> Result<()> {
-    if let Some(feature) = named.iter().find(|name| !FEATURES.iter().any(|known| known.name == **name)) {
+    if let Some(feature) =
+        named.iter().find(|name| !FEATURES.iter().any(|known| known.name == **name))
+    {
         let known: Vec<&str> = FEATURES.iter().map(|known| known.name).collect();
         bail!("--without: there is no feature {feature}; there are {}", known.join(", "));
     }
@@ -130,13 +134,19 @@ fn check_features(named: &[String]) -> Result<()> {
 }
 
 /// Asks every question. Returns the scores of the search, and those of the baseline if it was asked, too.
-fn ask_all(args: &Args, set: &Set, mut features: Option<JsonLinesWriter>) -> Result<(Vec<Scored>, Vec<Scored>)> {
+fn ask_all(
+    args: &Args,
+    set: &Set,
+    mut features: Option<JsonLinesWriter>,
+) -> Result<(Vec<Scored>, Vec<Scored>)> {
     // Files of questions and answers may lie in the project, where they would answer every question.
-    let own_files = args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
+    let own_files =
+        args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
     let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();
     let (mut scored, mut plain) = (Vec::new(), Vec::new());
     let bar = indicatif::ProgressBar::new(set.questions.len() as u64);
-    let style = indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} questions {elapsed}");
+    let style =
+        indicatif::ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} questions {elapsed}");
     bar.set_style(style.unwrap_or_else(|_| indicatif::ProgressStyle::default_bar()));
     for (folder, questions) in set.by_folder() {
         bar.set_message(questions[0].repo.clone());
@@ -144,7 +154,8 @@ fn ask_all(args: &Args, set: &Set, mut features: Option<JsonLinesWriter>) -> Res
         let baseline = (args.baseline || args.own.is_some()).then(|| project.baseline());
         for question in questions {
             let wants_all = features.is_some() || !args.without.is_empty();
-            let (mut hits, ms) = project.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
+            let (mut hits, ms) =
+                project.ask(&question.query, if wants_all { usize::MAX } else { FILES })?;
             if let Some(features) = &mut features {
                 features.put(&Candidates::new(question, &hits))?;
             }
@@ -193,8 +204,13 @@ impl EvaluatedProject {
 
     /// The files that answer, and how many milliseconds it took.
     fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
-        let request = SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
-        let (hits, time) = self.engine.hits(&request, limit.saturating_add(self.left_out.len()), &Call::default())?;
+        let request =
+            SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
+        let (hits, time) = self.engine.hits(
+            &request,
+            limit.saturating_add(self.left_out.len()),
+            &Call::default(),
+        )?;
         let hits = hits.into_iter().filter(|hit| !self.left_out.contains(&*hit.path));
         Ok((hits.take(limit).collect(), time.as_secs_f64() * 1000.0))
     }
@@ -213,7 +229,13 @@ fn rows(hits: &[Hit]) -> Vec<FoundFile> {
 
 /// Ranks anew, without some features.
 fn without(hits: Vec<Hit>, features: &[String]) -> Vec<Hit> {
-    let left = |hit: &Hit| hit.terms.iter().filter(|t| !features.iter().any(|f| f == t.feature)).map(|t| t.value * t.weight).sum::<f64>();
+    let left = |hit: &Hit| {
+        hit.terms
+            .iter()
+            .filter(|t| !features.iter().any(|f| f == t.feature))
+            .map(|t| t.value * t.weight)
+            .sum::<f64>()
+    };
     let mut scored: Vec<(f64, Hit)> = hits.into_iter().map(|hit| (left(&hit), hit)).collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
     scored.into_iter().take(FILES).map(|(_, hit)| hit).collect()
@@ -244,7 +266,13 @@ impl<'a> Candidates<'a> {
     fn new(q: &'a EvalQuestion, hits: &'a [Hit]) -> Self {
         let candidate = |hit: &'a Hit| Candidate {
             path: &hit.path,
-            targets: q.targets.iter().enumerate().filter(|(_, t)| eval::matches(&hit.path, &t.path)).map(|(i, _)| i).collect(),
+            targets: q
+                .targets
+                .iter()
+                .enumerate()
+                .filter(|(_, t)| eval::matches(&hit.path, &t.path))
+                .map(|(i, _)| i)
+                .collect(),
             x: hit.terms.iter().map(|t| (t.feature, t.value)).collect(),
         };
         // A file may be shown with two places.

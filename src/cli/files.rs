@@ -39,14 +39,23 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { paths, by, depth, sort, languages, limit, .. } = args;
-    let request = FilesRequest { by: *by, depth: *depth, sort: *sort, limit: *limit, languages: languages.clone(), paths: paths.clone() };
+    let request = FilesRequest {
+        by: *by,
+        depth: *depth,
+        sort: *sort,
+        limit: *limit,
+        languages: languages.clone(),
+        paths: paths.clone(),
+    };
     let engine = args.project.engine(Look::AtTree)?;
     let found = engine.files(&request, &Call::default())?;
     if args.json {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
-        let row = |g: &FileCount| format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name));
+        let row = |g: &FileCount| {
+            format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name))
+        };
         line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
         found.rows.iter().try_for_each(|g| line(&row(g)))?;
         let n_more = found.total_rows - found.rows.len();

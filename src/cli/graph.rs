@@ -79,15 +79,28 @@ enum Format {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     ensure!(args.limit > 0, "-n is 0, but must be 1 or more");
-    let operation = args.operation.to_possible_value().map_or_else(String::new, |value| value.get_name().to_string());
+    let operation = args
+        .operation
+        .to_possible_value()
+        .map_or_else(String::new, |value| value.get_name().to_string());
     let Args { target, to, depth, context, limit, .. } = args;
-    let request = GraphRequest { operation, target: target.clone(), to: to.clone(), depth: *depth, context: *context, limit: *limit };
+    let request = GraphRequest {
+        operation,
+        target: target.clone(),
+        to: to.clone(),
+        depth: *depth,
+        context: *context,
+        limit: *limit,
+    };
     let engine = args.project.engine(Look::AtTree)?;
     let answer = engine.graph(&request, &Call::default())?;
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {
-        eprintln!("there is no symbol or file {}: give a name, Type::method, file:line or a file", printable(&args.target));
+        eprintln!(
+            "there is no symbol or file {}: give a name, Type::method, file:line or a file",
+            printable(&args.target)
+        );
     } else {
         warnings(&answer.state);
         match args.format {
@@ -111,7 +124,11 @@ fn print(answer: &GraphAnswer) -> Result<()> {
         eprintln!("none found");
     }
     if answer.truncated {
-        eprintln!("{} of {} are shown: -n shows more", answer.results.len(), count(answer.total, "result"));
+        eprintln!(
+            "{} of {} are shown: -n shows more",
+            answer.results.len(),
+            count(answer.total, "result")
+        );
     }
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
@@ -125,13 +142,23 @@ fn print_row(row: &GraphRow) -> Result<()> {
     let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
     let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
     let via = if row.depth > 1 { format!("  via {}", printable(&row.via)) } else { String::new() };
-    let sure = if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
+    let sure =
+        if row.confidence < 0.9 { format!("  {:.2}", row.confidence) } else { String::new() };
     let indent = "  ".repeat(row.depth.saturating_sub(1));
     let symbol = style(printable(&row.node.symbol)).green();
-    line(&fitted(&format!("{indent}{}  {symbol}{}", style(at).cyan(), style(format!("{sure}{uses}{via}")).dim())))?;
-    let (first, text) = (row.context_start_line.unwrap_or(1), row.context.as_deref().unwrap_or_default());
+    line(&fitted(&format!(
+        "{indent}{}  {symbol}{}",
+        style(at).cyan(),
+        style(format!("{sure}{uses}{via}")).dim()
+    )))?;
+    let (first, text) =
+        (row.context_start_line.unwrap_or(1), row.context.as_deref().unwrap_or_default());
     for (number, text) in (first..).zip(text.lines()) {
-        line(&format!("{} {}", style(format!("{number:>6}")).dim(), code(text, width().saturating_sub(8))))?;
+        line(&format!(
+            "{} {}",
+            style(format!("{number:>6}")).dim(),
+            code(text, width().saturating_sub(8))
+        ))?;
     }
     Ok(())
 }

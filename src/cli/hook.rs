@@ -20,7 +20,10 @@ use uuid::Uuid;
 use super::outcome::Outcome;
 use crate::dir::{Dir, OpenMode};
 use crate::engine::{Engine, Look, Project, ProjectError};
-use crate::memory::{self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError, StorageError};
+use crate::memory::{
+    self, CaptureError, HookInput, Memories, Memory, MemorySource, MemoryStore, SessionError,
+    StorageError,
+};
 
 /// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude Code hooks).
 #[derive(clap::Args)]
@@ -125,8 +128,8 @@ fn answer(event: Event) {
         // A panic is noted as any other error, and not shouted out.
         panic::set_hook(Box::new(|_| {}));
         let run = || read_input().and_then(|input| Hook::new(event, input)?.run());
-        let result =
-            panic::catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| Err(anyhow::anyhow!("a panic; this is a bug of cortex")));
+        let result = panic::catch_unwind(AssertUnwindSafe(run))
+            .unwrap_or_else(|_| Err(anyhow::anyhow!("a panic; this is a bug of cortex")));
         if let Err(e) = result {
             log(None, event, &format!("{e:#}"));
         }
@@ -142,7 +145,9 @@ fn answer(event: Event) {
 fn print(event: Event, context: &str) -> Result<()> {
     let reply = json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": context } });
     let mut out = std::io::stdout().lock();
-    out.write_all(format!("{reply}\n").as_bytes()).and_then(|()| out.flush()).context("the agent does not read what it is told")
+    out.write_all(format!("{reply}\n").as_bytes())
+        .and_then(|()| out.flush())
+        .context("the agent does not read what it is told")
 }
 
 fn read_input() -> Result<HookInput> {
@@ -169,7 +174,9 @@ impl Hook {
         let own = match event {
             Event::PromptSubmit => input.prompt_memory(),
             Event::PostTool => input.tool_memory(project.layout.root()),
-            Event::Stop => input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref()),
+            Event::Stop => {
+                input.answer_memory(input.transcript_path.as_deref().and_then(end_of).as_deref())
+            }
             _ => None,
         };
         let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
@@ -184,7 +191,12 @@ impl Hook {
         if let Err(e) = &result {
             if self.event == Event::SessionStart && is_lost(e) {
                 // Nobody else would notice for long.
-                print(self.event, &format!("What cortex remembers of this project cannot be told. Let the user know: {e:#}\n"))?;
+                print(
+                    self.event,
+                    &format!(
+                        "What cortex remembers of this project cannot be told. Let the user know: {e:#}\n"
+                    ),
+                )?;
             }
             log(Some(&self.engine.project), self.event, &format!("{e:#}"));
         }
@@ -199,8 +211,11 @@ impl Hook {
         match self.event {
             Event::PromptSubmit => {
                 // What must not be lost is stored while the index is loaded.
-                let (loaded, remembered) = rayon::join(|| self.engine.load_memories(), || self.remember(memories));
-                let answered = loaded.map_err(anyhow::Error::from).and_then(|()| self.tell_of_prompt(memories));
+                let (loaded, remembered) =
+                    rayon::join(|| self.engine.load_memories(), || self.remember(memories));
+                let answered = loaded
+                    .map_err(anyhow::Error::from)
+                    .and_then(|()| self.tell_of_prompt(memories));
                 remembered?;
                 answered
             }
@@ -241,9 +256,13 @@ impl Hook {
         let Some(Memory { content, source, session_id, .. }) = &self.own else { return Ok(()) };
         match source.clone() {
             MemorySource::HookDescription { hook_type, tool_name, file_path } => {
-                capture.capture_hook_description(content, hook_type, session_id, tool_name, file_path)?;
+                capture.capture_hook_description(
+                    content, hook_type, session_id, tool_name, file_path,
+                )?;
             }
-            MemorySource::ClaudeResponse { response_type } => drop(capture.capture_claude_response(content, response_type, session_id)?),
+            MemorySource::ClaudeResponse { response_type } => {
+                drop(capture.capture_claude_response(content, response_type, session_id)?)
+            }
             MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => {}
         }
         Ok(())
@@ -252,7 +271,9 @@ impl Hook {
     /// Keeps what could not be remembered for whoever opens the database next.
     fn keep(&self, e: &anyhow::Error) -> Result<()> {
         match self.own.clone().filter(|_| !is_bad_content(e)) {
-            Some(memory) => self.engine.project.memory_home().keep_for_later(memory).context("it is lost"),
+            Some(memory) => {
+                self.engine.project.memory_home().keep_for_later(memory).context("it is lost")
+            }
             None => Ok(()),
         }
     }
@@ -273,10 +294,16 @@ impl Hook {
         match self.event {
             Event::SessionStart => {
                 // What it was told it has forgotten.
-                let has_forgotten = matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
+                let has_forgotten =
+                    matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
                 let (briefing, ids) = memory::briefing(store, &given, memory::BRIEFING_TOKENS)?;
-                let notice = self.engine.project.memory_home().notice().map(|notice| format!("cortex: {notice}.\n"));
+                let notice = self
+                    .engine
+                    .project
+                    .memory_home()
+                    .notice()
+                    .map(|notice| format!("cortex: {notice}.\n"));
                 let text = notice.unwrap_or_default() + &briefing;
                 if !text.is_empty() {
                     print(self.event, &text)?;
@@ -288,7 +315,9 @@ impl Hook {
             }
             Event::PromptSubmit | Event::PostTool => {}
             Event::PreTool => {
-                let Some(path) = self.input.file(self.engine.project.layout.root()) else { return Ok(()) };
+                let Some(path) = self.input.file(self.engine.project.layout.root()) else {
+                    return Ok(());
+                };
                 self.tell(store, &memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
@@ -316,7 +345,9 @@ impl Hook {
     /// Tells what may help with a prompt.
     fn tell_of_prompt(&self, memories: &Memories) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
-        let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else { return Ok(()) };
+        let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else {
+            return Ok(());
+        };
         self.tell(store, &self.engine.for_prompt(memories, prompt, &store.given(session)?)?)
     }
 }
@@ -331,13 +362,21 @@ fn cause(e: ProjectError) -> anyhow::Error {
 
 /// Later it would be no better.
 fn is_bad_content(e: &anyhow::Error) -> bool {
-    matches!(e.downcast_ref(), Some(CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. })))
+    matches!(
+        e.downcast_ref(),
+        Some(
+            CaptureError::EmptyContent
+                | CaptureError::StorageFailed(StorageError::ContentTooLong { .. })
+        )
+    )
 }
 
 /// Only a person can help.
 fn is_lost(e: &anyhow::Error) -> bool {
-    matches!(e.downcast_ref(), Some(CaptureError::StorageFailed(StorageError::Damaged { .. } | StorageError::Lost { .. })))
-        || matches!(e.downcast_ref(), Some(StorageError::Damaged { .. } | StorageError::Lost { .. }))
+    matches!(
+        e.downcast_ref(),
+        Some(CaptureError::StorageFailed(StorageError::Damaged { .. } | StorageError::Lost { .. }))
+    ) || matches!(e.downcast_ref(), Some(StorageError::Damaged { .. } | StorageError::Lost { .. }))
 }
 
 /// The end of a transcript.
@@ -354,13 +393,24 @@ fn end_of(transcript: &Path) -> Option<String> {
 /// Notes what went wrong, where that can be noted.
 fn log(project: Option<&Project>, event: Event, what: &str) {
     let fallback = if project.is_none() { Project::open_anyway(None).ok() } else { None };
-    let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok()) else { return };
-    if dir.stat(LOG).is_ok_and(|stat| stat.is_some_and(|stat| stat.bytes > MAX_LOG || !stat.is_sole_file())) {
+    let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok())
+    else {
+        return;
+    };
+    if dir
+        .stat(LOG)
+        .is_ok_and(|stat| stat.is_some_and(|stat| stat.bytes > MAX_LOG || !stat.is_sole_file()))
+    {
         let _ = dir.remove_file(LOG);
     }
-    let line = format!("{} {}: {what}\n", Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true), event.name());
+    let line = format!(
+        "{} {}: {what}\n",
+        Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
+        event.name()
+    );
     // There is nobody to be told that this failed.
-    let _ = dir.file(LOG, OpenMode::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
+    let _ =
+        dir.file(LOG, OpenMode::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }
 
 #[cfg(test)]
@@ -371,9 +421,15 @@ mod tests {
     #[test]
     fn each_event_has_the_time_that_its_client_allows() {
         let client = Duration::from_secs(install::TIMEOUT_S.into());
-        for event in
-            [Event::SessionStart, Event::PromptSubmit, Event::PreTool, Event::PostTool, Event::Stop, Event::SessionEnd, Event::PreCompact]
-        {
+        for event in [
+            Event::SessionStart,
+            Event::PromptSubmit,
+            Event::PreTool,
+            Event::PostTool,
+            Event::Stop,
+            Event::SessionEnd,
+            Event::PreCompact,
+        ] {
             let Limits { all, busy } = event.limits();
             // The process has to begin and to end, too; and what is kept for later must still be written.
             assert!(all + Duration::from_millis(500) <= client && 2 * busy < all, "{event:?}");

@@ -41,7 +41,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let bar = Bar::embedding(quiet);
     match project.embed(&|progress| bar.show(progress))? {
         Some(n) => summary.n_embedded += n,
-        None => eprintln!("another cortex process is making the vectors: `cortex status` says how many are lacking"),
+        None => eprintln!(
+            "another cortex process is making the vectors: `cortex status` says how many are lacking"
+        ),
     }
     summary.ms += u64::try_from(start.elapsed().as_millis()).unwrap_or(0);
     if args.json {
@@ -60,7 +62,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 /// Returns the summary as one line for people.
 pub(super) fn one_line(s: &Summary) -> String {
     let verb = if s.changed { "indexed" } else { "up to date:" };
-    let mut line = format!("{verb} {} in {}", count(s.n_files, "file"), count(s.n_chunks(), "chunk"));
+    let mut line =
+        format!("{verb} {} in {}", count(s.n_files, "file"), count(s.n_chunks(), "chunk"));
     let mut notes = Vec::new();
     if s.n_parsed > 0 && s.n_parsed < s.n_files {
         notes.push(format!("{} parsed", s.n_parsed));
@@ -68,7 +71,8 @@ pub(super) fn one_line(s: &Summary) -> String {
     if s.n_removed > 0 {
         notes.push(format!("{} removed", s.n_removed));
     }
-    let skipped: Vec<String> = s.skipped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
+    let skipped: Vec<String> =
+        s.skipped.iter().map(|(reason, n)| format!("{n} {reason}")).collect();
     if !skipped.is_empty() {
         notes.push(format!("skipped {}", skipped.join(", ")));
     }

@@ -28,12 +28,16 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtTree)?;
-    let answer = engine.map(&MapRequest { tokens: args.tokens, focus: args.focus.clone() }, &Call::default())?;
+    let answer = engine
+        .map(&MapRequest { tokens: args.tokens, focus: args.focus.clone() }, &Call::default())?;
     if args.json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
         answer.map.text().lines().try_for_each(|l| line(&fitted(&printable(l))))?;
     }
-    Ok(args::end(engine, if answer.map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
+    Ok(args::end(
+        engine,
+        if answer.map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done },
+    ))
 }

@@ -24,7 +24,9 @@ use crate::memory::{self, Memories, Memory, MemorySource, RecalledMemory, Select
 
 /// Add, find and manage memories: decisions, notes and events of the project.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex memory add \"We keep the cache in one file: rename is atomic\"")]
+#[command(
+    after_help = "Example: cortex memory add \"We keep the cache in one file: rename is atomic\""
+)]
 pub(super) struct Args {
     #[command(subcommand)]
     command: Sub,
@@ -50,7 +52,9 @@ enum Sub {
     #[command(after_help = "Example: cortex memory show 0199f1c2")]
     Show { id: String },
     /// Change the text of a memory, in your editor if none is given
-    #[command(after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\"")]
+    #[command(
+        after_help = "Example: cortex memory edit 0199f1c2 \"The cache is two files since 2.0\""
+    )]
     Edit { id: String, text: Vec<String> },
     /// Delete memories and everything derived from them; session summaries are made again
     #[command(after_help = "Example: cortex memory forget 0199f1c2")]
@@ -186,13 +190,17 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     // What is remembered can be saved whatever is wrong.
     let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
     let project = if is_rescue { args.project.open_anyway()? } else { args.project.open()? };
-    if let Some(notice) = project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. })) {
+    if let Some(notice) =
+        project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. }))
+    {
         eprintln!("{notice}");
     }
     if let Sub::Restore { from } = &args.command {
         return transfer::restore(&project, from.as_deref(), args.json);
     }
-    if !project.memory_home().is_in_use() && !matches!(args.command, Sub::Add(_) | Sub::Import { .. }) {
+    if !project.memory_home().is_in_use()
+        && !matches!(args.command, Sub::Add(_) | Sub::Import { .. })
+    {
         // Whoever only looks makes no database.
         if args.json {
             match &args.command {
@@ -249,7 +257,10 @@ impl Args {
     fn add(&self, engine: &Engine, add: &Add) -> Result<Outcome> {
         let given = add.text.join(" ");
         let content = if given.is_empty() || given == "-" {
-            ensure!(!std::io::stdin().is_terminal() || given == "-", "give a text to remember, or pipe one in");
+            ensure!(
+                !std::io::stdin().is_terminal() || given == "-",
+                "give a text to remember, or pipe one in"
+            );
             let mut text = String::new();
             std::io::stdin().read_to_string(&mut text).context("standard input is no text")?;
             text
@@ -285,7 +296,10 @@ impl Args {
         } else {
             found.results.iter().try_for_each(print_found)?;
             if found.results.is_empty() {
-                eprintln!("nothing found in {}", memories_in_words(memories.store.count(&Select::default())?));
+                eprintln!(
+                    "nothing found in {}",
+                    memories_in_words(memories.store.count(&Select::default())?)
+                );
             }
         }
         Ok(if found.results.is_empty() { Outcome::NothingFound } else { Outcome::Done })
@@ -318,12 +332,24 @@ impl Args {
             return Ok(Outcome::Done);
         }
         line(&head(memory))?;
-        let of = if memory.session_id.is_empty() { String::new() } else { format!(", session {}", printable(&memory.session_id)) };
+        let of = if memory.session_id.is_empty() {
+            String::new()
+        } else {
+            format!(", session {}", printable(&memory.session_id))
+        };
         line(&style(format!("{}{of}", memory.id)).dim().to_string())?;
         for code in &memory.code {
             let symbol = code.symbol.as_ref().map(|s| format!(" {s}")).unwrap_or_default();
-            let commit = code.commit.as_ref().map(|c| format!(" at {}", c.get(..12).unwrap_or(c))).unwrap_or_default();
-            line(&style(printable(&format!("about {}{symbol}{commit}", code.path))).dim().to_string())?;
+            let commit = code
+                .commit
+                .as_ref()
+                .map(|c| format!(" at {}", c.get(..12).unwrap_or(c)))
+                .unwrap_or_default();
+            line(
+                &style(printable(&format!("about {}{symbol}{commit}", code.path)))
+                    .dim()
+                    .to_string(),
+            )?;
         }
         memory.content.lines().try_for_each(|l| line(&printable(l)))?;
         Ok(Outcome::Done)
@@ -333,12 +359,21 @@ impl Args {
         let memory = find(memories, id)?;
         let content = if text.is_empty() { in_editor(&memory.content)? } else { text.join(" ") };
         let content = content.trim();
-        ensure!(!content.is_empty(), "a memory without text is none: `cortex memory forget` deletes it");
+        ensure!(
+            !content.is_empty(),
+            "a memory without text is none: `cortex memory forget` deletes it"
+        );
         if content == memory.content {
             return self.told(&memory, "unchanged");
         }
         let new = Memory::new(content, memory.source.clone(), &memory.session_id);
-        let memory = Memory { content: new.content, word_count: new.word_count, updated_at: new.updated_at, code: Vec::new(), ..memory };
+        let memory = Memory {
+            content: new.content,
+            word_count: new.word_count,
+            updated_at: new.updated_at,
+            code: Vec::new(),
+            ..memory
+        };
         memories.capture.change(memory.clone())?;
         self.told(&memory, "changed")
     }
@@ -362,12 +397,21 @@ impl Args {
             json(&stats)?;
             return Ok(Outcome::Done);
         }
-        line(&format!("{} in {}, {} pinned", memories_in_words(stats.memories), count(stats.sessions, "session"), stats.pinned))?;
+        line(&format!(
+            "{} in {}, {} pinned",
+            memories_in_words(stats.memories),
+            count(stats.sessions, "session"),
+            stats.pinned
+        ))?;
         for (source, n) in &stats.sources {
             line(&format!("{n:>8} {source}"))?;
         }
         line(&format!("{} taken out before storing", count(stats.redacted, "secret")))?;
-        line(&format!("{} KB in {}, checked and whole", stats.bytes.div_ceil(1024), memories.store.path().display()))?;
+        line(&format!(
+            "{} KB in {}, checked and whole",
+            stats.bytes.div_ceil(1024),
+            memories.store.path().display()
+        ))?;
         Ok(Outcome::Done)
     }
 }
@@ -381,18 +425,34 @@ fn short(id: Uuid) -> String {
 fn row(memory: &Memory) -> String {
     let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
     let pin = if memory.pinned { "📌 " } else { "" };
-    let piece = memory.piece().map(|(index, n)| format!("({}/{n}) ", index + 1)).unwrap_or_default();
-    let text = format!("{}  {at}  {}  {pin}{piece}{}", short(memory.id), memory.source.name(), printable(title(memory)));
+    let piece =
+        memory.piece().map(|(index, n)| format!("({}/{n}) ", index + 1)).unwrap_or_default();
+    let text = format!(
+        "{}  {at}  {}  {pin}{piece}{}",
+        short(memory.id),
+        memory.source.name(),
+        printable(title(memory))
+    );
     console::truncate_str(&text, width(), "…").into_owned()
 }
 
 fn head(memory: &Memory) -> String {
-    let name = if memory.name.is_empty() { String::new() } else { format!("  {}", printable(&memory.name)) };
+    let name = if memory.name.is_empty() {
+        String::new()
+    } else {
+        format!("  {}", printable(&memory.name))
+    };
     let file = memory.source.file_path().map(|p| format!(" {}", printable(p))).unwrap_or_default();
-    let operation = memory.source.operation().map(|o| format!(" {}", o.as_str())).unwrap_or_default();
+    let operation =
+        memory.source.operation().map(|o| format!(" {}", o.as_str())).unwrap_or_default();
     let pinned = if memory.pinned { " pinned" } else { "" };
     let at = memory.created_at.with_timezone(&chrono::Local).format("%Y-%m-%d %H:%M");
-    format!("{}  {}{operation}{file}  {at}{pinned}{}", style(short(memory.id)).cyan().bold(), memory.source.name(), style(name).green())
+    format!(
+        "{}  {}{operation}{file}  {at}{pinned}{}",
+        style(short(memory.id)).cyan().bold(),
+        memory.source.name(),
+        style(name).green()
+    )
 }
 
 /// Lines of a memory that a search shows.
@@ -401,24 +461,47 @@ const SHOWN: usize = 3;
 pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
     line(&head(&found.memory))?;
     for text in found.memory.content.lines().filter(|l| !l.trim().is_empty()).take(SHOWN) {
-        line(&format!("   {}", console::truncate_str(&printable(text), width().saturating_sub(3), "…")))?;
+        line(&format!(
+            "   {}",
+            console::truncate_str(&printable(text), width().saturating_sub(3), "…")
+        ))?;
     }
-    line(&style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant)).dim().to_string())?;
+    line(
+        &style(format!("   similarity {:.2}, via {}", found.similarity, found.dominant))
+            .dim()
+            .to_string(),
+    )?;
     if found.stale.is_empty() {
         return Ok(());
     }
-    line(&style(format!("   may be out of date: {} changed since", printable(&found.stale.join(", ")))).yellow().to_string())
+    line(
+        &style(format!(
+            "   may be out of date: {} changed since",
+            printable(&found.stale.join(", "))
+        ))
+        .yellow()
+        .to_string(),
+    )
 }
 
 /// What the user makes of a text in the editor. Only this user can look into the folder that it lies in meanwhile.
 fn in_editor(text: &str) -> Result<String> {
-    let editor = ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok()).filter(|e| !e.trim().is_empty());
+    let editor = ["VISUAL", "EDITOR"]
+        .iter()
+        .find_map(|name| std::env::var(name).ok())
+        .filter(|e| !e.trim().is_empty());
     let editor = editor.context("give the new text, or set EDITOR")?;
     let folder = PrivateFolder::new()?;
     folder.dir.file(EDITED, OpenMode::New, 0o600)?.write_all(text.as_bytes())?;
     // With its arguments, as git takes it.
-    let status = Command::new("sh").args(["-c", &format!("{editor} \"$1\""), "sh"]).arg(folder.dir.full(EDITED)).status();
-    ensure!(status.with_context(|| format!("{editor} cannot be started"))?.success(), "{editor} failed: nothing was changed");
+    let status = Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        .arg(folder.dir.full(EDITED))
+        .status();
+    ensure!(
+        status.with_context(|| format!("{editor} cannot be started"))?.success(),
+        "{editor} failed: nothing was changed"
+    );
     Ok(folder.dir.read_text(EDITED, MAX_EDITED)?)
 }
 

@@ -36,7 +36,12 @@ use crate::source;
 
 /// Search the code, documents and configuration of a repository by words and by meaning, offline.
 #[derive(Parser)]
-#[command(name = "cortex", version, after_help = "Example: cortex search \"where are retries counted\"", arg_required_else_help = true)]
+#[command(
+    name = "cortex",
+    version,
+    after_help = "Example: cortex search \"where are retries counted\"",
+    arg_required_else_help = true
+)]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -122,7 +127,12 @@ pub fn run() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NothingFound) => ExitCode::from(1),
         // The reader of a pipe has closed it, as in `cortex search … | head`.
-        Err(e) if e.downcast_ref::<std::io::Error>().is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) => ExitCode::SUCCESS,
+        Err(e)
+            if e.downcast_ref::<std::io::Error>()
+                .is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) =>
+        {
+            ExitCode::SUCCESS
+        }
         Err(e) => {
             eprintln!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
             ExitCode::from(2)

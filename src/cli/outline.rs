@@ -29,12 +29,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtTree)?;
-    let mut answer = engine.outline(&OutlineRequest { path: args.path.clone() }, &Call::default())?;
+    let mut answer =
+        engine.outline(&OutlineRequest { path: args.path.clone() }, &Call::default())?;
     let prefix = if answer.path.is_empty() { 0 } else { answer.path.len() + 1 };
     let is_shown = |depth: usize| args.depth.is_none_or(|most| depth <= most);
     match &mut answer.outline {
         Outlined::File(symbols) => symbols.retain(|symbol| is_shown(symbol.depth)),
-        Outlined::Directory(files) => files.retain(|file| is_shown(file.path[prefix..].matches('/').count())),
+        Outlined::Directory(files) => {
+            files.retain(|file| is_shown(file.path[prefix..].matches('/').count()))
+        }
     }
     if args.json {
         render::json(&answer)?;
@@ -46,13 +49,25 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             for symbol in symbols {
                 let lines = format!("{}-{}", symbol.start_line, symbol.end_line);
                 let name = style(printable(&symbol.name)).green();
-                line(&fitted(&format!("{lines:>11}  {}{} {name}", "  ".repeat(symbol.depth), symbol.kind)))?;
+                line(&fitted(&format!(
+                    "{lines:>11}  {}{} {name}",
+                    "  ".repeat(symbol.depth),
+                    symbol.kind
+                )))?;
             }
         }
         Outlined::Directory(files) => {
             for file in files {
-                let symbols = if file.symbols.is_empty() { String::new() } else { format!("  {}", file.symbols.join(", ")) };
-                line(&fitted(&format!("{}{}", style(printable(&file.path)).cyan(), style(printable(&symbols)).dim())))?;
+                let symbols = if file.symbols.is_empty() {
+                    String::new()
+                } else {
+                    format!("  {}", file.symbols.join(", "))
+                };
+                line(&fitted(&format!(
+                    "{}{}",
+                    style(printable(&file.path)).cyan(),
+                    style(printable(&symbols)).dim()
+                )))?;
             }
         }
     }

@@ -37,8 +37,13 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { pattern, languages, paths, context, limit, .. } = args;
-    let request =
-        PatternRequest { pattern: pattern.clone(), languages: languages.clone(), paths: paths.clone(), context: *context, limit: *limit };
+    let request = PatternRequest {
+        pattern: pattern.clone(),
+        languages: languages.clone(),
+        paths: paths.clone(),
+        context: *context,
+        limit: *limit,
+    };
     let engine = args.project.engine(Look::AtTree)?;
     let found = engine.pattern(&request, &Call::default())?;
     if args.json {
@@ -49,8 +54,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             line(&format!("{}:{}", style(printable(&place.path)).cyan(), place.start_line))?;
             for (n, text) in (place.first_line..).zip(place.text.lines()) {
                 let number = format!("{n:>6} ");
-                let number = if (place.start_line..=place.end_line).contains(&n) { style(number) } else { style(number).dim() };
-                line(&format!("{number}{}", render::code(text, render::width().saturating_sub(8))))?;
+                let number = if (place.start_line..=place.end_line).contains(&n) {
+                    style(number)
+                } else {
+                    style(number).dim()
+                };
+                line(&format!(
+                    "{number}{}",
+                    render::code(text, render::width().saturating_sub(8))
+                ))?;
             }
         }
         eprintln!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));

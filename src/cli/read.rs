@@ -32,7 +32,11 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtTree)?;
-    let request = ReadRequest { chunk_id: args.chunk_id.clone(), path: args.path.clone(), lines: args.lines.clone() };
+    let request = ReadRequest {
+        chunk_id: args.chunk_id.clone(),
+        path: args.path.clone(),
+        lines: args.lines.clone(),
+    };
     let answer = engine.read(&request, &Call::default())?;
     if args.json {
         render::json(&answer)?;
@@ -40,7 +44,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::warnings(&answer.state);
         let lines = if answer.total_lines > 0 { &*answer.content } else { "" };
         for (number, text) in (answer.start_line..).zip(lines.lines()) {
-            line(&format!("{} {}", style(format!("{number:>6}")).dim(), code(text, width().saturating_sub(8))))?;
+            line(&format!(
+                "{} {}",
+                style(format!("{number:>6}")).dim(),
+                code(text, width().saturating_sub(8))
+            ))?;
         }
     }
     Ok(args::end(engine, Outcome::Done))

@@ -55,10 +55,15 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         render::warnings(&answer.state);
         for row in &answer.results {
-            let at = style(place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path)).cyan();
-            let what = row.chunk.symbol.as_deref().or(row.chunk.title.as_deref()).unwrap_or_default();
+            let at =
+                style(place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path)).cyan();
+            let what =
+                row.chunk.symbol.as_deref().or(row.chunk.title.as_deref()).unwrap_or_default();
             line(&fitted(&format!("{:.2}  {at}  {}", row.score, style(printable(what)).green())))?;
         }
     }
-    Ok(args::end(engine, if answer.results.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
+    Ok(args::end(
+        engine,
+        if answer.results.is_empty() { Outcome::NothingFound } else { Outcome::Done },
+    ))
 }

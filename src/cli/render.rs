@@ -24,7 +24,11 @@ pub(super) fn width() -> usize {
 
 /// A line cut to the width of the terminal; as it is where there is none.
 pub(super) fn fitted(text: &str) -> Cow<'_, str> {
-    if Term::stdout().is_term() { console::truncate_str(text, width(), "…") } else { Cow::Borrowed(text) }
+    if Term::stdout().is_term() {
+        console::truncate_str(text, width(), "…")
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// Prints one line of the answer.
@@ -46,7 +50,8 @@ struct Versioned<'a, T> {
 /// Prints the answer, an object, as JSON.
 pub(super) fn json(answer: &impl Serialize) -> Result<()> {
     let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, &Versioned { schema: SCHEMA, answer }).map_err(std::io::Error::from)?;
+    serde_json::to_writer_pretty(&mut out, &Versioned { schema: SCHEMA, answer })
+        .map_err(std::io::Error::from)?;
     Ok(writeln!(out)?)
 }
 
@@ -83,7 +88,11 @@ pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) ->
         .zip(lines)
         .map(|(number, (line, marks))| {
             let text = marked(line, marks, room);
-            if numbered { format!("{} {text}", style(format!("{number:>6}")).dim()) } else { format!("       {text}") }
+            if numbered {
+                format!("{} {text}", style(format!("{number:>6}")).dim())
+            } else {
+                format!("       {text}")
+            }
         })
         .collect()
 }
@@ -104,7 +113,8 @@ fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
     let mut used = 0;
     let mut chars = line.char_indices().peekable();
     while let Some((i, c)) = chars.next() {
-        let shown = if c == '\t' { "  ".to_string() } else { printable(c.encode_utf8(&mut [0; 4])) };
+        let shown =
+            if c == '\t' { "  ".to_string() } else { printable(c.encode_utf8(&mut [0; 4])) };
         let is_marked = marks.iter().any(|m| m.contains(&i));
         if is_marked != run_is_marked {
             flush(&mut run, run_is_marked);

@@ -9,7 +9,9 @@ use super::outcome::Outcome;
 use super::render::{self, line, place};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
-use crate::engine::{Call, ChunkRow, Filters, Kinds, Look, ResultRow, SearchAnswer, SearchMode, SearchRequest};
+use crate::engine::{
+    Call, ChunkRow, Filters, Kinds, Look, ResultRow, SearchAnswer, SearchMode, SearchRequest,
+};
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
 
@@ -74,7 +76,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let look = if args.no_index { Look::AtIndex } else { Look::AtTree };
     let engine = args.project.engine(look)?;
     let config = &engine.project.config;
-    let (limit, context) = (args.limit.unwrap_or(config.limit), args.context.unwrap_or(config.context));
+    let (limit, context) =
+        (args.limit.unwrap_or(config.limit), args.context.unwrap_or(config.context));
     if !(1..=MAX_LIMIT).contains(&limit) {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
@@ -92,13 +95,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     };
     let mut answer = engine.search(&request, &Call::default())?;
     if answer.n_chunks == 0 && args.no_index {
-        bail!("{} has no index yet: run `cortex index`, or search without --no-index", engine.project.layout.root().display());
+        bail!(
+            "{} has no index yet: run `cortex index`, or search without --no-index",
+            engine.project.layout.root().display()
+        );
     }
     if args.json {
         if context > 0 {
             answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
         }
-        render::json(&Reply { query: &request.query, n_chunks: answer.n_chunks, memories: &answer.memories, answer: &answer })?;
+        render::json(&Reply {
+            query: &request.query,
+            n_chunks: answer.n_chunks,
+            memories: &answer.memories,
+            answer: &answer,
+        })?;
     } else {
         print(&answer, &request, context, args.explain)?;
     }
@@ -106,13 +117,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
 }
 
-fn print(answer: &SearchAnswer, request: &SearchRequest, context: usize, explain: bool) -> Result<()> {
+fn print(
+    answer: &SearchAnswer,
+    request: &SearchRequest,
+    context: usize,
+    explain: bool,
+) -> Result<()> {
     render::warnings(&answer.state);
     for note in &answer.notes {
         eprintln!("note: {}", render::printable(note));
     }
     let is_exact = request.mode == SearchMode::Exact;
-    let mut words = if is_exact { Highlighter::exact(&request.query) } else { Highlighter::new(&request.query) };
+    let mut words = if is_exact {
+        Highlighter::exact(&request.query)
+    } else {
+        Highlighter::new(&request.query)
+    };
     for row in &answer.results {
         print_row(row, &mut words, context, explain)?;
     }
@@ -126,7 +146,12 @@ fn print(answer: &SearchAnswer, request: &SearchRequest, context: usize, explain
     Ok(())
 }
 
-fn print_row(row: &ResultRow, words: &mut Highlighter, context: usize, explain: bool) -> Result<()> {
+fn print_row(
+    row: &ResultRow,
+    words: &mut Highlighter,
+    context: usize,
+    explain: bool,
+) -> Result<()> {
     let ResultRow { chunk, hit, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
@@ -148,7 +173,10 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, context: usize, explain: 
     if explain {
         line(&format!("   score {:.3}", row.score))?;
         for part in &row.explain {
-            line(&format!("   {:>8.3} = {:.3} × {:+.2} {}", part.contribution, part.value, part.weight, part.feature))?;
+            line(&format!(
+                "   {:>8.3} = {:.3} × {:+.2} {}",
+                part.contribution, part.value, part.weight, part.feature
+            ))?;
         }
     }
     line("")
@@ -156,7 +184,9 @@ fn print_row(row: &ResultRow, words: &mut Highlighter, context: usize, explain: 
 
 fn also(chunk: &ChunkRow) -> String {
     let symbol = render::printable(chunk.symbol.as_deref().unwrap_or(""));
-    format!("{} {symbol}", place(chunk.start_line.zip(chunk.end_line), "").trim_start_matches(':')).trim_end().to_string()
+    format!("{} {symbol}", place(chunk.start_line.zip(chunk.end_line), "").trim_start_matches(':'))
+        .trim_end()
+        .to_string()
 }
 
 /// The JSON answer, documented in specs/cli-json.md.

@@ -57,7 +57,9 @@ impl Following {
         let follow = self.watch || (!self.no_watch && project.should_follow());
         if !follow && !self.no_watch && !project.layout.is_there() {
             let root = project.layout.root().display();
-            tracing::warn!("{root} is no git repository and has no index: run `cortex index`, or give --watch");
+            tracing::warn!(
+                "{root} is no git repository and has no index: run `cortex index`, or give --watch"
+            );
         }
         follow
     }
@@ -78,8 +80,12 @@ impl Offered {
     pub(super) fn tools(&self, project: &Project) -> Result<Vec<&'static Tool>> {
         let wanted = if self.tools.is_empty() { &project.config.tools } else { &self.tools };
         let named = |name: &String| {
-            ToolGroup::named(name)
-                .with_context(|| format!("there is no group of tools `{name}`; there are {}", ToolGroup::names().join(", ")))
+            ToolGroup::named(name).with_context(|| {
+                format!(
+                    "there is no group of tools `{name}`; there are {}",
+                    ToolGroup::names().join(", ")
+                )
+            })
         };
         let groups = match &**wanted {
             [] => vec![ToolGroup::Search, ToolGroup::Graph, ToolGroup::Memory],

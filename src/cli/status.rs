@@ -27,7 +27,8 @@ const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtIndex)?;
-    let status = engine.status(StatusRequest { verbose: args.verbose || args.json }, &Call::default())?;
+    let status =
+        engine.status(StatusRequest { verbose: args.verbose || args.json }, &Call::default())?;
     if args.json {
         json(&status)?;
     } else {
@@ -45,7 +46,12 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     }
     let (index, running) = (&s.state.index, &s.indexing);
     if running.total + running.queued > 0 {
-        line(&format!("indexing    {} of {}, {} more changed", running.done, count(running.total, "file"), running.queued))?;
+        line(&format!(
+            "indexing    {} of {}, {} more changed",
+            running.done,
+            count(running.total, "file"),
+            running.queued
+        ))?;
     }
     render::warnings(&s.state);
     if s.chunks == 0 {
@@ -54,33 +60,64 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     }
     let whose = if s.foreign { ", written by another program" } else { "" };
     let local = if index.local { " (local: each process counts its own)" } else { "" };
-    line(&format!("index       generation {}{local}{whose}, {} parsed", index.generation, count(s.files_parsed, "chunk file")))?;
+    line(&format!(
+        "index       generation {}{local}{whose}, {} parsed",
+        index.generation,
+        count(s.files_parsed, "chunk file")
+    ))?;
     if let Some(at) = &index.indexed_at {
-        let age =
-            chrono::DateTime::parse_from_rfc3339(at).map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
-        line(&format!("age         {age}, {}", if s.stale == Some(true) { "files changed since" } else { "up to date" }))?;
+        let age = chrono::DateTime::parse_from_rfc3339(at)
+            .map_or_else(|_| at.clone(), |t| ago(chrono::Utc::now().signed_duration_since(t)));
+        line(&format!(
+            "age         {age}, {}",
+            if s.stale == Some(true) { "files changed since" } else { "up to date" }
+        ))?;
     }
     if !s.other_files.is_empty() {
         line(&format!("beside it   {}, written by other programs", s.other_files.join(", ")))?;
     }
-    let list = |m: &mut dyn Iterator<Item = (&str, usize)>| m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ");
-    line(&format!("chunks      {} ({})", s.chunks, list(&mut s.chunk_types.iter().map(|(k, n)| (*k, *n)))))?;
-    let pending = if index.vectors_pending > 0 { format!(", {} to be made", index.vectors_pending) } else { String::new() };
-    let graph = if s.chunks >= HNSW_FROM { "; so many that a server asks a graph of them (HNSW), built once and saved" } else { "" };
+    let list = |m: &mut dyn Iterator<Item = (&str, usize)>| {
+        m.map(|(k, n)| format!("{n} {k}")).collect::<Vec<_>>().join(", ")
+    };
+    line(&format!(
+        "chunks      {} ({})",
+        s.chunks,
+        list(&mut s.chunk_types.iter().map(|(k, n)| (*k, *n)))
+    ))?;
+    let pending = if index.vectors_pending > 0 {
+        format!(", {} to be made", index.vectors_pending)
+    } else {
+        String::new()
+    };
+    let graph = if s.chunks >= HNSW_FROM {
+        "; so many that a server asks a graph of them (HNSW), built once and saved"
+    } else {
+        ""
+    };
     line(&format!("vectors     by {}{pending}{graph}", s.embedder))?;
     let mut languages: Vec<_> = s.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect();
     languages.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(b.0)));
-    let languages = if languages.is_empty() { String::new() } else { format!(" ({})", list(&mut languages.into_iter())) };
+    let languages = if languages.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", list(&mut languages.into_iter()))
+    };
     let files = if s.files == 0 { "none that a chunk names".into() } else { s.files.to_string() };
     line(&format!("files       {files}{languages}"))?;
     if !s.skipped.is_empty() {
-        line(&format!("skipped     {}", list(&mut s.skipped.iter().map(|(k, n)| (k.as_str(), *n)))))?;
+        line(&format!(
+            "skipped     {}",
+            list(&mut s.skipped.iter().map(|(k, n)| (k.as_str(), *n)))
+        ))?;
     }
     for (path, reason) in &s.skipped_files {
         line(&format!("  {path}: {reason}"))?;
     }
     if s.secrets.total > 0 {
-        line(&format!("secrets     {} hidden in the index and in every reply", count(s.secrets.total, "secret")))?;
+        line(&format!(
+            "secrets     {} hidden in the index and in every reply",
+            count(s.secrets.total, "secret")
+        ))?;
         let shown = if verbose { s.secrets.total } else { SECRETS_SHOWN };
         for secret in s.secrets.first.iter().take(shown) {
             line(&format!("  {}:{}: {}", secret.path, secret.line, secret.rule))?;

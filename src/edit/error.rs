@@ -10,14 +10,20 @@ pub enum EditError {
     Refused { path: String, why: String },
     #[error("`{}` does not exist: check the path, or create the file", shown(path))]
     NotFound { path: String },
-    #[error("`{}` exists already: edit it, or view it and pass its hash to overwrite it", shown(path))]
+    #[error(
+        "`{}` exists already: edit it, or view it and pass its hash to overwrite it",
+        shown(path)
+    )]
     Exists { path: String },
     #[error("`{}` changed since it was read: view it again, then repeat the edit", shown(path))]
     Changed { path: String },
     /// The edit cannot be applied to the content of the file.
     #[error("`{}`: {why}", shown(path))]
     Unfit { path: String, why: String },
-    #[error("`{}`: another edit in this directory has been running for more than {waited_s} s: try again", shown(path))]
+    #[error(
+        "`{}`: another edit in this directory has been running for more than {waited_s} s: try again",
+        shown(path)
+    )]
     Busy { path: String, waited_s: u64 },
     #[error("`{}`: {source}", shown(path))]
     Io { path: String, source: io::Error },

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{
-    Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, accessat, fchown, fstat, linkat, mkdirat, open, openat, renameat,
-    renameat_with, statat, unlinkat,
+    Access, AtFlags, FileType, Gid, Mode, OFlags, RenameFlags, Uid, accessat, fchown, fstat,
+    linkat, mkdirat, open, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -23,10 +23,19 @@ use crate::platform::{FileIdentity, set_mode};
 pub(super) const LOCK_WAIT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(5);
 
-const DIRECTORY: OFlags = OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// `NONBLOCK`: opening must not wait, even if a FIFO has replaced the file.
-pub(super) const FILE: OFlags = OFlags::RDONLY.union(OFlags::NOFOLLOW).union(OFlags::NONBLOCK).union(OFlags::NOCTTY).union(OFlags::CLOEXEC);
-const NEW_FILE: OFlags = OFlags::WRONLY.union(OFlags::CREATE).union(OFlags::EXCL).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
+pub(super) const FILE: OFlags = OFlags::RDONLY
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::CLOEXEC);
+const NEW_FILE: OFlags = OFlags::WRONLY
+    .union(OFlags::CREATE)
+    .union(OFlags::EXCL)
+    .union(OFlags::NOFOLLOW)
+    .union(OFlags::CLOEXEC);
 
 /// A file name in a directory that is held open. A link that replaces the directory later has no
 /// effect.
@@ -51,7 +60,9 @@ impl EditTarget {
         let (above, name) = path.rsplit_once('/').unwrap_or(("", &path));
         let mut made = MadeDirectories(Vec::new());
         match open_directory(root, above, make.then_some(&mut made)) {
-            Ok(directory) => Ok(Self { directory: directory.into(), name: name.to_string(), path, _made: made }),
+            Ok(directory) => {
+                Ok(Self { directory: directory.into(), name: name.to_string(), path, _made: made })
+            }
             Err(Errno::NOENT) => Err(EditError::NotFound { path }),
             Err(e) => Err(EditError::Io { path, source: e.into() }),
         }
@@ -65,7 +76,12 @@ impl EditTarget {
             match self.directory.try_lock() {
                 Ok(()) => return Ok(()),
                 Err(TryLockError::WouldBlock) if start.elapsed() < wait => thread::sleep(POLL),
-                Err(TryLockError::WouldBlock) => return Err(EditError::Busy { path: self.path.clone(), waited_s: wait.as_secs() }),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(EditError::Busy {
+                        path: self.path.clone(),
+                        waited_s: wait.as_secs(),
+                    });
+                }
                 Err(TryLockError::Error(e)) => return Err(self.failed(e)),
             }
         }
@@ -80,8 +96,11 @@ impl EditTarget {
         // Checked before opening, since opening a device can have side effects, and again
         // afterwards, since the file may have been replaced in between.
         self.check_kind(FileType::from_raw_mode(stat.st_mode))?;
-        let file = openat(&self.directory, &self.name, FILE, Mode::empty()).map_err(|e| self.failed(e))?;
-        self.check_kind(FileType::from_raw_mode(fstat(&file).map_err(|e| self.failed(e))?.st_mode))?;
+        let file =
+            openat(&self.directory, &self.name, FILE, Mode::empty()).map_err(|e| self.failed(e))?;
+        self.check_kind(FileType::from_raw_mode(
+            fstat(&file).map_err(|e| self.failed(e))?.st_mode,
+        ))?;
         let file = File::from(file);
         let metadata = file.metadata().map_err(|e| self.failed(e))?;
         self.check_size(metadata.len())?;
@@ -101,9 +120,11 @@ impl EditTarget {
             );
             return Err(self.refused(why));
         }
-        let writable = accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();
+        let writable =
+            accessat(&self.directory, &self.name, Access::WRITE_OK, AtFlags::empty()).is_ok();
         if !writable || FileIdentity::of(&current.metadata).mode & 0o222 == 0 {
-            return Err(self.refused("it is read-only: make it writable first if it should be edited".into()));
+            return Err(self
+                .refused("it is read-only: make it writable first if it should be edited".into()));
         }
         Ok(())
     }
@@ -116,7 +137,8 @@ impl EditTarget {
                 if self.read()?.is_none_or(|now| now.bytes != before.bytes) {
                     return Err(EditError::Changed { path: self.path.clone() });
                 }
-                renameat(&self.directory, TEMP, &self.directory, &self.name).map_err(|e| self.failed(e))?;
+                renameat(&self.directory, TEMP, &self.directory, &self.name)
+                    .map_err(|e| self.failed(e))?;
             }
             None => self.name_new().map_err(|e| match e {
                 Errno::EXIST => EditError::Exists { path: self.path.clone() },
@@ -135,7 +157,9 @@ impl EditTarget {
         match renameat_with(directory, TEMP, directory, &self.name, RenameFlags::NOREPLACE) {
             // Some file systems, such as NFS, cannot rename without
             // replacing, but can create a hard link.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => linkat(directory, TEMP, directory, &self.name, AtFlags::empty()),
+            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+                linkat(directory, TEMP, directory, &self.name, AtFlags::empty())
+            }
             done => done,
         }
     }
@@ -156,7 +180,10 @@ impl EditTarget {
         if n_bytes <= MAX_BYTES {
             return Ok(());
         }
-        Err(self.refused(format!("it is larger than {} MiB: such files are neither read nor edited", MAX_BYTES >> 20)))
+        Err(self.refused(format!(
+            "it is larger than {} MiB: such files are neither read nor edited",
+            MAX_BYTES >> 20
+        )))
     }
 
     pub fn refused(&self, why: String) -> EditError {
@@ -173,7 +200,11 @@ impl EditTarget {
 }
 
 /// Opens a directory below the root, one name at a time, so that no link is followed.
-pub(super) fn open_directory(root: &Root, path: &str, mut made: Option<&mut MadeDirectories>) -> Result<OwnedFd, Errno> {
+pub(super) fn open_directory(
+    root: &Root,
+    path: &str,
+    mut made: Option<&mut MadeDirectories>,
+) -> Result<OwnedFd, Errno> {
     let mut directory = open(&root.path, DIRECTORY, Mode::empty())?;
     for name in path.split('/').filter(|name| !name.is_empty()) {
         directory = match (openat(&directory, name, DIRECTORY, Mode::empty()), &mut made) {

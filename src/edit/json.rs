@@ -41,9 +41,13 @@ pub(super) fn delete(text: &str, pointer: &str) -> Result<String, String> {
 }
 
 fn to_set(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, String> {
-    let Some(root) = parse(text)? else { return if tokens.is_empty() { Ok(beginning(text, new)) } else { Err(EMPTY.into()) } };
+    let Some(root) = parse(text)? else {
+        return if tokens.is_empty() { Ok(beginning(text, new)) } else { Err(EMPTY.into()) };
+    };
     let layout = Layout::of(text, &root);
-    let Some((token, above)) = tokens.split_last() else { return Ok(replacement(text, &layout, None, &root, new)) };
+    let Some((token, above)) = tokens.split_last() else {
+        return Ok(replacement(text, &layout, None, &root, new));
+    };
     let (over, parent) = walk(text, &root, above)?;
     match (child(text, parent, above, token)?, parent) {
         (Some(i), _) => Ok(replacement(text, &layout, Some(parent), nth(parent, i), new)),
@@ -59,14 +63,18 @@ fn to_set(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, Strin
 fn to_append(text: &str, tokens: &[String], new: &New) -> Result<Vec<Splice>, String> {
     let root = parse(text)?.ok_or(EMPTY)?;
     match walk(text, &root, tokens)? {
-        (over, array @ Value::Array(_)) => Ok(insertion(text, &Layout::of(text, &root), over, array, None, new)),
+        (over, array @ Value::Array(_)) => {
+            Ok(insertion(text, &Layout::of(text, &root), over, array, None, new))
+        }
         _ => Err(format!("{} is not an array: set it, or a key below it", shown(tokens))),
     }
 }
 
 fn to_delete(text: &str, tokens: &[String]) -> Result<Vec<Splice>, String> {
     let root = parse(text)?.ok_or(EMPTY)?;
-    let (token, above) = tokens.split_last().ok_or("the whole document cannot be deleted: set it, or delete a key of it")?;
+    let (token, above) = tokens
+        .split_last()
+        .ok_or("the whole document cannot be deleted: set it, or delete a key of it")?;
     let (_, parent) = walk(text, &root, above)?;
     let i = child(text, parent, above, token)?.ok_or_else(|| absent(parent, above, token))?;
     Ok(removal(text, &Items::of(parent), i))
@@ -75,7 +83,9 @@ fn to_delete(text: &str, tokens: &[String]) -> Result<Vec<Splice>, String> {
 /// Returns the text with the changes, if the result is still JSON.
 fn checked(text: &str, splices: Vec<Splice>) -> Result<String, String> {
     let after = spliced(text, splices);
-    parsed(&after).map_err(|e| format!("the result would not be valid JSON: {e}. Nothing was changed: check the value"))?;
+    parsed(&after).map_err(|e| {
+        format!("the result would not be valid JSON: {e}. Nothing was changed: check the value")
+    })?;
     Ok(after)
 }
 
@@ -83,7 +93,8 @@ const EMPTY: &str = "it is empty: set the whole document first, with the pointer
 
 /// Parses a document; `None` if the text is empty or has only comments.
 fn parse(text: &str) -> Result<Option<Value<'_>>, String> {
-    parsed(text).map_err(|e| format!("it is not valid JSON: {e}. Repair that first with a text edit"))
+    parsed(text)
+        .map_err(|e| format!("it is not valid JSON: {e}. Repair that first with a text edit"))
 }
 
 #[cfg(test)]

@@ -52,10 +52,15 @@ impl Root {
     ///
     /// # Errors
     /// When the file may not be read, is not text, or has no such lines.
-    pub fn view(&self, path: &str, lines: Option<(usize, usize)>) -> Result<ViewedLines, EditError> {
+    pub fn view(
+        &self,
+        path: &str,
+        lines: Option<(usize, usize)>,
+    ) -> Result<ViewedLines, EditError> {
         let (place, current) = self.read(path)?;
         let (_, body) = split_bom(text_of(&place, &current)?);
-        ViewedLines::new(&place.path, sha256(&current.bytes), body, lines).map_err(|why| place.unfit(why))
+        ViewedLines::new(&place.path, sha256(&current.bytes), body, lines)
+            .map_err(|why| place.unfit(why))
     }
 
     /// Returns the value that a JSON Pointer names, as it is written in the file.
@@ -76,7 +81,12 @@ impl Root {
     /// # Errors
     /// When the file may not be touched, is not as expected, or the edit cannot be
     /// applied. The file is then unchanged.
-    pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit) -> Result<Edited, EditError> {
+    pub fn edit(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+        edit: &Edit,
+    ) -> Result<Edited, EditError> {
         let creates = matches!(edit, Edit::Create { .. });
         let place = EditTarget::open(self, path, creates)?;
         place.lock(LOCK_WAIT)?;
@@ -101,7 +111,8 @@ impl Root {
 
     fn read(&self, path: &str) -> Result<(EditTarget, CurrentFile), EditError> {
         let place = EditTarget::open(self, path, false)?;
-        let current = place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
+        let current =
+            place.read()?.ok_or_else(|| EditError::NotFound { path: place.path.clone() })?;
         Ok((place, current))
     }
 }
@@ -110,7 +121,11 @@ fn text_of<'a>(place: &EditTarget, current: &'a CurrentFile) -> Result<&'a str, 
     decoded(&current.bytes).map_err(|why| place.refused(why))
 }
 
-fn check_hash(place: &EditTarget, current: &CurrentFile, expected: Option<&str>) -> Result<(), EditError> {
+fn check_hash(
+    place: &EditTarget,
+    current: &CurrentFile,
+    expected: Option<&str>,
+) -> Result<(), EditError> {
     let Some(expected) = expected else { return Ok(()) };
     if expected.len() < MIN_HASH_DIGITS || !expected.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(
@@ -143,7 +158,9 @@ fn apply(before: &str, edit: &Edit) -> Result<String, String> {
         return Err(too_large());
     }
     // A text that could not be read again must not be written.
-    decoded(after.as_bytes()).map_err(|_| "the given text holds a NUL character: remove it, since text files have none".to_string())?;
+    decoded(after.as_bytes()).map_err(|_| {
+        "the given text holds a NUL character: remove it, since text files have none".to_string()
+    })?;
     Ok(after)
 }
 

@@ -29,7 +29,12 @@ pub struct ViewedLines {
 }
 
 impl ViewedLines {
-    pub(super) fn new(path: &str, hash: String, text: &str, lines: Option<(usize, usize)>) -> Result<Self, String> {
+    pub(super) fn new(
+        path: &str,
+        hash: String,
+        text: &str,
+        lines: Option<(usize, usize)>,
+    ) -> Result<Self, String> {
         let (first, last) = lines.unwrap_or((1, usize::MAX));
         let n_lines = text.lines().count();
         let (first_line, last_line) = (first.max(1), last.min(n_lines));
@@ -39,8 +44,19 @@ impl ViewedLines {
         if first_line > n_lines.max(1) {
             return Err(format!("there is no line {first}: it has {n_lines} lines"));
         }
-        let wanted: Vec<&str> = text.lines().skip(first_line - 1).take((last_line + 1).saturating_sub(first_line)).collect();
-        Ok(Self { path: path.to_string(), hash, first_line, last_line, n_lines, text: wanted.join("\n") })
+        let wanted: Vec<&str> = text
+            .lines()
+            .skip(first_line - 1)
+            .take((last_line + 1).saturating_sub(first_line))
+            .collect();
+        Ok(Self {
+            path: path.to_string(),
+            hash,
+            first_line,
+            last_line,
+            n_lines,
+            text: wanted.join("\n"),
+        })
     }
 
     /// Returns the lines, each with its number.
@@ -104,7 +120,12 @@ fn changed(before: &str, after: &str) -> Option<(usize, usize)> {
     let (old, new) = (before.split_inclusive('\n'), after.split_inclusive('\n'));
     let (n_old, n_new) = (old.clone().count(), new.clone().count());
     let same_start = old.clone().zip(new.clone()).take_while(|(a, b)| a == b).count();
-    let same_end = old.rev().zip(new.rev()).take(n_old.min(n_new) - same_start).take_while(|(a, b)| a == b).count();
+    let same_end = old
+        .rev()
+        .zip(new.rev())
+        .take(n_old.min(n_new) - same_start)
+        .take_while(|(a, b)| a == b)
+        .count();
     let first = (same_start + 1).min(n_new.max(1));
     Some((first, (n_new - same_end).max(first)))
 }

@@ -30,8 +30,15 @@ impl Root {
     ///
     /// # Errors
     /// When the directory cannot be found.
-    pub fn new(path: &Path, refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> io::Result<Self> {
-        Ok(Self { path: fs::canonicalize(path)?, given: path.to_path_buf(), refuse: Box::new(refuse) })
+    pub fn new(
+        path: &Path,
+        refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> io::Result<Self> {
+        Ok(Self {
+            path: fs::canonicalize(path)?,
+            given: path.to_path_buf(),
+            refuse: Box::new(refuse),
+        })
     }
 
     /// Returns the path from the root with all links followed. The file need not exist.
@@ -39,11 +46,19 @@ impl Root {
         let refused = |why: String| EditError::Refused { path: path.to_string(), why };
         let wanted = self.relative(path).map_err(refused)?;
         self.check(&wanted).map_err(refused)?;
-        let real = self.followed(&wanted).map_err(|source| EditError::Io { path: path.to_string(), source })?;
-        let outside = || refused("a symbolic link leads out of the project: only files in the project are read and edited".into());
+        let real = self
+            .followed(&wanted)
+            .map_err(|source| EditError::Io { path: path.to_string(), source })?;
+        let outside = || {
+            refused("a symbolic link leads out of the project: only files in the project are read and edited".into())
+        };
         let inside = real.strip_prefix(&self.path).map_err(|_| outside())?;
-        let inside =
-            inside.to_str().ok_or_else(|| refused("it leads to a name that is not UTF-8: rename that file first".into()))?.to_string();
+        let inside = inside
+            .to_str()
+            .ok_or_else(|| {
+                refused("it leads to a name that is not UTF-8: rename that file first".into())
+            })?
+            .to_string();
         if inside.is_empty() {
             return Err(refused("it is a directory: give the path of a file".into()));
         }
@@ -55,18 +70,26 @@ impl Root {
     /// Returns the path from the root without following links.
     fn relative(&self, path: &str) -> Result<String, String> {
         if path.len() > MAX_PATH_BYTES {
-            return Err(format!("it is longer than the {MAX_PATH_BYTES} bytes that a path may have"));
+            return Err(format!(
+                "it is longer than the {MAX_PATH_BYTES} bytes that a path may have"
+            ));
         }
         let outside = "it is outside the project: give a path relative to its root";
         let inside = if Path::new(path).is_absolute() {
             let roots = [&self.path, &self.given];
-            roots.into_iter().find_map(|r| Path::new(path).strip_prefix(r).ok()).and_then(Path::to_str).ok_or(outside)?
+            roots
+                .into_iter()
+                .find_map(|r| Path::new(path).strip_prefix(r).ok())
+                .and_then(Path::to_str)
+                .ok_or(outside)?
         } else {
             path
         };
         let parts: Vec<&str> = inside.split('/').collect();
         if parts.contains(&"..") {
-            return Err("`..` is not followed: give a path relative to the root of the project".into());
+            return Err(
+                "`..` is not followed: give a path relative to the root of the project".into()
+            );
         }
         if matches!(parts.last(), None | Some(&("" | "."))) {
             return Err("it names a directory: give the path of a file".into());
@@ -75,7 +98,9 @@ impl Root {
     }
 
     fn check(&self, path: &str) -> Result<(), String> {
-        if let Some(part) = path.split('/').find(|part| RESERVED.iter().any(|r| part.eq_ignore_ascii_case(r))) {
+        if let Some(part) =
+            path.split('/').find(|part| RESERVED.iter().any(|r| part.eq_ignore_ascii_case(r)))
+        {
             return Err(format!("`{part}` belongs to a program: it is neither read nor edited"));
         }
         (self.refuse)(path).map_or(Ok(()), Err)
@@ -88,10 +113,15 @@ impl Root {
         let mut missing = Vec::new();
         loop {
             match fs::canonicalize(&there) {
-                Ok(real) => return Ok(missing.iter().rev().fold(real, |path, name| path.join(name))),
+                Ok(real) => {
+                    return Ok(missing.iter().rev().fold(real, |path, name| path.join(name)));
+                }
                 Err(e) if e.kind() != ErrorKind::NotFound || there == self.path => return Err(e),
                 Err(_) if fs::symlink_metadata(&there).is_ok() => {
-                    return Err(io::Error::new(ErrorKind::NotFound, "the path contains a symbolic link that leads nowhere"));
+                    return Err(io::Error::new(
+                        ErrorKind::NotFound,
+                        "the path contains a symbolic link that leads nowhere",
+                    ));
                 }
                 Err(_) => {
                     missing.extend(there.file_name().map(ToOwned::to_owned));

@@ -72,7 +72,10 @@ impl Project {
                 let path = entry.unwrap().path();
                 let metadata = fs::symlink_metadata(&path).unwrap();
                 let is_small_file = metadata.is_file() && metadata.len() < 20 << 20;
-                out.insert(path.display().to_string(), if is_small_file { fs::read(&path).unwrap() } else { Vec::new() });
+                out.insert(
+                    path.display().to_string(),
+                    if is_small_file { fs::read(&path).unwrap() } else { Vec::new() },
+                );
                 if metadata.is_dir() {
                     collect(&path, out);
                 }
@@ -103,7 +106,10 @@ impl Project {
             assert!(error.contains(words) && error.starts_with('`'), "{path:?}: {error}");
         }
         for expected in [None, existing] {
-            assert!(self.root.edit(path, expected, &Edit::Create { text: "x" }).is_err(), "{path:?}");
+            assert!(
+                self.root.edit(path, expected, &Edit::Create { text: "x" }).is_err(),
+                "{path:?}"
+            );
         }
         assert!(start.elapsed() < Duration::from_secs(5), "{path:?}: {:?}", start.elapsed());
         assert_eq!(self.everything(), before, "{path:?}");
@@ -124,7 +130,12 @@ fn is_root() -> bool {
 
 #[test]
 fn paths_that_lead_out_or_to_what_is_not_for_editing_are_refused() {
-    let p = Project::new(&[("a.txt", "a\n"), ("sub/.git", "gitdir: x\n"), ("sub/.env.local", "a"), ("sub/b", "b")]);
+    let p = Project::new(&[
+        ("a.txt", "a\n"),
+        ("sub/.git", "gitdir: x\n"),
+        ("sub/.env.local", "a"),
+        ("sub/b", "b"),
+    ]);
     let long = "a/".repeat(3000) + "b";
     for (path, words) in [
         ("../outside/secret", "`..` is not followed"),
@@ -134,7 +145,10 @@ fn paths_that_lead_out_or_to_what_is_not_for_editing_are_refused() {
         (p.outside("secret").to_str().unwrap(), "outside the project"),
         ("/etc/passwd", "outside the project"),
         (p.at("../outside/secret").to_str().unwrap(), "`..` is not followed"),
-        (&format!("{}-other/x", p.at("").display().to_string().trim_end_matches('/')), "outside the project"),
+        (
+            &format!("{}-other/x", p.at("").display().to_string().trim_end_matches('/')),
+            "outside the project",
+        ),
         ("a.txt\0", "NUL"),
         ("a\0b", "NUL"),
         (&long, "4096 bytes"),
@@ -193,7 +207,10 @@ fn links_inside_are_followed_and_stay_links() {
     }
     p.edit("dir/new/b.txt", Edit::Create { text: "b" }).unwrap();
     assert_eq!(p.text("real/new/b.txt"), "b");
-    assert!(fs::symlink_metadata(p.at("file")).unwrap().is_symlink() && fs::symlink_metadata(p.at("dir")).unwrap().is_symlink());
+    assert!(
+        fs::symlink_metadata(p.at("file")).unwrap().is_symlink()
+            && fs::symlink_metadata(p.at("dir")).unwrap().is_symlink()
+    );
 }
 
 #[test]
@@ -239,7 +256,13 @@ fn a_link_put_in_the_way_meanwhile_leads_nowhere() {
     fs::remove_file(p.at("file")).unwrap();
     symlink("../outside/secret", p.at("file")).unwrap();
     assert!(place.read().err().unwrap().to_string().contains("symbolic link by now"));
-    assert!(place.write(Some(&current), b"new\n").unwrap_err().to_string().contains("symbolic link by now"));
+    assert!(
+        place
+            .write(Some(&current), b"new\n")
+            .unwrap_err()
+            .to_string()
+            .contains("symbolic link by now")
+    );
     assert_eq!(fs::read_to_string(p.outside("secret")).unwrap(), "outside\n");
     assert_eq!(fs::read_dir(p.outside("")).unwrap().count(), 1);
     // The directory is replaced by a link after its path was checked and before it is opened.
@@ -254,14 +277,24 @@ fn what_is_no_regular_file_is_refused_and_never_waited_for() {
     p.assert_refused("fifo", "it is a FIFO: only regular files");
     let _socket = UnixListener::bind(p.at("socket")).unwrap();
     p.assert_refused("socket", "it is a socket");
-    if mknodat(CWD, p.at("zero"), FileType::CharacterDevice, Mode::from_raw_mode(0o644), makedev(1, 5)).is_ok() {
+    if mknodat(
+        CWD,
+        p.at("zero"),
+        FileType::CharacterDevice,
+        Mode::from_raw_mode(0o644),
+        makedev(1, 5),
+    )
+    .is_ok()
+    {
         p.assert_refused("zero", "it is a device");
     }
     // A FIFO that replaces a file after it was checked and before it is opened does not block,
     // either.
     let (done, is_done) = std::sync::mpsc::channel();
     let fifo = p.at("fifo");
-    std::thread::spawn(move || done.send(rustix::fs::open(&fifo, file::FILE, Mode::empty()).is_ok()));
+    std::thread::spawn(move || {
+        done.send(rustix::fs::open(&fifo, file::FILE, Mode::empty()).is_ok())
+    });
     assert_eq!(is_done.recv_timeout(Duration::from_secs(10)), Ok(true));
 }
 
@@ -278,10 +311,19 @@ fn large_files_are_neither_read_nor_written() {
     p.assert_refused("over", "larger than 10 MiB");
     let before = p.everything();
     let whole = "x".repeat(10 << 20);
-    for edit in [Edit::Replace { old: "a", new: "bb", all: true }, Edit::Insert { after: 0, text: &whole }] {
-        assert!(p.edit("small", edit).unwrap_err().to_string().contains("would be larger than 10 MiB"));
+    for edit in
+        [Edit::Replace { old: "a", new: "bb", all: true }, Edit::Insert { after: 0, text: &whole }]
+    {
+        assert!(
+            p.edit("small", edit).unwrap_err().to_string().contains("would be larger than 10 MiB")
+        );
     }
-    assert!(p.edit("new", Edit::Create { text: &(whole.clone() + "y") }).unwrap_err().to_string().contains("would be larger"));
+    assert!(
+        p.edit("new", Edit::Create { text: &(whole.clone() + "y") })
+            .unwrap_err()
+            .to_string()
+            .contains("would be larger")
+    );
     assert_eq!(p.everything(), before);
     p.edit("new", Edit::Create { text: &whole }).unwrap();
     assert_eq!(p.root.view("new", None).unwrap().text.len(), whole.len());
@@ -302,10 +344,14 @@ fn what_is_no_text_is_refused() {
     p.assert_refused("late", "NUL byte in line 9001");
     fs::write(p.at("ok"), "ok\n").unwrap();
     let before = p.everything();
-    for edit in [Edit::Insert { after: 0, text: "a\0" }, Edit::Replace { old: "ok", new: "\0", all: false }] {
+    for edit in
+        [Edit::Insert { after: 0, text: "a\0" }, Edit::Replace { old: "ok", new: "\0", all: false }]
+    {
         assert!(p.edit("ok", edit).unwrap_err().to_string().contains("holds a NUL"));
     }
-    assert!(p.edit("new", Edit::Create { text: "\0" }).unwrap_err().to_string().contains("holds a NUL"));
+    assert!(
+        p.edit("new", Edit::Create { text: "\0" }).unwrap_err().to_string().contains("holds a NUL")
+    );
     assert_eq!(p.everything(), before);
 }
 
@@ -319,7 +365,8 @@ fn empty_files_and_names_of_any_script_are_files() {
     assert_eq!(p.text("empty"), "x\n");
     p.edit("empty.json", Edit::Set { pointer: "", value: "{}" }).unwrap();
     assert_eq!(p.text("empty.json"), "{}\n");
-    for name in ["ünï/日本 😀.rs", " a b ", "new\nline", "-rf", "*?[", "~", "a\\b", "\u{202e}x"] {
+    for name in ["ünï/日本 😀.rs", " a b ", "new\nline", "-rf", "*?[", "~", "a\\b", "\u{202e}x"]
+    {
         assert!(p.edit(name, Edit::Create { text: "a\n" }).unwrap().created, "{name}");
         assert_eq!(p.replace(name, "a", "é").unwrap().path, name);
         assert_eq!(p.text(name), "é\n");
@@ -340,7 +387,10 @@ fn the_file_keeps_its_mode_and_owner() {
         fs::set_permissions(p.at("a"), fs::Permissions::from_mode(0o2664)).unwrap();
         p.edit("a", Edit::Insert { after: 0, text: "x" }).unwrap();
         let metadata = fs::metadata(p.at("a")).unwrap();
-        assert_eq!((metadata.uid(), metadata.gid(), metadata.mode() & 0o7777), (1234, 5678, 0o2664));
+        assert_eq!(
+            (metadata.uid(), metadata.gid(), metadata.mode() & 0o7777),
+            (1234, 5678, 0o2664)
+        );
     }
     p.edit("sub/new", Edit::Create { text: "" }).unwrap();
     fs::File::create(p.at("by another")).unwrap();
@@ -348,7 +398,12 @@ fn the_file_keeps_its_mode_and_owner() {
     assert_eq!(mode("sub/new"), mode("by another"));
     fs::set_permissions(p.at("a"), fs::Permissions::from_mode(0o444)).unwrap();
     let before = p.everything();
-    assert!(p.edit("a", Edit::Insert { after: 0, text: "x" }).unwrap_err().to_string().contains("read-only"));
+    assert!(
+        p.edit("a", Edit::Insert { after: 0, text: "x" })
+            .unwrap_err()
+            .to_string()
+            .contains("read-only")
+    );
     assert_eq!(p.everything(), before);
     assert!(p.root.view("a", None).is_ok());
 }
@@ -382,7 +437,10 @@ fn marks_line_breaks_and_the_end_stay() {
     p.root.edit("crlf", Some(&p.hash("crlf")), &Edit::Create { text: "\u{feff}1\n2\r\n" }).unwrap();
     assert_eq!(p.text("crlf"), "\u{feff}1\n2\r\n");
     p.edit("a.json", Edit::Set { pointer: "/b", value: "12345678901234567890.10" }).unwrap();
-    assert_eq!(p.text("a.json"), "\u{feff}{\r\n  \"a\": 1.0, // one\r\n  \"b\": 12345678901234567890.10\r\n}");
+    assert_eq!(
+        p.text("a.json"),
+        "\u{feff}{\r\n  \"a\": 1.0, // one\r\n  \"b\": 12345678901234567890.10\r\n}"
+    );
     assert_eq!(p.root.get("a.json", "/b").unwrap().value, "12345678901234567890.10");
     assert_eq!(p.root.get("a.json", "").unwrap().last_line, 4);
     p.edit("bom", Edit::Create { text: "\u{feff}x" }).unwrap();
@@ -396,9 +454,12 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     let hash = p.hash("a");
     assert_eq!(hash, sha256(b"one\n"));
     fs::write(p.at("a"), "two\n").unwrap();
-    for edit in
-        [insert, Edit::Create { text: "x" }, Edit::Replace { old: "two", new: "x", all: true }, Edit::Set { pointer: "", value: "1" }]
-    {
+    for edit in [
+        insert,
+        Edit::Create { text: "x" },
+        Edit::Replace { old: "two", new: "x", all: true },
+        Edit::Set { pointer: "", value: "1" },
+    ] {
         assert!(matches!(p.root.edit("a", Some(&hash), &edit), Err(EditError::Changed { .. })));
     }
     for wrong in ["", "abc", "zzzzzzzzzz", &format!("{}00", p.hash("a")), "a\u{301}bcdefgh"] {
@@ -410,7 +471,10 @@ fn a_file_that_changed_since_it_was_read_is_refused() {
     assert_eq!(edited.hash, p.hash("a"));
     let edited = p.root.edit("a", Some(&edited.hash), &Edit::Create { text: "new" }).unwrap();
     assert_eq!((p.text("a").as_str(), edited.created), ("new", false));
-    assert!(matches!(p.root.edit("none", Some(&hash), &Edit::Create { text: "x" }), Err(EditError::NotFound { .. })));
+    assert!(matches!(
+        p.root.edit("none", Some(&hash), &Edit::Create { text: "x" }),
+        Err(EditError::NotFound { .. })
+    ));
     assert!(!p.at("none").exists());
 }
 
@@ -436,7 +500,11 @@ fn what_others_write_meanwhile_is_not_lost() {
     let (place, current) = before("new2/file");
     fs::remove_dir(p.at("new2")).unwrap();
     assert!(place.write(current.as_ref(), b"ours\n").is_err());
-    assert!(!p.at("gone").exists() && !p.at("new2").exists() && p.everything().keys().all(|name| !name.ends_with(TEMP)));
+    assert!(
+        !p.at("gone").exists()
+            && !p.at("new2").exists()
+            && p.everything().keys().all(|name| !name.ends_with(TEMP))
+    );
 }
 
 #[test]
@@ -476,11 +544,21 @@ fn what_changes_nothing_writes_nothing() {
 fn a_view_gives_lines_numbers_and_a_hash() {
     let p = Project::new(&[("a", "one\ntwo\r\nthree")]);
     let view = p.root.view("a", Some((2, 9))).unwrap();
-    assert_eq!((view.first_line, view.last_line, view.n_lines, view.text.as_str()), (2, 3, 3, "two\nthree"));
+    assert_eq!(
+        (view.first_line, view.last_line, view.n_lines, view.text.as_str()),
+        (2, 3, 3, "two\nthree")
+    );
     assert_eq!(view.numbered(), "    2 two\n    3 three\n");
     assert_eq!(p.root.view("a", None).unwrap().text, "one\ntwo\nthree");
-    for (lines, words) in [((4, 5), "no line 4: it has 3"), ((3, 2), "before they begin"), ((0, 0), "before they begin")] {
-        assert!(p.root.view("a", Some(lines)).unwrap_err().to_string().contains(words), "{lines:?}");
+    for (lines, words) in [
+        ((4, 5), "no line 4: it has 3"),
+        ((3, 2), "before they begin"),
+        ((0, 0), "before they begin"),
+    ] {
+        assert!(
+            p.root.view("a", Some(lines)).unwrap_err().to_string().contains(words),
+            "{lines:?}"
+        );
     }
 }
 
@@ -489,21 +567,39 @@ fn the_report_shows_what_changed() {
     let text: String = (1..=40).map(|n| format!("line {n}\n")).collect();
     let p = Project::new(&[("a", &text), ("one", "x"), ("a.json", "{\n  \"a\": 1\n}\n")]);
     let edited = p.replace("a", "line 20\nline 21\n", "new\n").unwrap();
-    assert_eq!((edited.path.as_str(), edited.lines, edited.hash), ("a", Some((20, 20)), p.hash("a")));
-    assert_eq!(edited.preview, "   17 line 17\n   18 line 18\n   19 line 19\n   20 new\n   21 line 22\n   22 line 23\n   23 line 24\n");
+    assert_eq!(
+        (edited.path.as_str(), edited.lines, edited.hash),
+        ("a", Some((20, 20)), p.hash("a"))
+    );
+    assert_eq!(
+        edited.preview,
+        "   17 line 17\n   18 line 18\n   19 line 19\n   20 new\n   21 line 22\n   22 line 23\n   23 line 24\n"
+    );
     // If lines were only removed, the report names the line that is now in their place.
     assert_eq!(p.replace("a", "line 39\nline 40\n", "").unwrap().lines, Some((37, 37)));
     assert_eq!(p.replace("one", "x", "").unwrap().lines, Some((1, 1)));
     assert_eq!(p.edit("a", Edit::Insert { after: 2, text: "x\ny" }).unwrap().lines, Some((3, 4)));
-    assert_eq!(p.edit("a", Edit::Replace { old: "line", new: "row", all: true }).unwrap().lines, Some((1, 39)));
-    assert_eq!(p.edit("a.json", Edit::Set { pointer: "/b", value: "2" }).unwrap().lines, Some((2, 3)));
+    assert_eq!(
+        p.edit("a", Edit::Replace { old: "line", new: "row", all: true }).unwrap().lines,
+        Some((1, 39))
+    );
+    assert_eq!(
+        p.edit("a.json", Edit::Set { pointer: "/b", value: "2" }).unwrap().lines,
+        Some((2, 3))
+    );
     assert_eq!(p.edit("two", Edit::Create { text: "x\nx\n" }).unwrap().lines, Some((1, 2)));
     assert_eq!(p.edit("two", Edit::Insert { after: 2, text: "x\nx" }).unwrap().lines, Some((3, 4)));
     // Long changes and long lines are cut.
-    let edited = p.edit("long", Edit::Create { text: &format!("{}\n{text}\u{1b}[31m", "é".repeat(5000)) }).unwrap();
+    let edited = p
+        .edit("long", Edit::Create { text: &format!("{}\n{text}\u{1b}[31m", "é".repeat(5000)) })
+        .unwrap();
     assert!(edited.created && edited.lines == Some((1, 42)));
     assert_eq!(edited.preview.lines().count(), 17, "{}", edited.preview);
-    assert!(edited.preview.len() < 1000 && edited.preview.contains("    …\n   35 line 34") && edited.preview.ends_with("\\u{1b}[31m\n"));
+    assert!(
+        edited.preview.len() < 1000
+            && edited.preview.contains("    …\n   35 line 34")
+            && edited.preview.ends_with("\\u{1b}[31m\n")
+    );
 }
 
 #[test]
@@ -516,8 +612,16 @@ fn edits_at_once_are_all_applied() {
                 let (p, whole) = (&p, &whole);
                 scope.spawn(move || {
                     for n in 0..10 {
-                        p.edit("a", Edit::Insert { after: 0, text: &format!("{thread} {n} {whole}end") }).unwrap();
-                        p.edit("a.json", Edit::Append { pointer: "", value: &format!("\"{thread} {n}\"") }).unwrap();
+                        p.edit(
+                            "a",
+                            Edit::Insert { after: 0, text: &format!("{thread} {n} {whole}end") },
+                        )
+                        .unwrap();
+                        p.edit(
+                            "a.json",
+                            Edit::Append { pointer: "", value: &format!("\"{thread} {n}\"") },
+                        )
+                        .unwrap();
                     }
                 })
             })
@@ -526,7 +630,10 @@ fn edits_at_once_are_all_applied() {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
                 let text = p.text("a");
-                assert!(text.is_empty() || text.ends_with("end\n") && text.lines().all(|l| l.ends_with("end")));
+                assert!(
+                    text.is_empty()
+                        || text.ends_with("end\n") && text.lines().all(|l| l.ends_with("end"))
+                );
                 p.root.view("a", None).unwrap();
             }
         });
@@ -550,7 +657,11 @@ fn of_edits_of_one_version_one_wins() {
                     let (p, hash, start) = (&p, &hash, &start);
                     scope.spawn(move || {
                         start.wait();
-                        match p.root.edit("a", Some(hash), &Edit::Insert { after: 0, text: &format!("by {thread}") }) {
+                        match p.root.edit(
+                            "a",
+                            Some(hash),
+                            &Edit::Insert { after: 0, text: &format!("by {thread}") },
+                        ) {
                             Ok(_) => 1,
                             Err(EditError::Changed { .. }) => 0,
                             Err(e) => panic!("{e}"),
@@ -600,7 +711,12 @@ fn in_another_process() {
     let root = open_root(Path::new(root));
     let n_lines = if name == "endless" { usize::MAX } else { 15 };
     for n in 0..n_lines {
-        root.edit("a", None, &Edit::Insert { after: 0, text: &format!("{name} {n} {}end", "word ".repeat(5000)) }).unwrap();
+        root.edit(
+            "a",
+            None,
+            &Edit::Insert { after: 0, text: &format!("{name} {n} {}end", "word ".repeat(5000)) },
+        )
+        .unwrap();
         if n % 50 == 49 {
             fs::write(root.path.join("a"), "").unwrap();
         }
@@ -610,7 +726,9 @@ fn in_another_process() {
 fn process(p: &Project, name: &str) -> Command {
     let test = format!("{}::in_another_process", module_path!().split_once("::").unwrap().1);
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", &test, "--nocapture"]).env(CHILD, format!("{}|{name}", p.at("").display()));
+    command
+        .args(["--exact", &test, "--nocapture"])
+        .env(CHILD, format!("{}|{name}", p.at("").display()));
     command.stdout(Stdio::null()).stderr(Stdio::null());
     command
 }
@@ -642,7 +760,8 @@ fn a_file_of_somebody_else_needs_its_permission() {
 #[test]
 fn processes_lose_nothing_of_each_other() {
     let p = Project::new(&[("a", "")]);
-    let children: Vec<Child> = (0..3).map(|n| process(&p, &format!("process{n}")).spawn().unwrap()).collect();
+    let children: Vec<Child> =
+        (0..3).map(|n| process(&p, &format!("process{n}")).spawn().unwrap()).collect();
     for mut child in children {
         assert!(child.wait().unwrap().success());
     }

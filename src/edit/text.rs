@@ -18,9 +18,14 @@ const MAX_SHOWN: usize = 160;
 pub(super) fn decoded(bytes: &[u8]) -> Result<&str, String> {
     let line = |at: usize| bytes[..=at].split(|b| *b == b'\n').count();
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        return Err(format!("it is not a text file (NUL byte in line {}): binary files are neither read nor edited", line(at)));
+        return Err(format!(
+            "it is not a text file (NUL byte in line {}): binary files are neither read nor edited",
+            line(at)
+        ));
     }
-    std::str::from_utf8(bytes).map_err(|e| format!("it is not UTF-8 (line {}): convert it to UTF-8 first", line(e.valid_up_to())))
+    std::str::from_utf8(bytes).map_err(|e| {
+        format!("it is not UTF-8 (line {}): convert it to UTF-8 first", line(e.valid_up_to()))
+    })
 }
 
 /// Splits a text into its byte order mark, if it has one, and the rest.
@@ -31,7 +36,8 @@ pub(super) fn split_bom(text: &str) -> (&str, &str) {
 /// Returns the line break at a position: that of its line, or else of the line before.
 pub(super) fn line_break(text: &str, at: usize) -> &'static str {
     let next = text[at..].find('\n').map(|i| at + i);
-    let is_crlf = next.or_else(|| text[..at].rfind('\n')).is_some_and(|i| text[..i].ends_with('\r'));
+    let is_crlf =
+        next.or_else(|| text[..at].rfind('\n')).is_some_and(|i| text[..i].ends_with('\r'));
     if is_crlf { "\r\n" } else { "\n" }
 }
 
@@ -56,7 +62,9 @@ pub(super) fn insert(text: &str, after: usize, lines: &str) -> Result<String, St
     }
     let n_lines = text.lines().count();
     if after > n_lines {
-        return Err(format!("there is no line {after}: it has {n_lines} lines; 0 inserts at the top"));
+        return Err(format!(
+            "there is no line {after}: it has {n_lines} lines; 0 inserts at the top"
+        ));
     }
     let at: usize = text.split_inclusive('\n').take(after).map(str::len).sum();
     let (above, below) = text.split_at(at);
@@ -75,7 +83,10 @@ pub(super) fn insert(text: &str, after: usize, lines: &str) -> Result<String, St
 pub(super) fn replace(text: &str, old: &str, new: &str, all: bool) -> Result<String, String> {
     let (old, new) = (with_lf(old), with_lf(new));
     if old.is_empty() {
-        return Err("the text to replace is empty: give text that the file contains, or insert at a line".into());
+        return Err(
+            "the text to replace is empty: give text that the file contains, or insert at a line"
+                .into(),
+        );
     }
     if old == new {
         return Err("the new text equals the old one: nothing would change".into());
@@ -154,7 +165,10 @@ fn ambiguous(text: &str, old: &str) -> String {
         lines.push(line_of(text, at).to_string());
         from = next_char(text, at);
     }
-    format!("the text to replace occurs more than once: lines {}. Give more of the text around it, or replace all", lines.join(", "))
+    format!(
+        "the text to replace occurs more than once: lines {}. Give more of the text around it, or replace all",
+        lines.join(", ")
+    )
 }
 
 /// Describes the most similar text that the file contains.
@@ -175,9 +189,15 @@ fn not_found(text: &str, old: &str) -> String {
             shown(first + n + 1)
         ),
         Some((first, _)) => {
-            format!("the text to replace was not found. It begins like line {}, but the file ends before it does: view the file", first + 1)
+            format!(
+                "the text to replace was not found. It begins like line {}, but the file ends before it does: view the file",
+                first + 1
+            )
         }
-        None => "the text to replace was not found, nor anything like its first line: view the file".into(),
+        None => {
+            "the text to replace was not found, nor anything like its first line: view the file"
+                .into()
+        }
     }
 }
 
@@ -211,7 +231,13 @@ fn furthest(lines: &[&str], old: &str) -> Option<(usize, usize)> {
     let mut wanted = old.lines().map(str::trim).skip_while(|l| l.is_empty());
     let first = wanted.next()?;
     let starts = lines.iter().enumerate().filter(|(_, line)| line.contains(first)).take(MAX_STARTS);
-    let agreeing = |start: usize| 1 + lines[start + 1..].iter().zip(wanted.clone()).take_while(|(a, b)| a.trim() == *b).count();
+    let agreeing = |start: usize| {
+        1 + lines[start + 1..]
+            .iter()
+            .zip(wanted.clone())
+            .take_while(|(a, b)| a.trim() == *b)
+            .count()
+    };
     starts.map(|(i, _)| (i, agreeing(i))).max_by_key(|(i, n)| (*n, std::cmp::Reverse(*i)))
 }
 
@@ -255,9 +281,16 @@ mod tests {
 
     #[test]
     fn all_places_are_replaced_when_asked_for() {
-        assert_eq!(replace("a b a\r\nba", "a", "x\ny", true).unwrap(), "x\r\ny b x\r\ny\r\nbx\r\ny");
+        assert_eq!(
+            replace("a b a\r\nba", "a", "x\ny", true).unwrap(),
+            "x\r\ny b x\r\ny\r\nbx\r\ny"
+        );
         assert_eq!(replace("aaa", "aa", "b", true).unwrap(), "ba");
-        assert!(replace(&"a".repeat(1 << 20), "a", &"b".repeat(1 << 20), true).unwrap_err().contains("larger than 10 MiB"));
+        assert!(
+            replace(&"a".repeat(1 << 20), "a", &"b".repeat(1 << 20), true)
+                .unwrap_err()
+                .contains("larger than 10 MiB")
+        );
         // The largest text that is allowed, all on one line.
         let long = format!("\r\n\n{}", "a".repeat(1 << 20));
         assert_eq!(replace(&long, "a", "b\n", true).unwrap().len(), 3 + (2 << 20));
@@ -269,9 +302,21 @@ mod tests {
             ("a\nb\na\n", "a", "occurs more than once: lines 1, 3"),
             ("aaa", "aa", "occurs more than once: lines 1, 1"),
             (&"x\n".repeat(50), "x", "9, 10, …"),
-            ("fn a() {\n\tb();\n}\n", "fn a() {\n    b();\n}", "at lines 1-3, but with other whitespace. Line 1 is `fn a() {`"),
-            ("x\n    let é = 1;\n", "let é  = 1;", "at lines 2-2, but with other whitespace. Line 2 is `    let é = 1;`"),
-            ("one\ntwo\nthree\nfour\n", "two\nthree\nfive", "begins like line 2, but line 4 is `four`"),
+            (
+                "fn a() {\n\tb();\n}\n",
+                "fn a() {\n    b();\n}",
+                "at lines 1-3, but with other whitespace. Line 1 is `fn a() {`",
+            ),
+            (
+                "x\n    let é = 1;\n",
+                "let é  = 1;",
+                "at lines 2-2, but with other whitespace. Line 2 is `    let é = 1;`",
+            ),
+            (
+                "one\ntwo\nthree\nfour\n",
+                "two\nthree\nfive",
+                "begins like line 2, but line 4 is `four`",
+            ),
             ("one\ntwo", "two\nthree", "begins like line 2, but the file ends"),
             ("one\n", "seven", "nor anything like its first line"),
             ("", "seven", "was not found"),
@@ -282,7 +327,11 @@ mod tests {
             assert!(error.contains(want), "{old:?}: {error}");
         }
         assert!(replace("one", "one", "one", false).unwrap_err().contains("nothing would change"));
-        assert!(replace("one\r\n", "one\r\n", "one\n", false).unwrap_err().contains("nothing would change"));
+        assert!(
+            replace("one\r\n", "one\r\n", "one\n", false)
+                .unwrap_err()
+                .contains("nothing would change")
+        );
         assert!(replace("one", "two", "new", true).unwrap_err().contains("was not found"));
     }
 

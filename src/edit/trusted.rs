@@ -48,7 +48,9 @@ pub fn trusted(path: &str) -> Option<&'static str> {
     if path.split('/').any(|part| part.starts_with('.')) {
         return Some(HIDDEN);
     }
-    let is_named = |part: &str, name: &str| name.strip_prefix('*').map_or(part == name, |end| part.ends_with(end));
+    let is_named = |part: &str, name: &str| {
+        name.strip_prefix('*').map_or(part == name, |end| part.ends_with(end))
+    };
     let name = path.rsplit('/').next().unwrap_or(path).to_lowercase();
     NAMES.iter().find(|(known, _)| is_named(&name, known)).map(|(_, why)| *why)
 }

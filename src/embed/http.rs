@@ -127,7 +127,10 @@ impl HttpEmbedder {
     }
 
     fn too_late(&self) -> String {
-        format!("no answer within {} ms (embed.timeout_ms); its model may be loading", self.timeout.as_millis())
+        format!(
+            "no answer within {} ms (embed.timeout_ms); its model may be loading",
+            self.timeout.as_millis()
+        )
     }
 }
 
@@ -135,9 +138,12 @@ impl HttpEmbedder {
 /// may have. The query prefix is left out, since the vectors of questions are not stored.
 fn id(model: &RemoteModel) -> String {
     let RemoteModel { model, authority, dimensions, passage_prefix, .. } = model;
-    let all = xxh3_64(format!("{FORMAT}\0{model}\0{authority}\0{dimensions}\0{passage_prefix}").as_bytes());
+    let all = xxh3_64(
+        format!("{FORMAT}\0{model}\0{authority}\0{dimensions}\0{passage_prefix}").as_bytes(),
+    );
     let safe = |text: &str| -> String {
-        let name = text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' });
+        let name =
+            text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' });
         name.take(60).collect()
     };
     format!("{}_{}_{dimensions}_{all:016x}", safe(model), safe(authority))
@@ -159,7 +165,8 @@ impl Embedder for HttpEmbedder {
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
         let text = |p: &Passage| {
             let line = if p.place.is_empty() { "" } else { "\n" };
-            head(&format!("{}{}{line}{}", self.passage_prefix, p.place, p.text), MAX_INPUT).to_string()
+            head(&format!("{}{}{line}{}", self.passage_prefix, p.place, p.text), MAX_INPUT)
+                .to_string()
         };
         let mut vectors = Vec::with_capacity(passages.len());
         for batch in passages.chunks(BATCH) {
@@ -177,7 +184,9 @@ impl Embedder for HttpEmbedder {
                 return Ok(vector.clone());
             }
             match &state.down {
-                Some((until, why)) if Instant::now() < *until => return Err(self.server.error(why.clone())),
+                Some((until, why)) if Instant::now() < *until => {
+                    return Err(self.server.error(why.clone()));
+                }
                 _ => state.down = None,
             }
         }
@@ -193,7 +202,9 @@ impl Embedder for HttpEmbedder {
             drop(state);
         };
         let thread = thread::Builder::new().name("question".into()).spawn(ask);
-        thread.map_err(|e| self.server.error(format!("cannot start a thread for the request: {e}")))?;
+        thread.map_err(|e| {
+            self.server.error(format!("cannot start a thread for the request: {e}"))
+        })?;
         let result = answered.recv_timeout(self.timeout).or_else(|_| {
             let mut state = self.server.state();
             answered.try_recv().inspect_err(|_| {
@@ -255,7 +266,11 @@ impl EmbeddingServer {
                 Ok(mut vectors) => return Ok(vectors.swap_remove(0)),
                 Err(e) if e.is_refusal && part.len() < MIN_INPUT => {
                     let start = part.lines().next().unwrap_or_default();
-                    tracing::warn!("{}: cannot embed the text `{start} …`, so it has no vector: {}", self.endpoint, e.message);
+                    tracing::warn!(
+                        "{}: cannot embed the text `{start} …`, so it has no vector: {}",
+                        self.endpoint,
+                        e.message
+                    );
                     return Ok(vec![0.0; self.dimensions]);
                 }
                 Err(e) if e.is_refusal => part = head(part, part.len() / 2),
@@ -266,16 +281,23 @@ impl EmbeddingServer {
 
     /// Sends one request with the texts as they are.
     fn ask(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>, Failure> {
-        let mut request = self.agent.post(&self.endpoint).header("content-type", "application/json");
+        let mut request =
+            self.agent.post(&self.endpoint).header("content-type", "application/json");
         if let Some(token) = &self.token {
             request = request.header("authorization", format!("Bearer {token}"));
         }
         let failure = |message| Failure { message, is_refusal: false };
-        let unreachable = |e: ureq::Error| failure(format!("{e}; does the server run, and is embed.url right?"));
+        let unreachable =
+            |e: ureq::Error| failure(format!("{e}; does the server run, and is embed.url right?"));
         let body = json!({ "model": self.model, "input": texts }).to_string();
         let mut response = request.send(body).map_err(unreachable)?;
         let status = response.status().as_u16();
-        let answer = response.body_mut().with_config().limit(MAX_ANSWER).read_to_string().map_err(unreachable)?;
+        let answer = response
+            .body_mut()
+            .with_config()
+            .limit(MAX_ANSWER)
+            .read_to_string()
+            .map_err(unreachable)?;
         if status != 200 {
             let remedy = match status {
                 401 | 403 => "; is embed.token right?",
@@ -305,15 +327,22 @@ impl EmbeddingServer {
                 ));
             }
             if !embedding.iter().all(|x| x.is_finite()) {
-                return Err(format!("{} gave a vector with a number that is not finite", self.model));
+                return Err(format!(
+                    "{} gave a vector with a number that is not finite",
+                    self.model
+                ));
             }
             normalise(&mut embedding);
-            let place = vectors.get_mut(index).ok_or_else(|| format!("the answer has a vector for text {index} of {n}"))?;
+            let place = vectors
+                .get_mut(index)
+                .ok_or_else(|| format!("the answer has a vector for text {index} of {n}"))?;
             *place = embedding;
         }
         match vectors.iter().filter(|v| v.is_empty()).count() {
             0 => Ok(vectors),
-            missing => Err(format!("the answer lacks the vectors of {missing} of {n} texts; is embed.url an OpenAI-compatible server?")),
+            missing => Err(format!(
+                "the answer lacks the vectors of {missing} of {n} texts; is embed.url an OpenAI-compatible server?"
+            )),
         }
     }
 }
@@ -321,7 +350,10 @@ impl EmbeddingServer {
 /// Returns the answer of a server on one line: its error message, or else its beginning.
 fn quote(answer: &str) -> String {
     let json: Value = serde_json::from_str(answer).unwrap_or_default();
-    let said = json["error"]["message"].as_str().or(json["error"].as_str()).map_or(Cow::Borrowed(answer), |said| Cow::Owned(said.into()));
+    let said = json["error"]["message"]
+        .as_str()
+        .or(json["error"].as_str())
+        .map_or(Cow::Borrowed(answer), |said| Cow::Owned(said.into()));
     let line: Vec<&str> = said.split_whitespace().collect();
     format!("`{}`", head(&line.join(" "), MAX_QUOTE).replace(char::is_control, "·"))
 }

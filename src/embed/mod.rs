@@ -42,7 +42,10 @@ pub trait Embedder: Send + Sync {
 pub fn vector_of_question(embedder: &dyn Embedder, question: &str) -> (Vec<f32>, Option<String>) {
     match embedder.embed_query(question) {
         Ok(vector) => (vector, None),
-        Err(e) => (Vec::new(), Some(format!("cannot embed the query, so results are found by words alone: {e}"))),
+        Err(e) => (
+            Vec::new(),
+            Some(format!("cannot embed the query, so results are found by words alone: {e}")),
+        ),
     }
 }
 

@@ -43,7 +43,8 @@ impl StaticModel {
     }
 
     fn parse(bytes: &'static [u8]) -> Option<Self> {
-        let number = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
+        let number =
+            |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
         if !bytes.starts_with(b"SEM1") {
             return None;
         }
@@ -89,7 +90,9 @@ impl StaticModel {
         let (before, mut start) = (out.len(), 0);
         while start < word.len() {
             let vocabulary = if start == 0 { &self.words } else { &self.pieces };
-            let longest = (start + 1..=word.len()).rev().find_map(|end| Some((end, *vocabulary.get(&word[start..end])?)));
+            let longest = (start + 1..=word.len())
+                .rev()
+                .find_map(|end| Some((end, *vocabulary.get(&word[start..end])?)));
             let Some((end, row)) = longest else {
                 out.truncate(before);
                 return;
@@ -154,7 +157,9 @@ impl<'a> Iterator for Runs<'a> {
     fn next(&mut self) -> Option<&'a [u8]> {
         let start = self.0.iter().position(u8::is_ascii_alphanumeric)?;
         let text = &self.0[start..];
-        let run = |from: usize, class: fn(&u8) -> bool| text[from..].iter().position(|b| !class(b)).map_or(text.len(), |n| from + n);
+        let run = |from: usize, class: fn(&u8) -> bool| {
+            text[from..].iter().position(|b| !class(b)).map_or(text.len(), |n| from + n)
+        };
         let end = if text[0].is_ascii_digit() {
             run(0, u8::is_ascii_digit)
         } else if text[0].is_ascii_lowercase() {
@@ -212,8 +217,12 @@ mod tests {
     fn agrees_with_the_reference_cosines() {
         let model = StaticModel::bundled();
         let expected = expected();
-        let texts: Vec<Vec<f32>> =
-            expected["texts"].as_array().unwrap().iter().map(|t| model.encode(t["text"].as_str().unwrap())).collect();
+        let texts: Vec<Vec<f32>> = expected["texts"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|t| model.encode(t["text"].as_str().unwrap()))
+            .collect();
         let cosines: Vec<Vec<f32>> = serde_json::from_value(expected["cosine"].clone()).unwrap();
         for (a, row) in texts.iter().zip(&cosines) {
             for (b, want) in texts.iter().zip(row) {
@@ -226,7 +235,8 @@ mod tests {
     fn place_counts_and_keys_tell_passages_apart() {
         let model = StaticModel::bundled();
         let at = |place: &str| Passage { text: "fn load() {}", place: place.into() };
-        let vectors = model.embed_passages(&[at("live manager.rs"), at("store vectors.rs")]).unwrap();
+        let vectors =
+            model.embed_passages(&[at("live manager.rs"), at("store vectors.rs")]).unwrap();
         assert!(dot(&vectors[0], &vectors[1]) < 0.99);
         assert_ne!(at("a b").key(), at("a c").key());
     }

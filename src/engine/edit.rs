@@ -11,7 +11,13 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be changed so, or must not be.
-    pub fn edit(&self, path: &str, expected: Option<&str>, edit: &Edit, call: &Call) -> Result<(Edited, AnswerState), AskError> {
+    pub fn edit(
+        &self,
+        path: &str,
+        expected: Option<&str>,
+        edit: &Edit,
+        call: &Call,
+    ) -> Result<(Edited, AnswerState), AskError> {
         let edited = self.changeable()?.edit(path, expected, edit)?;
         // What is written is written: from here on there are warnings, and no errors.
         let late = edited.lines.and_then(|_| self.index_now(&edited.path, call));
@@ -24,7 +30,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be read, or must not be.
-    pub fn view_file(&self, path: &str, lines: Option<&str>, call: &Call) -> Result<(ViewedLines, AnswerState), AskError> {
+    pub fn view_file(
+        &self,
+        path: &str,
+        lines: Option<&str>,
+        call: &Call,
+    ) -> Result<(ViewedLines, AnswerState), AskError> {
         let lines = super::read::line_range(lines)?;
         Ok((self.readable()?.view(path, Some(lines))?, self.state(call)?))
     }
@@ -33,7 +44,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the file cannot be read, or has no such value.
-    pub fn json_value(&self, path: &str, pointer: &str, call: &Call) -> Result<(JsonValue, AnswerState), AskError> {
+    pub fn json_value(
+        &self,
+        path: &str,
+        pointer: &str,
+        call: &Call,
+    ) -> Result<(JsonValue, AnswerState), AskError> {
         Ok((self.readable()?.get(path, pointer)?, self.state(call)?))
     }
 
@@ -54,7 +70,10 @@ impl Engine {
         })
     }
 
-    fn files_but(&self, refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Result<Root, AskError> {
+    fn files_but(
+        &self,
+        refuse: impl Fn(&str) -> Option<String> + Send + Sync + 'static,
+    ) -> Result<Root, AskError> {
         Root::new(self.project.layout.root(), refuse).map_err(|e| AskError::Failed(e.to_string()))
     }
 }

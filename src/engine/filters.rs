@@ -44,7 +44,11 @@ fn types(_: &mut SchemaGenerator) -> Schema {
 
 impl Kinds {
     pub(super) fn filter(&self) -> Filter {
-        Filter { types: self.types.clone(), languages: lower_case(&self.languages), ..Filter::default() }
+        Filter {
+            types: self.types.clone(),
+            languages: lower_case(&self.languages),
+            ..Filter::default()
+        }
     }
 }
 
@@ -62,7 +66,9 @@ pub(super) fn lower_case(languages: &[String]) -> Vec<String> {
 /// Files that match one of these globs; an empty set when none is given.
 pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
     if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
-        return Err(AskError::Arguments(format!("paths: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes")));
+        return Err(AskError::Arguments(format!(
+            "paths: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes"
+        )));
     }
     globs(patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
 }
@@ -70,5 +76,9 @@ pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
 /// A warning of languages that nothing here is written in.
 pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<String> {
     let (unknown, there) = filter.unknown_languages(chunks)?;
-    Some(format!("nothing here is written in {}; there are {}", unknown.join(", "), there.join(", ")))
+    Some(format!(
+        "nothing here is written in {}; there are {}",
+        unknown.join(", "),
+        there.join(", ")
+    ))
 }

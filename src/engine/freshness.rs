@@ -71,7 +71,8 @@ impl AnswerState {
         if self.warnings.len() > MAX_WARNINGS {
             let n_more = self.warnings.len() - (MAX_WARNINGS - 1);
             self.warnings.truncate(MAX_WARNINGS - 1);
-            self.warnings.push(format!("and {}: run `cortex status`", count(n_more, "more warning")));
+            self.warnings
+                .push(format!("and {}: run `cortex status`", count(n_more, "more warning")));
         }
         self.warnings.iter_mut().for_each(|warning| *warning = cut(warning, MAX_WARNING));
         self

@@ -111,8 +111,7 @@ pub struct GraphRow {
 }
 
 /// Why there is nothing to ask the code graph.
-pub(super) const NO_SOURCES: &str =
-    "the code graph is made from source files, and none are known here: chunk files alone do not say who calls whom";
+pub(super) const NO_SOURCES: &str = "the code graph is made from source files, and none are known here: chunk files alone do not say who calls whom";
 
 impl Engine {
     /// Asks the code graph.
@@ -122,27 +121,46 @@ impl Engine {
     pub fn graph(&self, request: &GraphRequest, call: &Call) -> Result<GraphAnswer, AskError> {
         let unknown = || {
             let known = operations().join(", ");
-            AskError::Arguments(format!("there is no operation `{}`: give one of {known}", request.operation))
+            AskError::Arguments(format!(
+                "there is no operation `{}`: give one of {known}",
+                request.operation
+            ))
         };
         let operation = Operation::parse(&request.operation).ok_or_else(unknown)?;
         if (operation == Operation::Path) != request.to.is_some() {
-            return Err(AskError::Arguments("a path leads from `target` to `to`; the other operations have no `to`".into()));
+            return Err(AskError::Arguments(
+                "a path leads from `target` to `to`; the other operations have no `to`".into(),
+            ));
         }
         if !(1..=MAX_DEPTH).contains(&request.depth) {
-            return Err(AskError::Arguments(format!("depth is {}, but must be from 1 to {MAX_DEPTH}", request.depth)));
+            return Err(AskError::Arguments(format!(
+                "depth is {}, but must be from 1 to {MAX_DEPTH}",
+                request.depth
+            )));
         }
         let state = self.state(call)?;
         let (graph, has_sources) = self.code_graph()?;
         call.check()?;
         let (target, to) = (&*request.target, request.to.as_deref());
-        let answer = graph.answer(GraphQuery { operation, target, to, depth: request.depth, limit: request.limit })?;
+        let answer = graph.answer(GraphQuery {
+            operation,
+            target,
+            to,
+            depth: request.depth,
+            limit: request.limit,
+        })?;
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
         let root = self.project.layout.root();
         let row = |found: &Neighbour| {
             let used_in = answer.file_of_uses(found).to_string();
-            let around = around(root, &used_in, found.sites.first().copied().unwrap_or(found.node.line), request.context);
+            let around = around(
+                root,
+                &used_in,
+                found.sites.first().copied().unwrap_or(found.node.line),
+                request.context,
+            );
             GraphRow {
                 node: GraphNode::new(&found.node),
                 sites: found.sites.clone(),
@@ -173,14 +191,23 @@ impl Engine {
             _ if !layout.is_foreign() => SourceTable::read(layout),
             Upkeep::Command(_) => Some(self.project.indexer(super::LONG_WAIT).look_at_sources()),
             // Nobody else looks at them.
-            Upkeep::Server(server) => server.indexing.as_ref().map(IndexingService::look_at_sources).or_else(|| SourceTable::read(layout)),
+            Upkeep::Server(server) => server
+                .indexing
+                .as_ref()
+                .map(IndexingService::look_at_sources)
+                .or_else(|| SourceTable::read(layout)),
         };
         let has_sources = sources.as_ref().is_some_and(|table| !table.files.is_empty());
         let unwritable = |source| GraphError::Unwritable { path: layout.code_graph(), source };
         let graph = CodeGraph::open(&layout.prepare_code_graph().map_err(unwritable)?)?;
         if let Some(table) = sources {
-            let is_there = |entry: &crate::store::SourceEntry| entry.skipped.is_none() && !entry.deleted;
-            let files = table.files.into_iter().filter(|(_, entry)| is_there(entry)).map(|(path, entry)| (path, entry.sha256));
+            let is_there =
+                |entry: &crate::store::SourceEntry| entry.skipped.is_none() && !entry.deleted;
+            let files = table
+                .files
+                .into_iter()
+                .filter(|(_, entry)| is_there(entry))
+                .map(|(path, entry)| (path, entry.sha256));
             graph.update(files, |path| read_text(layout.root(), path).ok())?;
         }
         Ok((graph, has_sources))
@@ -198,7 +225,13 @@ fn around(root: &Path, path: &str, at: u32, n_lines: usize) -> Option<(usize, St
 
 impl GraphNode {
     fn new(node: &graph::Node) -> Self {
-        Self { path: node.file.clone(), line: node.line, end_line: node.end_line, symbol: node.symbol.clone(), kind: node.kind.clone() }
+        Self {
+            path: node.file.clone(),
+            line: node.line,
+            end_line: node.end_line,
+            symbol: node.symbol.clone(),
+            kind: node.kind.clone(),
+        }
     }
 }
 
@@ -209,7 +242,12 @@ impl GraphAnswer {
         let n_all = self.results.len() + self.candidates.len();
         Self {
             results: self.results.iter().take(n).cloned().collect(),
-            candidates: self.candidates.iter().take(n.saturating_sub(self.results.len())).cloned().collect(),
+            candidates: self
+                .candidates
+                .iter()
+                .take(n.saturating_sub(self.results.len()))
+                .cloned()
+                .collect(),
             truncated: self.truncated || n < n_all,
             ..self.clone()
         }

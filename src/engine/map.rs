@@ -41,8 +41,16 @@ impl Engine {
         let focus = match &request.focus {
             Some(file) if self.project.layout.tree().has_file(file) => vec![file.clone()],
             Some(question) => {
-                let request = SearchRequest { query: question.clone(), limit: FOCUS, ..SearchRequest::default() };
-                self.search(&request, call)?.results.into_iter().filter_map(|row| row.path).collect()
+                let request = SearchRequest {
+                    query: question.clone(),
+                    limit: FOCUS,
+                    ..SearchRequest::default()
+                };
+                self.search(&request, call)?
+                    .results
+                    .into_iter()
+                    .filter_map(|row| row.path)
+                    .collect()
             }
             None => Vec::new(),
         };

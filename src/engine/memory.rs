@@ -14,15 +14,14 @@ use super::{AskError, Call, LONG_WAIT};
 use crate::chunk::Cancel;
 use crate::live::{Served, Snapshot};
 use crate::memory::{
-    self, BRIEFING_TOKENS, Episode, EpisodeSource, Memories, Memory, MemoryFeed, MemoryFilter, MemorySource, Operation, Period, Recall,
-    RecalledMemory, forget_in_backups, now,
+    self, BRIEFING_TOKENS, Episode, EpisodeSource, Memories, Memory, MemoryFeed, MemoryFilter,
+    MemorySource, Operation, Period, Recall, RecalledMemory, forget_in_backups, now,
 };
 
 /// How long a call waits for another process's write, and for what was just stored to be found.
 const BUSY: Duration = Duration::from_secs(2);
 /// What is said before anything is remembered.
-const NOTHING_YET: &str =
-    "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
+const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
 
 /// Which memories are wanted.
 #[derive(Debug, Clone, Default)]
@@ -117,12 +116,17 @@ impl RecallRequest {
     /// When it names a source, an operation or a time that there is not.
     pub fn filter(&self) -> Result<MemoryFilter, AskError> {
         let Self { sources, exclude_sources, exclude_operations, group_ids, .. } = self.clone();
-        let period = Period::parse(self.since.as_deref(), self.until.as_deref(), now()).map_err(|e| AskError::Arguments(e.to_string()))?;
-        let filter = MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period };
+        let period = Period::parse(self.since.as_deref(), self.until.as_deref(), now())
+            .map_err(|e| AskError::Arguments(e.to_string()))?;
+        let filter =
+            MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period };
         let unknown = filter.unknown();
         if !unknown.is_empty() {
             let known = MemorySource::names().join(", ");
-            return Err(AskError::Arguments(format!("unknown: {}. Sources are {known}", unknown.join(", "))));
+            return Err(AskError::Arguments(format!(
+                "unknown: {}. Sources are {known}",
+                unknown.join(", ")
+            )));
         }
         Ok(filter)
     }
@@ -136,7 +140,10 @@ impl Engine {
     pub fn recall(&self, request: &RecallRequest, call: &Call) -> Result<RecallAnswer, AskError> {
         let filter = request.filter()?;
         let Some(memories) = self.memories_so_far()? else {
-            return Ok(RecallAnswer { results: Vec::new(), state: self.state_without_memories(call) });
+            return Ok(RecallAnswer {
+                results: Vec::new(),
+                state: self.state_without_memories(call),
+            });
         };
         self.serve(&memories, call)?;
         let find = |snapshot: &Snapshot| match self.recall_in(snapshot, &memories) {
@@ -154,7 +161,12 @@ impl Engine {
     ///
     /// # Errors
     /// When the memories cannot be searched.
-    pub fn for_prompt(&self, memories: &Memories, prompt: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), AskError> {
+    pub fn for_prompt(
+        &self,
+        memories: &Memories,
+        prompt: &str,
+        given: &[Uuid],
+    ) -> Result<(String, Vec<Uuid>), AskError> {
         let snapshot = self.manager.current();
         match self.recall_in(&snapshot, memories) {
             Some(recall) => Ok(memory::for_prompt(&recall, prompt, given, now())?),
@@ -171,7 +183,11 @@ impl Engine {
         Ok(())
     }
 
-    fn recall_in<'a>(&'a self, snapshot: &'a Snapshot, memories: &'a Memories) -> Option<Recall<'a>> {
+    fn recall_in<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        memories: &'a Memories,
+    ) -> Option<Recall<'a>> {
         let Served { corpus, .. } = &**snapshot.feed(MemoryFeed::NAME)?;
         let (embedder, root) = (self.manager.embedder(), self.project.layout.root());
         Some(Recall { corpus, facts: &self.facts, store: &memories.store, embedder, root })
@@ -185,9 +201,14 @@ impl Engine {
         Ok(match self.memories_so_far()? {
             Some(memories) => {
                 let (text, _) = memory::briefing(&memories.store, &[], BRIEFING_TOKENS)?;
-                BriefingAnswer { text, state: self.state_with(self.project.memory_home().notice(), call) }
+                BriefingAnswer {
+                    text,
+                    state: self.state_with(self.project.memory_home().notice(), call),
+                }
             }
-            None => BriefingAnswer { text: String::new(), state: self.state_without_memories(call) },
+            None => {
+                BriefingAnswer { text: String::new(), state: self.state_without_memories(call) }
+            }
         })
     }
 
@@ -195,18 +216,32 @@ impl Engine {
     ///
     /// # Errors
     /// When the request cannot be used, or nothing can be written.
-    pub fn remember(&self, request: &RememberRequest, call: &Call) -> Result<RememberAnswer, AskError> {
-        let unknown = |what: &str, name: &str| AskError::Arguments(format!("there is no {what} `{name}`"));
-        let source = EpisodeSource::parse(&request.source).ok_or_else(|| unknown("source", &request.source))?;
-        let operation = request.operation.as_deref().map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o))).transpose()?;
+    pub fn remember(
+        &self,
+        request: &RememberRequest,
+        call: &Call,
+    ) -> Result<RememberAnswer, AskError> {
+        let unknown =
+            |what: &str, name: &str| AskError::Arguments(format!("there is no {what} `{name}`"));
+        let source = EpisodeSource::parse(&request.source)
+            .ok_or_else(|| unknown("source", &request.source))?;
+        let operation = request
+            .operation
+            .as_deref()
+            .map(|o| Operation::parse(o).ok_or_else(|| unknown("operation", o)))
+            .transpose()?;
         if source == EpisodeSource::Json {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(&request.content);
-            parsed.map_err(|e| AskError::Arguments(format!("the source is json, and the text is none: {e}")))?;
+            parsed.map_err(|e| {
+                AskError::Arguments(format!("the source is json, and the text is none: {e}"))
+            })?;
         }
         let memories = self.memories(self.patience())?;
         let session = memories.sessions.current_session().ok().flatten().unwrap_or_default();
-        let (origin_path, git_batch_id) = (request.origin_path.clone(), request.git_batch_id.clone());
-        let episode = MemorySource::Episode(Episode { source, operation, origin_path, git_batch_id });
+        let (origin_path, git_batch_id) =
+            (request.origin_path.clone(), request.git_batch_id.clone());
+        let episode =
+            MemorySource::Episode(Episode { source, operation, origin_path, git_batch_id });
         let memory = Memory {
             name: request.name.clone(),
             group_id: request.group_id.clone(),
@@ -219,7 +254,11 @@ impl Engine {
         let gone = || AskError::Failed("it was stored, and is gone".into());
         let memory = memories.store.get(id)?.ok_or_else(gone)?;
         self.serve_change(&memories, call)?;
-        Ok(RememberAnswer { memory, secrets_redacted, state: self.state_of_memories(&memories, call) })
+        Ok(RememberAnswer {
+            memory,
+            secrets_redacted,
+            state: self.state_of_memories(&memories, call),
+        })
     }
 
     /// Forgets these memories, in backups, too. All of them must be there.
@@ -252,7 +291,10 @@ impl Engine {
     /// When memories cannot be read.
     pub fn sessions(&self, limit: usize, call: &Call) -> Result<SessionsAnswer, AskError> {
         let Some(memories) = self.memories_so_far()? else {
-            return Ok(SessionsAnswer { sessions: Vec::new(), state: self.state_without_memories(call) });
+            return Ok(SessionsAnswer {
+                sessions: Vec::new(),
+                state: self.state_without_memories(call),
+            });
         };
         let written = |at: DateTime<Utc>| at.to_rfc3339_opts(SecondsFormat::Secs, true);
         let rows = memories.store.sessions(limit)?.into_iter().map(|session| SessionRow {
@@ -262,7 +304,10 @@ impl Engine {
             memories: session.memory_count,
             id: session.id,
         });
-        Ok(SessionsAnswer { sessions: rows.collect(), state: self.state_of_memories(&memories, call) })
+        Ok(SessionsAnswer {
+            sessions: rows.collect(),
+            state: self.state_of_memories(&memories, call),
+        })
     }
 
     /// The memories of the project; `None` before anything is remembered.
@@ -295,12 +340,19 @@ impl Engine {
 
     fn is_behind(&self, memories: &Memories) -> Result<bool, AskError> {
         let wanted = memories.store.generation()?;
-        Ok(self.manager.current().feed(MemoryFeed::NAME).is_none_or(|served| served.generation < wanted))
+        Ok(self
+            .manager
+            .current()
+            .feed(MemoryFeed::NAME)
+            .is_none_or(|served| served.generation < wanted))
     }
 
     /// The state of an answer that finds nothing because nothing was ever remembered.
     fn state_without_memories(&self, call: &Call) -> AnswerState {
-        self.state_with(self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())), call)
+        self.state_with(
+            self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())),
+            call,
+        )
     }
 
     /// The state of an answer that does not depend on which memories are loaded.

@@ -25,7 +25,10 @@ pub use filters::{Filters, Kinds};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
 pub use map::{MapAnswer, MapRequest};
-pub use memory::{BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow, SessionsAnswer};
+pub use memory::{
+    BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
+    SessionsAnswer,
+};
 pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Outlined};
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRequest};
@@ -35,7 +38,9 @@ pub(crate) use search::default_limit;
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{Engine, Look, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};
-pub use survey::{CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest};
+pub use survey::{
+    CountBy, CountSort, FileCount, FilesAnswer, FilesRequest, PatternAnswer, PatternRequest,
+};
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -123,7 +128,10 @@ impl From<EditError> for AskError {
 impl From<CaptureError> for AskError {
     fn from(e: CaptureError) -> Self {
         match e {
-            CaptureError::EmptyContent | CaptureError::StorageFailed(StorageError::ContentTooLong { .. }) => Self::Arguments(e.to_string()),
+            CaptureError::EmptyContent
+            | CaptureError::StorageFailed(StorageError::ContentTooLong { .. }) => {
+                Self::Arguments(e.to_string())
+            }
             e => Self::Failed(e.to_string()),
         }
     }

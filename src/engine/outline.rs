@@ -74,19 +74,31 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no such file.
-    pub fn outline(&self, request: &OutlineRequest, call: &Call) -> Result<OutlineAnswer, AskError> {
+    pub fn outline(
+        &self,
+        request: &OutlineRequest,
+        call: &Call,
+    ) -> Result<OutlineAnswer, AskError> {
         self.with_code(call, |View { code, mut state }| {
             let chunks = code.corpus.chunks();
             let path = paths::normal(self.project.layout.root(), &request.path)?;
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
-            let is_deleted = |f: &str| chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted());
-            let inside: BTreeSet<&str> = chunks.files().filter(|f| f.starts_with(&below) && !is_deleted(f)).collect();
+            let is_deleted = |f: &str| {
+                chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted())
+            };
+            let inside: BTreeSet<&str> =
+                chunks.files().filter(|f| f.starts_with(&below) && !is_deleted(f)).collect();
             if is_deleted(&path) {
-                state.warnings.push(format!("`{path}` was deleted. This is its outline as it was indexed"));
+                state
+                    .warnings
+                    .push(format!("`{path}` was deleted. This is its outline as it was indexed"));
             }
             let outline = if path.is_empty() || !inside.is_empty() {
                 let files: Vec<&str> = inside.into_iter().collect();
-                let file = |path: &&str| FileOutline { path: path.to_string(), symbols: top_level(&chunks.read_file(path)) };
+                let file = |path: &&str| FileOutline {
+                    path: path.to_string(),
+                    symbols: top_level(&chunks.read_file(path)),
+                };
                 Outlined::Directory(files.par_iter().map(file).collect())
             } else {
                 Outlined::File(symbols(&paths::chunks_of(chunks, &path)?))
@@ -99,7 +111,9 @@ impl Engine {
 /// The symbols of a file that nothing encloses, each once: an `impl` says nothing beside its type.
 fn top_level(chunks: &[Arc<Chunk>]) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    let top = symbols(chunks).into_iter().filter(|symbol| symbol.depth == 0 && seen.insert(symbol.name.clone()));
+    let top = symbols(chunks)
+        .into_iter()
+        .filter(|symbol| symbol.depth == 0 && seen.insert(symbol.name.clone()));
     top.map(|symbol| format!("{} {}", symbol.kind, symbol.name).trim().to_string()).collect()
 }
 
@@ -132,7 +146,8 @@ fn sections(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
         let (start_line, end_line) = (m.start_line.unwrap_or(0), m.end_line.unwrap_or(0));
         let section = out.entry(path).or_insert_with(|| OutlineSymbol {
             name: path.rsplit(" > ").next().unwrap_or(path).to_string(),
-            kind: if chunk.chunk_type == ChunkType::Documentation { "section" } else { "symbol" }.into(),
+            kind: if chunk.chunk_type == ChunkType::Documentation { "section" } else { "symbol" }
+                .into(),
             start_line,
             end_line,
             depth: path.matches(" > ").count(),

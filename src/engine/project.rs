@@ -12,7 +12,9 @@ use crate::embed::{Embedder, HttpEmbedder, StaticModel};
 use crate::graph::GraphError;
 use crate::index::{IndexError, Indexer, Mode, Progress, Summary};
 use crate::live::ReloadError;
-use crate::memory::{self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder};
+use crate::memory::{
+    self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder,
+};
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError};
 
@@ -42,7 +44,9 @@ pub enum ProjectError {
     Config(#[from] ConfigError),
     #[error("{} was not indexed", root.display())]
     Index { root: PathBuf, source: IndexError },
-    #[error("the files are indexed, but vectors are lacking, so some results are found by words alone")]
+    #[error(
+        "the files are indexed, but vectors are lacking, so some results are found by words alone"
+    )]
     Embed(#[source] IndexError),
     #[error(transparent)]
     Feed(#[from] FeedError),
@@ -75,7 +79,11 @@ impl Project {
 
     fn opened(
         path: Option<&Path>,
-        load: impl FnOnce(&OwnedDir, Option<&Path>, Vec<(String, String)>) -> Result<Config, ConfigError>,
+        load: impl FnOnce(
+            &OwnedDir,
+            Option<&Path>,
+            Vec<(String, String)>,
+        ) -> Result<Config, ConfigError>,
     ) -> Result<Self, ProjectError> {
         let start = match path {
             Some(path) => path.to_path_buf(),
@@ -83,7 +91,9 @@ impl Project {
         };
         let layout = Layout::discover(&start, config::home().as_deref())?;
         // Variables that are not UTF-8 are none of ours.
-        let env = std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let env = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
         let config = load(&layout.own_place(), config::user_file().as_deref(), env.collect())?;
         for ignored in &config.ignored {
             tracing::warn!("{}", source::printable(ignored));
@@ -91,7 +101,9 @@ impl Project {
         let layout = match config::cache_home() {
             Some(cache) if config.location == Location::Cache => layout.in_cache(&cache)?,
             // A checkout that may only be read is searched all the same.
-            Some(cache) if !layout.is_writable() => layout.clone().in_cache(&cache).unwrap_or(layout),
+            Some(cache) if !layout.is_writable() => {
+                layout.clone().in_cache(&cache).unwrap_or(layout)
+            }
             _ => layout,
         };
         Ok(Self::new(layout, config))
@@ -137,13 +149,24 @@ impl Project {
     ///
     /// # Errors
     /// When it cannot be written, or another process keeps it longer than `lock_wait`.
-    pub fn index(&self, mode: Mode, lock_wait: Duration, tell: &(dyn Fn(Progress) + Sync)) -> Result<Summary, ProjectError> {
+    pub fn index(
+        &self,
+        mode: Mode,
+        lock_wait: Duration,
+        tell: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Summary, ProjectError> {
         let summary = self.indexer(lock_wait).run(mode, &Scope::All, tell);
-        let summary = summary.map_err(|source| ProjectError::Index { root: self.layout.root().to_path_buf(), source })?;
+        let summary = summary.map_err(|source| ProjectError::Index {
+            root: self.layout.root().to_path_buf(),
+            source,
+        })?;
         if summary.changed && self.memory_home().is_in_use() && !LeaderLock::is_held(&self.layout) {
             // Nobody else does. What is not quiet yet is recorded by the next one.
-            let recorded = self.memories_within(SHORT_WAIT).and_then(|memories| Ok(self.recorder().record(&memories)?));
-            let _ = recorded.inspect_err(|e| tracing::warn!("what happened to files is not recorded yet: {e}"));
+            let recorded = self
+                .memories_within(SHORT_WAIT)
+                .and_then(|memories| Ok(self.recorder().record(&memories)?));
+            let _ = recorded
+                .inspect_err(|e| tracing::warn!("what happened to files is not recorded yet: {e}"));
         }
         Ok(summary)
     }
@@ -175,12 +198,20 @@ impl Project {
     /// How many passages wait for an embedder that takes its time.
     #[must_use]
     pub fn n_without_vectors(&self, chunks: &ChunkSet) -> usize {
-        if self.embedder.is_immediate() { 0 } else { self.indexer(SHORT_WAIT).without_vectors(chunks).len() }
+        if self.embedder.is_immediate() {
+            0
+        } else {
+            self.indexer(SHORT_WAIT).without_vectors(chunks).len()
+        }
     }
 
     pub(super) fn warn_of_plain_text(&self) {
-        if let Some(model) = self.config.remote_model.as_ref().filter(|m| m.is_plain && !m.is_local) {
-            tracing::warn!("what is indexed and what is asked goes to {} unencrypted: rather let it answer https", model.url);
+        if let Some(model) = self.config.remote_model.as_ref().filter(|m| m.is_plain && !m.is_local)
+        {
+            tracing::warn!(
+                "what is indexed and what is asked goes to {} unencrypted: rather let it answer https",
+                model.url
+            );
         }
     }
 
@@ -239,7 +270,10 @@ impl Project {
             named => named.iter().map(|p| root.join(p)).collect(),
         };
         for missing in notes.iter().filter(|path| !self.config.notes.is_empty() && !path.exists()) {
-            tracing::warn!("{}: there are no notes yet; they are remembered when they come (memory.notes names it)", missing.display());
+            tracing::warn!(
+                "{}: there are no notes yet; they are remembered when they come (memory.notes names it)",
+                missing.display()
+            );
         }
         let watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
         watcher.start().inspect_err(|e| tracing::warn!("notes are not remembered: {e}")).ok()?;
@@ -252,7 +286,14 @@ impl Project {
         let decide = || {
             let (state, layout) = (config::state_home(), &self.layout);
             let (own, keep_out) = (layout.own_place(), layout.is_in_cache());
-            let home = MemoryHome::of(layout.tree(), own, keep_out, state.as_deref(), layout.code_graph(), self.embedder.clone());
+            let home = MemoryHome::of(
+                layout.tree(),
+                own,
+                keep_out,
+                state.as_deref(),
+                layout.code_graph(),
+                self.embedder.clone(),
+            );
             let layout = layout.clone();
             home.counting_from(move || layout.compared_at())
         };

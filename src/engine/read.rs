@@ -92,30 +92,54 @@ impl Engine {
 
 impl ReadAnswer {
     /// Takes the lines of a text.
-    fn with_lines(self, text: &str, (first, last): (usize, usize), state: AnswerState) -> Result<Self, AskError> {
+    fn with_lines(
+        self,
+        text: &str,
+        (first, last): (usize, usize),
+        state: AnswerState,
+    ) -> Result<Self, AskError> {
         let all: Vec<&str> = text.lines().collect();
         if first > all.len().max(1) {
-            return Err(AskError::Arguments(format!("there is no line {first}: there are {}", all.len())));
+            return Err(AskError::Arguments(format!(
+                "there is no line {first}: there are {}",
+                all.len()
+            )));
         }
         let wanted = &all[first.min(all.len() + 1) - 1..last.min(all.len())];
         let end_line = (first + wanted.len()).saturating_sub(1);
-        Ok(Self { start_line: first, end_line, total_lines: all.len(), content: wanted.join("\n"), state, ..self })
+        Ok(Self {
+            start_line: first,
+            end_line,
+            total_lines: all.len(),
+            content: wanted.join("\n"),
+            state,
+            ..self
+        })
     }
 
     /// The same with so many of its first lines, at least one, each cut to so many characters.
     #[must_use]
     pub fn first(&self, n_lines: usize, n_chars: usize) -> Self {
         let all: Vec<&str> = self.content.split('\n').collect();
-        let shown: Vec<String> = all.iter().take(n_lines.max(1)).map(|line| cut(line, n_chars)).collect();
+        let shown: Vec<String> =
+            all.iter().take(n_lines.max(1)).map(|line| cut(line, n_chars)).collect();
         let is_cut = shown.iter().zip(&all).any(|(shown, line)| shown != line);
-        let warning = format!("a line of more than {n_chars} characters is cut: raise max_tokens to see more of it");
+        let warning = format!(
+            "a line of more than {n_chars} characters is cut: raise max_tokens to see more of it"
+        );
         let left = all.len() - shown.len();
         Self {
             end_line: self.end_line - left,
             next_start_line: (left > 0).then(|| self.end_line - left + 1),
             content: shown.join("\n"),
             state: AnswerState {
-                warnings: self.state.warnings.iter().cloned().chain(is_cut.then_some(warning)).collect(),
+                warnings: self
+                    .state
+                    .warnings
+                    .iter()
+                    .cloned()
+                    .chain(is_cut.then_some(warning))
+                    .collect(),
                 ..self.state.clone()
             },
             ..self.clone()
@@ -126,21 +150,35 @@ impl ReadAnswer {
 /// First and last line of `10-40`, `10-`, `-40` or `10`.
 pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError> {
     let lines = lines.unwrap_or("-").trim();
-    let wrong = || AskError::Arguments(format!("lines is `{}`: give them like 10-40", cut(lines, 40)));
-    let number = |s: &str, open: usize| if s.trim().is_empty() { Ok(open) } else { s.trim().parse().map_err(|_| wrong()) };
+    let wrong =
+        || AskError::Arguments(format!("lines is `{}`: give them like 10-40", cut(lines, 40)));
+    let number = |s: &str, open: usize| {
+        if s.trim().is_empty() { Ok(open) } else { s.trim().parse().map_err(|_| wrong()) }
+    };
     let (from, to) = lines.split_once(['-', ':']).unwrap_or((lines, lines));
     let (first, last) = (number(from, 1)?.max(1), number(to, usize::MAX)?);
     if last < first {
-        return Err(AskError::Arguments(format!("the lines end at {last}, before they begin at {first}")));
+        return Err(AskError::Arguments(format!(
+            "the lines end at {last}, before they begin at {first}"
+        )));
     }
     Ok((first, last))
 }
 
 /// The answer without its lines, the text that they are taken from, and which they are.
-fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &mut Vec<String>) -> (ReadAnswer, String, (usize, usize)) {
+fn of_chunk(
+    root: &Path,
+    chunk: &Arc<Chunk>,
+    range: (usize, usize),
+    warnings: &mut Vec<String>,
+) -> (ReadAnswer, String, (usize, usize)) {
     let whole = range == (1, usize::MAX);
     let m = &chunk.metadata;
-    let own = |path: Option<String>| ReadAnswer { path, chunk_id: Some(chunk.id.to_string()), ..ReadAnswer::default() };
+    let own = |path: Option<String>| ReadAnswer {
+        path,
+        chunk_id: Some(chunk.id.to_string()),
+        ..ReadAnswer::default()
+    };
     let (Some(path), Some(first), Some(last)) = (&m.file_path, m.start_line, m.end_line) else {
         return (own(m.file_path.clone()), chunk.text.clone(), range);
     };
@@ -149,7 +187,11 @@ fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &m
             let changed = is_verbatim(chunk) && !holds(&text, chunk);
             let lines = (first as usize, last as usize);
             // A chunk that only moved is read where it is now.
-            let range = if whole { if changed { found_in(&text, chunk).unwrap_or(lines) } else { lines } } else { range };
+            let range = if whole {
+                if changed { found_in(&text, chunk).unwrap_or(lines) } else { lines }
+            } else {
+                range
+            };
             (ReadAnswer { path: Some(path.clone()), changed, ..ReadAnswer::default() }, text, range)
         }
         Err(e) => {
@@ -160,7 +202,12 @@ fn of_chunk(root: &Path, chunk: &Arc<Chunk>, range: (usize, usize), warnings: &m
 }
 
 /// The present text of a file of the index; the last one of a file that was deleted, if it is kept.
-fn current(root: &Path, chunks: &ChunkSet, path: &str, warnings: &mut Vec<String>) -> Result<String, AskError> {
+fn current(
+    root: &Path,
+    chunks: &ChunkSet,
+    path: &str,
+    warnings: &mut Vec<String>,
+) -> Result<String, AskError> {
     let found = paths::chunks_of(chunks, path)?;
     match from_disk(root, path) {
         Err(AskError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
@@ -178,7 +225,10 @@ fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
         lines.extend((chunk.metadata.start_line.unwrap_or(1)..).zip(chunk.text.lines()));
     }
     let last = lines.last_key_value().map_or(0, |(number, _)| *number);
-    (1..=last).map(|number| lines.get(&number).copied().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    (1..=last)
+        .map(|number| lines.get(&number).copied().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn from_disk(root: &Path, path: &str) -> Result<String, AskError> {
@@ -203,7 +253,8 @@ fn is_verbatim(chunk: &Chunk) -> bool {
 
 fn overlaps(chunk: &Chunk, (first, last): (usize, usize)) -> bool {
     let m = &chunk.metadata;
-    m.start_line.is_some_and(|l| l as usize <= last) && m.end_line.is_some_and(|l| l as usize >= first)
+    m.start_line.is_some_and(|l| l as usize <= last)
+        && m.end_line.is_some_and(|l| l as usize >= first)
 }
 
 /// Whether the chunk's text stands at its lines.
@@ -211,12 +262,17 @@ fn holds(text: &str, chunk: &Chunk) -> bool {
     let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
     // A part of a very long line is contained in it.
     let mut there = text.lines().skip(first - 1);
-    chunk.text.lines().all(|line| there.next().is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1))
+    chunk.text.lines().all(|line| {
+        there
+            .next()
+            .is_some_and(|now| now == line || now.contains(line) && chunk.text.lines().count() == 1)
+    })
 }
 
 /// The lines at which the chunk's text stands now.
 fn found_in(text: &str, chunk: &Chunk) -> Option<(usize, usize)> {
-    let (lines, wanted): (Vec<&str>, Vec<&str>) = (text.lines().collect(), chunk.text.lines().collect());
+    let (lines, wanted): (Vec<&str>, Vec<&str>) =
+        (text.lines().collect(), chunk.text.lines().collect());
     let at = lines.windows(wanted.len().max(1)).position(|w| w == wanted)?;
     Some((at + 1, at + wanted.len()))
 }

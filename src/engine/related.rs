@@ -67,7 +67,11 @@ impl Engine {
     ///
     /// # Errors
     /// When there is no such chunk, it has no vector, or the index cannot be read.
-    pub fn related(&self, request: &RelatedRequest, call: &Call) -> Result<RelatedAnswer, AskError> {
+    pub fn related(
+        &self,
+        request: &RelatedRequest,
+        call: &Call,
+    ) -> Result<RelatedAnswer, AskError> {
         self.with_code(call, |View { code, state }| {
             let corpus = &code.corpus;
             let of = match (&request.chunk_id, &request.path) {
@@ -76,16 +80,31 @@ impl Engine {
                     let path = paths::normal(self.project.layout.root(), path)?;
                     paths::chunk_at(corpus.chunks(), &path, request.line)?
                 }
-                (None, None) => return Err(AskError::Arguments("which code is meant? Give chunk_id, or path and line".into())),
+                (None, None) => {
+                    return Err(AskError::Arguments(
+                        "which code is meant? Give chunk_id, or path and line".into(),
+                    ));
+                }
             };
-            let found = Searcher::new(corpus).related(&of.id, &request.kinds.filter(), request.limit)?;
+            let found =
+                Searcher::new(corpus).related(&of.id, &request.kinds.filter(), request.limit)?;
             let Some(found) = found else {
-                return Err(AskError::NotFound(format!("`{}` has no vector, so nothing is near it: search for its words", of.id)));
+                return Err(AskError::NotFound(format!(
+                    "`{}` has no vector, so nothing is near it: search for its words",
+                    of.id
+                )));
             };
             call.check()?;
             Ok(RelatedAnswer {
-                chunk: RelatedTo { path: of.metadata.file_path.clone(), chunk: ChunkRow::new(&of, corpus.chunks()) },
-                results: found.hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false)).collect(),
+                chunk: RelatedTo {
+                    path: of.metadata.file_path.clone(),
+                    chunk: ChunkRow::new(&of, corpus.chunks()),
+                },
+                results: found
+                    .hits
+                    .into_iter()
+                    .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false))
+                    .collect(),
                 total: found.total,
                 state,
                 of,

@@ -91,7 +91,12 @@ pub struct ScorePart {
 impl ResultRow {
     /// `set` holds all chunks of the corpus that was searched.
     pub(crate) fn new(hit: Arc<Hit>, set: &ChunkSet, explain: bool) -> Self {
-        let part = |t: &Term| ScorePart { feature: t.feature, value: t.value, weight: t.weight, contribution: t.contribution() };
+        let part = |t: &Term| ScorePart {
+            feature: t.feature,
+            value: t.value,
+            weight: t.weight,
+            contribution: t.contribution(),
+        };
         Self {
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
@@ -99,7 +104,12 @@ impl ResultRow {
             snippet: None,
             text: None,
             text_start_line: None,
-            others: hit.others.iter().filter_map(|entry| entry.chunk()).map(|chunk| ChunkRow::new(&chunk, set)).collect(),
+            others: hit
+                .others
+                .iter()
+                .filter_map(|entry| entry.chunk())
+                .map(|chunk| ChunkRow::new(&chunk, set))
+                .collect(),
             explain: if explain { hit.terms.iter().map(part).collect() } else { Vec::new() },
             hit,
         }
@@ -117,7 +127,8 @@ impl ChunkRow {
     pub(super) fn new(chunk: &Chunk, set: &ChunkSet) -> Self {
         let m = &chunk.metadata;
         let place = set.place_in_file(&chunk.id);
-        let title = Some(&chunk.title).filter(|t| m.symbol.is_none() && !t.is_empty() && m.file_path.as_ref() != Some(*t));
+        let title = Some(&chunk.title)
+            .filter(|t| m.symbol.is_none() && !t.is_empty() && m.file_path.as_ref() != Some(*t));
         Self {
             start_line: m.start_line,
             end_line: m.end_line,

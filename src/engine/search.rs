@@ -119,7 +119,8 @@ impl SearchAnswer {
     /// The same with the first results alone; the cursor is that of the next one.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
-        let mut answer = Self { results: self.results[..n.min(self.results.len())].to_vec(), ..self.clone() };
+        let mut answer =
+            Self { results: self.results[..n.min(self.results.len())].to_vec(), ..self.clone() };
         answer.next_cursor = self.page.next(answer.results.len());
         answer
     }
@@ -131,12 +132,17 @@ impl Engine {
     /// # Errors
     /// When the request cannot be used, or the index cannot be read.
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
-        if request.mode != SearchMode::Exact && Query::new(&request.query).is_empty() || request.query.trim().is_empty() {
+        if request.mode != SearchMode::Exact && Query::new(&request.query).is_empty()
+            || request.query.trim().is_empty()
+        {
             let why = if request.query.trim().is_empty() { "is empty" } else { "has no words" };
-            return Err(AskError::Arguments(format!("the query {why}: ask a question, or give some words or an identifier")));
+            return Err(AskError::Arguments(format!(
+                "the query {why}: ask a question, or give some words or an identifier"
+            )));
         }
         let filter = request.filters.filter()?;
-        let mut answer = self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
+        let mut answer =
+            self.with_code(call, |view| self.search_in(view, request, &filter, call))?;
         call.check()?;
         if request.memories > 0 {
             (answer.memories, answer.state) = self.beside(request, answer.state.clone(), call)?;
@@ -144,7 +150,13 @@ impl Engine {
         Ok(answer)
     }
 
-    fn search_in(&self, mut view: View, request: &SearchRequest, filter: &Filter, call: &Call) -> Result<SearchAnswer, AskError> {
+    fn search_in(
+        &self,
+        mut view: View,
+        request: &SearchRequest,
+        filter: &Filter,
+        call: &Call,
+    ) -> Result<SearchAnswer, AskError> {
         let corpus = &view.code.corpus;
         let mut page = Page::new(request.cursor.as_deref(), request.limit, view.code.generation)?;
         if let Some(changed) = page.changed_from(request.cursor.as_deref()) {
@@ -161,14 +173,20 @@ impl Engine {
         let Results { hits, total, notes, .. } = found.results;
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
-        let results: Vec<ResultRow> = of_page.map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain)).collect();
+        let results: Vec<ResultRow> = of_page
+            .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain))
+            .collect();
         let n_chunks = corpus.chunks().len();
         Ok(SearchAnswer {
             next_cursor: page.next(results.len()),
             results,
             total,
             memories: Vec::new(),
-            stats: request.include_stats.then_some(SearchStats { chunks: n_chunks, candidates: total, milliseconds }),
+            stats: request.include_stats.then_some(SearchStats {
+                chunks: n_chunks,
+                candidates: total,
+                milliseconds,
+            }),
             notes,
             state: view.state.in_brief(call),
             n_chunks,
@@ -180,7 +198,12 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::search`].
-    pub fn hits(&self, request: &SearchRequest, n: usize, call: &Call) -> Result<(Vec<Hit>, Duration), AskError> {
+    pub fn hits(
+        &self,
+        request: &SearchRequest,
+        n: usize,
+        call: &Call,
+    ) -> Result<(Vec<Hit>, Duration), AskError> {
         let filter = request.filters.filter()?;
         self.with_code(call, |view| {
             let start = Instant::now();
@@ -192,12 +215,22 @@ impl Engine {
     /// What whoever asks a command should know of an index whose vectors nobody makes meanwhile.
     fn lacking_vectors(&self, code: &Served) -> Option<String> {
         let (n, all) = (code.n_without_vectors, code.corpus.chunks().len());
-        let lacking =
-            || format!("{} of {all} can be found by words alone until `cortex index` has had the vectors made", count(n, "chunk"));
+        let lacking = || {
+            format!(
+                "{} of {all} can be found by words alone until `cortex index` has had the vectors made",
+                count(n, "chunk")
+            )
+        };
         (n > 0 && self.server().is_none()).then(lacking)
     }
 
-    fn found(&self, searcher: Searcher, request: &SearchRequest, filter: &Filter, n: usize) -> Result<Found, AskError> {
+    fn found(
+        &self,
+        searcher: Searcher,
+        request: &SearchRequest,
+        filter: &Filter,
+        n: usize,
+    ) -> Result<Found, AskError> {
         if request.mode == SearchMode::Exact {
             return Ok(exact(searcher, &request.query, filter, n)?);
         }
@@ -214,8 +247,20 @@ impl Engine {
     }
 
     /// The memories that are told beside code, and what is to be said of them. Files that git changed are none.
-    fn beside(&self, request: &SearchRequest, state: AnswerState, call: &Call) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
-        let state = AnswerState { warnings: state.warnings.into_iter().chain(self.project.memory_home().notice()).collect(), ..state };
+    fn beside(
+        &self,
+        request: &SearchRequest,
+        state: AnswerState,
+        call: &Call,
+    ) -> Result<(Vec<RecalledMemory>, AnswerState), AskError> {
+        let state = AnswerState {
+            warnings: state
+                .warnings
+                .into_iter()
+                .chain(self.project.memory_home().notice())
+                .collect(),
+            ..state
+        };
         if !self.remembers() {
             return Ok((Vec::new(), state));
         }
@@ -242,10 +287,19 @@ impl From<Results> for Found {
 
 /// Searches for all that an exact query matches. Agents and people write code as it stands, like `Lock::open(`, and that is seldom a query:
 /// it is taken as a phrase, and they are told.
-fn exact(searcher: Searcher, query: &str, filter: &Filter, n_wanted: usize) -> Result<Found, SearchError> {
+fn exact(
+    searcher: Searcher,
+    query: &str,
+    filter: &Filter,
+    n_wanted: usize,
+) -> Result<Found, SearchError> {
     match searcher.exact(query, filter, n_wanted) {
         Err(SearchError::Exact(e)) if !query.contains('"') => Ok(Found {
-            results: searcher.exact(&format!("\"{}\"", query.replace('\\', " ")), filter, n_wanted)?,
+            results: searcher.exact(
+                &format!("\"{}\"", query.replace('\\', " ")),
+                filter,
+                n_wanted,
+            )?,
             warning: Some(format!("{}: it is taken as a phrase in quotes", e.message())),
         }),
         results => Ok(results?.into()),

@@ -109,7 +109,11 @@ impl Engine {
     ///
     /// # Errors
     /// When a text index cannot be made.
-    pub fn for_command(project: Project, look: Look, tell: Box<Tell>) -> Result<Self, ProjectError> {
+    pub fn for_command(
+        project: Project,
+        look: Look,
+        tell: Box<Tell>,
+    ) -> Result<Self, ProjectError> {
         let memory = project.memory_feed();
         let facts = memory.facts();
         let feeds: Vec<Box<dyn Feed>> = vec![Box::new(project.chunk_files()), Box::new(memory)];
@@ -123,7 +127,11 @@ impl Engine {
     ///
     /// # Errors
     /// When a text index cannot be made, or no thread can be started.
-    pub fn for_server(project: Project, follow: bool, changed: Arc<dyn Fn() + Send + Sync>) -> Result<Self, ProjectError> {
+    pub fn for_server(
+        project: Project,
+        follow: bool,
+        changed: Arc<dyn Fn() + Send + Sync>,
+    ) -> Result<Self, ProjectError> {
         project.warn_of_plain_text();
         let memory = project.memory_feed();
         let facts = memory.facts();
@@ -134,7 +142,11 @@ impl Engine {
         if let Err(e) = &created {
             tracing::warn!("nothing is indexed, what is there is served: {e}");
         }
-        let reloader = Reloader::spawn(manager.clone(), project.config.memory_budget, chunk_watch(&project, changed.clone()))?;
+        let reloader = Reloader::spawn(
+            manager.clone(),
+            project.config.memory_budget,
+            chunk_watch(&project, changed.clone()),
+        )?;
         let handle = reloader.handle().clone();
         let told = move |told: IndexEvent| {
             if told == IndexEvent::Written {
@@ -142,9 +154,17 @@ impl Engine {
             }
             changed();
         };
-        let (indexing, recording) =
-            if follow && created.is_ok() { self::follow(&project, told).map(|(i, r)| (Some(i), Some(r)))? } else { (None, None) };
-        let upkeep = Upkeep::Server(Box::new(ServingState { reloader, indexing, notes, _recording: recording }));
+        let (indexing, recording) = if follow && created.is_ok() {
+            self::follow(&project, told).map(|(i, r)| (Some(i), Some(r)))?
+        } else {
+            (None, None)
+        };
+        let upkeep = Upkeep::Server(Box::new(ServingState {
+            reloader,
+            indexing,
+            notes,
+            _recording: recording,
+        }));
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
 
@@ -195,7 +215,11 @@ impl Engine {
 
     /// Answers from what is served now, after waiting as long as the caller wants to. In a command, which nobody else repairs: once more, if that was
     /// found to be damaged.
-    pub(super) fn with_code<T>(&self, call: &Call, answer: impl Fn(View) -> Result<T, AskError>) -> Result<T, AskError> {
+    pub(super) fn with_code<T>(
+        &self,
+        call: &Call,
+        answer: impl Fn(View) -> Result<T, AskError>,
+    ) -> Result<T, AskError> {
         match &self.upkeep {
             Upkeep::Server(_) => answer(self.view(call)?),
             Upkeep::Command(_) => {
@@ -213,10 +237,20 @@ impl Engine {
         };
         call.check()?;
         let snapshot = self.manager.current();
-        let code = snapshot.feed(ChunkFiles::NAME).ok_or_else(|| AskError::Failed("no code is served (this is a bug of cortex)".into()))?;
+        let code = snapshot.feed(ChunkFiles::NAME).ok_or_else(|| {
+            AskError::Failed("no code is served (this is a bug of cortex)".into())
+        })?;
         let (activity, n_unserved) = (Activity::read(&self.project.layout), self.unserved(code));
-        let warnings = call.warnings.iter().cloned().chain(waited).chain(self.troubles(&snapshot, code, activity, n_unserved));
-        let state = AnswerState { index: self.freshness_of(code, activity.pending() + n_unserved), warnings: Vec::new() };
+        let warnings = call
+            .warnings
+            .iter()
+            .cloned()
+            .chain(waited)
+            .chain(self.troubles(&snapshot, code, activity, n_unserved));
+        let state = AnswerState {
+            index: self.freshness_of(code, activity.pending() + n_unserved),
+            warnings: Vec::new(),
+        };
         Ok(View { code: code.clone(), state: state.warning_first(warnings).in_brief(call) })
     }
 
@@ -228,7 +262,8 @@ impl Engine {
                 self.bring_up_to_date(command)?;
                 call.check()?;
                 let index = self.freshness();
-                let warnings = call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
+                let warnings =
+                    call.warnings.iter().chain(&command.done.lock().warnings).cloned().collect();
                 Ok(AnswerState { index, warnings }.in_brief(call))
             }
         }
@@ -259,7 +294,10 @@ impl Engine {
     }
 
     fn bring_up_to_date(&self, command: &Command) -> Result<(), AskError> {
-        if command.look == Look::AtTree && !command.done.lock().is_up_to_date && self.project.is_stale() {
+        if command.look == Look::AtTree
+            && !command.done.lock().is_up_to_date
+            && self.project.is_stale()
+        {
             self.index(command)?;
         }
         command.done.lock().is_up_to_date = true;
@@ -270,11 +308,23 @@ impl Engine {
     fn index(&self, command: &Command) -> Result<(), AskError> {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
-        match self.project.index(Mode::Incremental, if first { LONG_WAIT } else { SHORT_WAIT }, &tell) {
+        match self.project.index(
+            Mode::Incremental,
+            if first { LONG_WAIT } else { SHORT_WAIT },
+            &tell,
+        ) {
             Ok(summary) if first => (command.tell)(Step::Indexed(&summary)),
             Ok(_) => {}
-            Err(e @ ProjectError::Index { source: IndexError::Lock(_) | IndexError::Write(_), .. }) if !first => {
-                command.done.lock().warnings.push(format!("{}; this is answered from the index as it was", chain(&e)));
+            Err(
+                e @ ProjectError::Index {
+                    source: IndexError::Lock(_) | IndexError::Write(_), ..
+                },
+            ) if !first => {
+                command
+                    .done
+                    .lock()
+                    .warnings
+                    .push(format!("{}; this is answered from the index as it was", chain(&e)));
             }
             Err(e) => return Err(e.into()),
         }
@@ -284,7 +334,9 @@ impl Engine {
     /// Waits as long as the caller wants to; says so if it was in vain.
     fn wait(&self, server: &ServingState, call: &Call) -> Option<String> {
         let Call { wait: Wait { min_generation, wait_ms }, cancel, .. } = call;
-        let reload_until = |deadline| server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel);
+        let reload_until = |deadline| {
+            server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel)
+        };
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
             // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing would be worse than one a moment later.
             let _ = reload_until(Instant::now() + FIRST_LOAD);
@@ -299,14 +351,22 @@ impl Engine {
         if wait_ms.is_some() {
             match &server.indexing {
                 _ if self.project.layout.is_foreign() => {
-                    in_vain = Some("another program writes this index, and it alone brings it up to date");
+                    in_vain = Some(
+                        "another program writes this index, and it alone brings it up to date",
+                    );
                 }
-                None => in_vain = Some("this server does not index: run `cortex index`, and changes are seen"),
-                Some(indexing) => in_time = indexing.handle().wait(indexing.sync(), deadline, cancel),
+                None => {
+                    in_vain =
+                        Some("this server does not index: run `cortex index`, and changes are seen")
+                }
+                Some(indexing) => {
+                    in_time = indexing.handle().wait(indexing.sync(), deadline, cancel)
+                }
             }
         }
         in_time &= reload_until(deadline);
-        let generation = || self.manager.current().feed(ChunkFiles::NAME).map_or(0, |code| code.generation);
+        let generation =
+            || self.manager.current().feed(ChunkFiles::NAME).map_or(0, |code| code.generation);
         if let Some(wanted) = *min_generation {
             let mut next_look = Instant::now() + LOOK;
             while generation() < wanted && Instant::now() < deadline && call.check().is_ok() {
@@ -318,13 +378,20 @@ impl Engine {
             }
             if generation() < wanted {
                 let (ms, now) = (time.as_millis(), generation());
-                return Some(format!("generation {wanted} was not reached within {ms} ms: this is generation {now}"));
+                return Some(format!(
+                    "generation {wanted} was not reached within {ms} ms: this is generation {now}"
+                ));
             }
         }
         if let Some(why) = in_vain {
             return Some(format!("wait_ms has no effect: {why}"));
         }
-        (!in_time).then(|| format!("waited {} ms, and not every change is indexed yet: call again, or wait longer", time.as_millis()))
+        (!in_time).then(|| {
+            format!(
+                "waited {} ms, and not every change is indexed yet: call again, or wait longer",
+                time.as_millis()
+            )
+        })
     }
 
     /// Takes in a file that was just written, so that the next question finds what it is now; or says why that may not be so.
@@ -332,25 +399,48 @@ impl Engine {
         let server = self.server();
         let (server, indexing) = match server.map(|server| (server, &server.indexing)) {
             _ if self.project.layout.is_foreign() => {
-                return Some("written; another program writes the index, and brings it up to date".into());
+                return Some(
+                    "written; another program writes the index, and brings it up to date".into(),
+                );
             }
             Some((server, Some(indexing))) => (server, indexing),
-            _ => return Some("written; this server does not index: run `cortex index`, and the change is found".into()),
+            _ => return Some(
+                "written; this server does not index: run `cortex index`, and the change is found"
+                    .into(),
+            ),
         };
         let deadline = Instant::now() + AFTER_EDIT;
-        let is_done = indexing.handle().wait(indexing.on_file_changed(path), deadline, &call.cancel)
-            && server.reloader.handle().wait(server.reloader.handle().request(), deadline, &call.cancel);
-        let late = || format!("written, but not indexed within {} ms: searches find it as it was until then", AFTER_EDIT.as_millis());
+        let is_done =
+            indexing.handle().wait(indexing.on_file_changed(path), deadline, &call.cancel)
+                && server.reloader.handle().wait(
+                    server.reloader.handle().request(),
+                    deadline,
+                    &call.cancel,
+                );
+        let late = || {
+            format!(
+                "written, but not indexed within {} ms: searches find it as it was until then",
+                AFTER_EDIT.as_millis()
+            )
+        };
         (!is_done).then(late)
     }
 
     /// What is wrong, or not ready, for people and agents.
-    fn troubles(&self, snapshot: &Snapshot, code: &Served, activity: Activity, n_unserved: usize) -> Vec<String> {
+    fn troubles(
+        &self,
+        snapshot: &Snapshot,
+        code: &Served,
+        activity: Activity,
+        n_unserved: usize,
+    ) -> Vec<String> {
         let moved = self.project.layout.tree().check_in_place().err().map(|e| e.to_string());
         let mut troubles: Vec<String> = moved.into_iter().chain(code.warnings.clone()).collect();
         match &self.upkeep {
             Upkeep::Command(command) => troubles.extend(command.done.lock().warnings.clone()),
-            Upkeep::Server(server) => self.troubles_of_server(server, snapshot, code, activity, n_unserved, &mut troubles),
+            Upkeep::Server(server) => {
+                self.troubles_of_server(server, snapshot, code, activity, n_unserved, &mut troubles)
+            }
         }
         troubles
     }
@@ -371,10 +461,13 @@ impl Engine {
         }
         let status = server.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
         // Without a generation there was never anything to look at: whoever leads is at it.
-        let has_looked = status.has_looked || (server.indexing.is_some() && !status.leads && code.generation > 0);
+        let has_looked = status.has_looked
+            || (server.indexing.is_some() && !status.leads && code.generation > 0);
         let error = status.last_error.or(status.lock_error);
         troubles.extend(error.map(|e| format!("the index was not brought up to date: {e}")));
-        troubles.extend(status.embed_error.map(|e| format!("vectors are not made, so some results are found by words alone: {e}")));
+        troubles.extend(status.embed_error.map(|e| {
+            format!("vectors are not made, so some results are found by words alone: {e}")
+        }));
         if metrics.given_up == GivenUp::Vectors {
             troubles.push("results are found by words alone: the server was over its memory budget, live.memory_budget_mb".into());
         }
@@ -394,7 +487,9 @@ impl Engine {
     /// Files of a generation that is written, and not served yet.
     fn unserved(&self, code: &Served) -> usize {
         match Manifest::read(&self.project.layout) {
-            Ok(Some(manifest)) if manifest.generation > code.generation || code.local => manifest.n_changed,
+            Ok(Some(manifest)) if manifest.generation > code.generation || code.local => {
+                manifest.n_changed
+            }
             _ => 0,
         }
     }
@@ -408,11 +503,20 @@ impl Engine {
             Upkeep::Command(command) => command.done.lock().is_loaded,
         };
         match self.manager.current().feed(ChunkFiles::NAME) {
-            Some(code) if is_loaded => self.freshness_of(code, Activity::read(layout).pending() + self.unserved(code)),
+            Some(code) if is_loaded => {
+                self.freshness_of(code, Activity::read(layout).pending() + self.unserved(code))
+            }
             _ => {
                 let manifest = Manifest::read(layout).ok().flatten();
-                let indexed_at = SourceTable::read(layout).map(|table| table.indexed_at).filter(|at| !at.is_empty());
-                Freshness { generation: manifest.map_or(0, |m| m.generation), indexed_at, head: self.head(), ..Freshness::default() }
+                let indexed_at = SourceTable::read(layout)
+                    .map(|table| table.indexed_at)
+                    .filter(|at| !at.is_empty());
+                Freshness {
+                    generation: manifest.map_or(0, |m| m.generation),
+                    indexed_at,
+                    head: self.head(),
+                    ..Freshness::default()
+                }
             }
         }
     }
@@ -431,7 +535,8 @@ impl Engine {
 
     /// The commit that is checked out.
     fn head(&self) -> Option<String> {
-        source::head(self.project.layout.root()).map(|head| head.chars().take(COMMIT_DIGITS).collect())
+        source::head(self.project.layout.root())
+            .map(|head| head.chars().take(COMMIT_DIGITS).collect())
     }
 
     /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.
@@ -442,7 +547,9 @@ impl Engine {
         let home = self.project.memory_home();
         let mut open = self.open.lock();
         let there = || home.identity();
-        if let Some((_, memories)) = open.as_ref().filter(|(identity, _)| Some(*identity) == there()) {
+        if let Some((_, memories)) =
+            open.as_ref().filter(|(identity, _)| Some(*identity) == there())
+        {
             return Ok(memories.clone());
         }
         let memories = Arc::new(self.project.memories_within(busy)?);
@@ -452,7 +559,10 @@ impl Engine {
 }
 
 /// What keeps the index of a server up to date, and what records why it had to be.
-fn follow(project: &Project, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> Result<(IndexingService, Recording), ProjectError> {
+fn follow(
+    project: &Project,
+    told: impl Fn(IndexEvent) + Send + Sync + 'static,
+) -> Result<(IndexingService, Recording), ProjectError> {
     let (journal, window) = (project.memory_home().journal(), project.config.window);
     let recording: Arc<OnceLock<WorkerHandle>> = Arc::default();
     let wake = recording.clone();
@@ -471,7 +581,10 @@ fn follow(project: &Project, told: impl Fn(IndexEvent) + Send + Sync + 'static) 
 }
 
 /// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.
-fn chunk_watch(project: &Project, changed: Arc<dyn Fn() + Send + Sync>) -> impl FnMut(&WorkerHandle) -> Duration + Send + 'static {
+fn chunk_watch(
+    project: &Project,
+    changed: Arc<dyn Fn() + Send + Sync>,
+) -> impl FnMut(&WorkerHandle) -> Duration + Send + 'static {
     let (directory, quiet) = (project.layout.chunks_dir(), project.config.debounce);
     let (mut watcher, mut told) = (None, None);
     move |handle| {
@@ -486,7 +599,11 @@ fn chunk_watch(project: &Project, changed: Arc<dyn Fn() + Send + Sync>) -> impl 
             return Reloader::RESCAN;
         };
         if told.as_ref() != Some(&why) {
-            tracing::info!("{} cannot be watched, so it is looked at every {} s: {why}", directory.display(), POLL_CHUNKS.as_secs());
+            tracing::info!(
+                "{} cannot be watched, so it is looked at every {} s: {why}",
+                directory.display(),
+                POLL_CHUNKS.as_secs()
+            );
             told = Some(why);
         }
         POLL_CHUNKS

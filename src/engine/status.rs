@@ -180,7 +180,8 @@ impl Engine {
                         failed: metrics.n_failed,
                         published: metrics.n_published,
                         files_parsed: metrics.n_files_parsed,
-                        last_duration_ms: (metrics.last_duration.as_secs_f64() * 10_000.0).round() / 10.0,
+                        last_duration_ms: (metrics.last_duration.as_secs_f64() * 10_000.0).round()
+                            / 10.0,
                         last_error: metrics.last_error,
                     }),
                     memory: Some(ResidentMemory {
@@ -188,7 +189,11 @@ impl Engine {
                         budget_mb: self.memory_budget().map(|b| b >> 20),
                         given_up: metrics.given_up.names(),
                     }),
-                    ..self.status_of(corpus.chunks(), request, view.state.warning_first(private).in_brief(call))
+                    ..self.status_of(
+                        corpus.chunks(),
+                        request,
+                        view.state.warning_first(private).in_brief(call),
+                    )
                 })
             }
             Upkeep::Command(_) => {
@@ -196,10 +201,14 @@ impl Engine {
                 // Whoever serves such files counts what it sees of them, from 1.
                 let foreign = loaded.generation.is_none() && !loaded.set.is_empty();
                 let mut index = self.freshness();
-                (index.generation, index.local) = (loaded.generation.unwrap_or(u64::from(foreign)), foreign);
+                (index.generation, index.local) =
+                    (loaded.generation.unwrap_or(u64::from(foreign)), foreign);
                 index.pending = Activity::read(&self.project.layout).pending();
                 index.vectors_pending = self.project.n_without_vectors(&loaded.set);
-                let state = AnswerState { index, warnings: loaded.warnings.into_iter().chain(private).collect() };
+                let state = AnswerState {
+                    index,
+                    warnings: loaded.warnings.into_iter().chain(private).collect(),
+                };
                 Ok(StatusAnswer {
                     foreign,
                     stale: Some(self.project.is_stale()),
@@ -211,7 +220,12 @@ impl Engine {
     }
 
     /// What every process can tell of these chunks.
-    fn status_of(&self, chunks: &ChunkSet, request: StatusRequest, state: AnswerState) -> StatusAnswer {
+    fn status_of(
+        &self,
+        chunks: &ChunkSet,
+        request: StatusRequest,
+        state: AnswerState,
+    ) -> StatusAnswer {
         let layout = &self.project.layout;
         let mut languages: BTreeMap<String, usize> = BTreeMap::new();
         for path in chunks.files() {
@@ -219,7 +233,11 @@ impl Engine {
             *languages.entry(language.unwrap_or("unknown").to_string()).or_default() += 1;
         }
         let table = SourceTable::read(layout).unwrap_or_default();
-        let secret = |(path, line, rule): (&str, u32, &str)| HiddenSecret { path: path.to_string(), line, rule: rule.to_string() };
+        let secret = |(path, line, rule): (&str, u32, &str)| HiddenSecret {
+            path: path.to_string(),
+            line,
+            rule: rule.to_string(),
+        };
         let n_secrets = if request.verbose { usize::MAX } else { SECRETS_SHOWN };
         let skipped = |(path, reason): (&str, &str)| (path.to_string(), reason.to_string());
         StatusAnswer {
@@ -237,8 +255,15 @@ impl Engine {
             embedder: self.project.embedder().id().to_string(),
             vectors_in_hnsw: None,
             skipped: table.n_skipped(),
-            skipped_files: if request.verbose { table.all_skipped().map(skipped).collect() } else { BTreeMap::new() },
-            secrets: Secrets { total: table.all_secrets().count(), first: table.all_secrets().take(n_secrets).map(secret).collect() },
+            skipped_files: if request.verbose {
+                table.all_skipped().map(skipped).collect()
+            } else {
+                BTreeMap::new()
+            },
+            secrets: Secrets {
+                total: table.all_secrets().count(),
+                first: table.all_secrets().take(n_secrets).map(secret).collect(),
+            },
             ignored_settings: self.project.config.ignored.clone(),
             files_parsed: 0,
             reload: None,
@@ -259,6 +284,14 @@ impl Engine {
             Some(Watching::Polling(why)) => format!("by looking now and then: {why}"),
         };
         let service = service.unwrap_or_default();
-        Indexing { leads: service.leads, watching, runs: service.n_runs, done, total, queued, last_error: service.last_error }
+        Indexing {
+            leads: service.leads,
+            watching,
+            runs: service.n_runs,
+            done,
+            total,
+            queued,
+            last_error: service.last_error,
+        }
     }
 }

@@ -135,19 +135,42 @@ impl Engine {
     ///
     /// # Errors
     /// When the pattern is code in none of the languages.
-    pub fn pattern(&self, request: &PatternRequest, call: &Call) -> Result<PatternAnswer, AskError> {
+    pub fn pattern(
+        &self,
+        request: &PatternRequest,
+        call: &Call,
+    ) -> Result<PatternAnswer, AskError> {
         let paths = of_paths(&request.paths)?;
         let View { code, mut state } = self.view(call)?;
         let languages = lower_case(&request.languages);
         let files = files(code.corpus.chunks(), &paths, &[]);
-        let patterns = survey::patterns(&request.pattern, &languages, files.iter().map(|(_, language)| &**language));
+        let patterns = survey::patterns(
+            &request.pattern,
+            &languages,
+            files.iter().map(|(_, language)| &**language),
+        );
         let patterns = patterns.map_err(|e| AskError::Arguments(e.to_string()))?;
-        let found = survey::find(self.project.layout.root(), &files, &patterns, request.context, request.limit, &call.cancel);
+        let found = survey::find(
+            self.project.layout.root(),
+            &files,
+            &patterns,
+            request.context,
+            request.limit,
+            &call.cancel,
+        );
         call.check()?;
         if found.n_left > 0 {
-            state.warnings.push(format!("{} were left out, because it took too long: name paths", count(found.n_left, "file")));
+            state.warnings.push(format!(
+                "{} were left out, because it took too long: name paths",
+                count(found.n_left, "file")
+            ));
         }
-        Ok(PatternAnswer { places: found.places, total: found.total, files: found.n_files, state: state.in_brief(call) })
+        Ok(PatternAnswer {
+            places: found.places,
+            total: found.total,
+            files: found.n_files,
+            state: state.in_brief(call),
+        })
     }
 
     /// Counts files, lines and bytes.
@@ -171,7 +194,12 @@ impl Engine {
             CountSort::Files => Sort::Files,
             CountSort::Name => Sort::Name,
         };
-        let row = |g: SizeGroup| FileCount { name: g.name, files: g.files, lines: g.lines, bytes: g.bytes };
+        let row = |g: SizeGroup| FileCount {
+            name: g.name,
+            files: g.files,
+            lines: g.lines,
+            bytes: g.bytes,
+        };
         let groups = survey::grouped(&sizes, by, sort);
         let (total_rows, total) = (groups.len(), row(survey::total(&groups)));
         let rows = groups.into_iter().take(request.limit).map(row).collect();
@@ -182,7 +210,8 @@ impl Engine {
 /// The files of an index that match, each with its language. None of a list restricts nothing.
 fn files(chunks: &ChunkSet, paths: &GlobSet, languages: &[String]) -> Vec<(String, String)> {
     let is_wanted = |path: &str, language: &str| {
-        (paths.is_empty() || paths.is_match(path)) && (languages.is_empty() || languages.iter().any(|l| l == language))
+        (paths.is_empty() || paths.is_match(path))
+            && (languages.is_empty() || languages.iter().any(|l| l == language))
     };
     let wanted = chunks.written_in().filter(|(path, language)| is_wanted(path, language));
     wanted.map(|(path, language)| (path.to_string(), language.to_string())).collect()

@@ -45,10 +45,15 @@ impl Baseline {
                 for (word, count) in counts {
                     postings.entry(word).or_default().push((windows.len(), count));
                 }
-                windows.push(Window { path: file.path.clone(), lines: (line(1), line(window.len())), n_words });
+                windows.push(Window {
+                    path: file.path.clone(),
+                    lines: (line(1), line(window.len())),
+                    n_words,
+                });
             }
         }
-        let mean_words = windows.iter().map(|w| w.n_words).sum::<f64>() / windows.len().max(1) as f64;
+        let mean_words =
+            windows.iter().map(|w| w.n_words).sum::<f64>() / windows.len().max(1) as f64;
         Self { windows, postings, mean_words }
     }
 
@@ -66,10 +71,12 @@ impl Baseline {
             let idf = (1.0 + (n - df + 0.5) / (df + 0.5)).ln();
             for (at, count) in postings {
                 let tf = f64::from(*count);
-                scores[*at] += idf * tf * (K1 + 1.0) / (tf + K1 * (1.0 - B + B * self.windows[*at].n_words / self.mean_words));
+                scores[*at] += idf * tf * (K1 + 1.0)
+                    / (tf + K1 * (1.0 - B + B * self.windows[*at].n_words / self.mean_words));
             }
         }
-        let mut found: Vec<(f64, &Window)> = scores.into_iter().zip(&self.windows).filter(|(score, _)| *score > 0.0).collect();
+        let mut found: Vec<(f64, &Window)> =
+            scores.into_iter().zip(&self.windows).filter(|(score, _)| *score > 0.0).collect();
         // The sort is stable: windows with equal scores stay in the order of their paths and lines.
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let mut files: Vec<&str> = Vec::new();
@@ -93,9 +100,16 @@ mod tests {
 
     #[test]
     fn the_rarer_word_and_the_shorter_window_win() {
-        let tree =
-            [file("a", "common common rare"), file("b", "common words here"), file("c", "common words and many more of them rare as well")];
-        let found: Vec<String> = Baseline::new(&tree).search("a rare common thing").into_iter().map(|r| r.path).collect();
+        let tree = [
+            file("a", "common common rare"),
+            file("b", "common words here"),
+            file("c", "common words and many more of them rare as well"),
+        ];
+        let found: Vec<String> = Baseline::new(&tree)
+            .search("a rare common thing")
+            .into_iter()
+            .map(|r| r.path)
+            .collect();
         assert_eq!(found, ["a", "c", "b"]);
     }
 
@@ -114,6 +128,10 @@ mod tests {
         let b = Baseline::new(&tree);
         assert_eq!((b.mean_words, b.postings["x"].len(), b.postings["y"].len()), (2.0, 1, 2));
         assert_eq!(b.search("x").len(), 1);
-        assert_eq!(b.search("y").iter().map(|r| &*r.path).collect::<Vec<_>>(), ["a", "b"], "equal scores by path");
+        assert_eq!(
+            b.search("y").iter().map(|r| &*r.path).collect::<Vec<_>>(),
+            ["a", "b"],
+            "equal scores by path"
+        );
     }
 }

@@ -35,7 +35,8 @@ impl Other {
     /// # Errors
     /// When a line is not an answer.
     pub fn parse(file: &str, text: &str) -> Result<Vec<Self>, LineError> {
-        let lines = read_lines(file, text, "this file should be one that `cortex eval --save` wrote");
+        let lines =
+            read_lines(file, text, "this file should be one that `cortex eval --save` wrote");
         lines.map(|line| line.map(|(_, other)| other)).collect()
     }
 }
@@ -79,8 +80,10 @@ pub struct Move {
 /// Compares answers with those of another evaluation; `None` if they have no question in common.
 #[must_use]
 pub fn compare(scored: &[Scored], others: &[Other]) -> Option<Comparison> {
-    let others: HashMap<(&str, &str), &Other> = others.iter().map(|o| ((&*o.repo, &*o.query), o)).collect();
-    let pairs: Vec<(&Scored, &Other)> = scored.iter().filter_map(|s| Some((s, *others.get(&(&*s.repo, &*s.query))?))).collect();
+    let others: HashMap<(&str, &str), &Other> =
+        others.iter().map(|o| ((&*o.repo, &*o.query), o)).collect();
+    let pairs: Vec<(&Scored, &Other)> =
+        scored.iter().filter_map(|s| Some((s, *others.get(&(&*s.repo, &*s.query))?))).collect();
     let differences: Vec<f64> = pairs.iter().map(|(s, o)| s.ndcg - o.ndcg).collect();
     let mut moves: Vec<Move> = pairs
         .iter()
@@ -118,7 +121,9 @@ fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 /// Returns the bootstrap interval of a mean; equal values give equal intervals.
 fn interval(values: &[f64]) -> (f64, f64) {
     let mut random = SplitMix(0);
-    let mut means: Vec<f64> = (0..RESAMPLES).map(|_| mean((0..values.len()).map(|_| values[random.below(values.len())]))).collect();
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| mean((0..values.len()).map(|_| values[random.below(values.len())])))
+        .collect();
     means.sort_by(f64::total_cmp);
     (means[LOW], means[HIGH])
 }
@@ -153,21 +158,33 @@ mod tests {
             query: query.to_string(),
             targets: vec![target],
         };
-        let rows: Vec<FoundFile> = found.iter().map(|p| FoundFile { path: (*p).to_string(), lines: None }).collect();
+        let rows: Vec<FoundFile> =
+            found.iter().map(|p| FoundFile { path: (*p).to_string(), lines: None }).collect();
         score(&q, &rows, 0.0)
     }
 
     #[test]
     fn pairs_are_compared_and_named() {
-        let now = [scored("one", &["a"]), scored("two", &["b"]), scored("three", &["b", "a"]), scored("new", &["a"])];
+        let now = [
+            scored("one", &["a"]),
+            scored("two", &["b"]),
+            scored("three", &["b", "a"]),
+            scored("new", &["a"]),
+        ];
         let others = r#"{"repo": "r", "query": "one", "file": 0.0, "file_ranks": []}
 {"repo": "r", "query": "two", "ndcg": 0.5, "ranks": [3]}
 {"repo": "r", "query": "three", "ndcg": 0.6309297535714575, "ranks": [2]}"#;
         let c = compare(&now, &Other::parse("f", others).unwrap()).unwrap();
         assert_eq!((c.n, c.n_rose, c.n_fell), (3, 1, 1));
         assert!((c.difference - 0.5 / 3.0).abs() < 1e-9);
-        assert_eq!((&*c.rose[0].query, c.rose[0].other_rank, c.rose[0].rank), ("one", None, Some(1)));
-        assert_eq!((&*c.fell[0].query, c.fell[0].other_rank, c.fell[0].rank), ("two", Some(3), None));
+        assert_eq!(
+            (&*c.rose[0].query, c.rose[0].other_rank, c.rose[0].rank),
+            ("one", None, Some(1))
+        );
+        assert_eq!(
+            (&*c.fell[0].query, c.fell[0].other_rank, c.fell[0].rank),
+            ("two", Some(3), None)
+        );
         assert!(c.interval.0 <= c.difference && c.difference <= c.interval.1);
         assert_eq!(compare(&now, &[]), None);
     }

@@ -38,12 +38,21 @@ const PHRASE: usize = 5;
 /// Makes at most `count` questions of each kind, and blanks in `files` the texts that they were
 /// made from; line numbers stay the same. The same files and commits give the same questions.
 #[must_use]
-pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usize) -> Vec<EvalQuestion> {
+pub fn make(
+    repo: &str,
+    files: &mut [SourceText],
+    commits: &[Commit],
+    count: usize,
+) -> Vec<EvalQuestion> {
     let mut candidates = Vec::new();
     for (at, file) in files.iter().enumerate() {
         match &detect(&file.path, &file.text).kind {
-            LanguageKind::Code(grammar) if !is_aside(&file.path) => comments(at, file, grammar, &mut candidates),
-            LanguageKind::Document(markup) if *markup != Markup::Plain && !is_about_project(&file.path) => {
+            LanguageKind::Code(grammar) if !is_aside(&file.path) => {
+                comments(at, file, grammar, &mut candidates)
+            }
+            LanguageKind::Document(markup)
+                if *markup != Markup::Plain && !is_about_project(&file.path) =>
+            {
                 document(at, file, *markup, &mut candidates);
             }
             _ => {}
@@ -51,7 +60,9 @@ pub fn make(repo: &str, files: &mut [SourceText], commits: &[Commit], count: usi
     }
     from_commits(files, commits, &mut candidates);
     let mut chosen = choose(unique(candidates, files), count);
-    chosen.sort_by(|a, b| (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position)));
+    chosen.sort_by(|a, b| {
+        (a.kind, &a.targets[0].path, a.position).cmp(&(b.kind, &b.targets[0].path, b.position))
+    });
     for (at, hidden) in chosen.iter().filter_map(|c| c.hidden.as_ref()) {
         blank(&mut files[*at].text, hidden.clone());
     }
@@ -86,7 +97,12 @@ struct Candidate {
 }
 
 fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
-    Target { path: path.to_string(), file: Some(path.to_string()), start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1) }
+    Target {
+        path: path.to_string(),
+        file: Some(path.to_string()),
+        start_line: lines.map(|l| l.0),
+        end_line: lines.map(|l| l.1),
+    }
 }
 
 /// Words of comments that do not describe what the code does.
@@ -115,19 +131,25 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
     let lines = LineIndex::new(&file.text);
     let stem = stem_parts(&file.path);
     // A file may contain tests of its own code.
-    let is_test = |s: &syntax::Symbol| is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name));
-    for symbol in outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype && !is_test(s)) {
+    let is_test = |s: &syntax::Symbol| {
+        is_aside(&s.name) || s.parent.is_some_and(|p| is_aside(&outline.symbols[p].name))
+    };
+    for symbol in
+        outline.symbols.iter().filter(|s| s.kind.is_callable() && !s.prototype && !is_test(s))
+    {
         let Some((first, last)) = symbol.comment else { continue };
         let definition = lines.bytes(symbol.definition_line, symbol.end_line);
         let hidden = lines.bytes(first, last);
         // In `def f(): "text"`, blanking the comment would also blank the definition.
-        let shares_a_line = (first..=last).contains(&symbol.definition_line) || last >= symbol.end_line.max(symbol.definition_line + 1);
+        let shares_a_line = (first..=last).contains(&symbol.definition_line)
+            || last >= symbol.end_line.max(symbol.definition_line + 1);
         let comment = &file.text[hidden.clone()];
         let lower = comment.to_lowercase();
         if shares_a_line || NO_DESCRIPTION.iter().any(|w| lower.contains(w)) {
             continue;
         }
-        let within = if definition.start <= hidden.start { prose::tokens(comment).count() } else { 0 };
+        let within =
+            if definition.start <= hidden.start { prose::tokens(comment).count() } else { 0 };
         let left = prose::tokens(&file.text[definition]).count().saturating_sub(within);
         if left < LEFT_WORDS {
             continue;
@@ -136,11 +158,18 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
         let text = prose::comment_text(&comment.lines().collect::<Vec<_>>());
         let paragraph = text.trim_start().split("\n\n").next().unwrap_or_default();
         // Only the first sentence says what the function is for; the others give details.
-        let Some(query) = prose::sentences(paragraph).into_iter().next().and_then(|range| prose::clean(&paragraph[range])) else {
+        let Some(query) = prose::sentences(paragraph)
+            .into_iter()
+            .next()
+            .and_then(|range| prose::clean(&paragraph[range]))
+        else {
             continue;
         };
         let query = without_subject(&query, name);
-        if prose::is_question(&query, true) && !prose::names(&query, name) && !prose::echoes(&query, &stem) {
+        if prose::is_question(&query, true)
+            && !prose::names(&query, name)
+            && !prose::echoes(&query, &stem)
+        {
             let lines = Some((symbol.definition_line, symbol.end_line));
             out.push(Candidate {
                 kind: "comment",
@@ -157,7 +186,11 @@ fn comments(at: usize, file: &SourceText, grammar: &Grammar, out: &mut Vec<Candi
 /// Removes the function's name from the beginning: `Open opens a file` becomes `opens a file`.
 fn without_subject(sentence: &str, name: &str) -> String {
     let Some((first, rest)) = sentence.split_once(' ') else { return sentence.to_string() };
-    let first = first.trim_end_matches(['(', ')', ':', ',', '-']).rsplit(['.', ':', '#']).next().unwrap_or(first);
+    let first = first
+        .trim_end_matches(['(', ')', ':', ',', '-'])
+        .rsplit(['.', ':', '#'])
+        .next()
+        .unwrap_or(first);
     let rest = rest.trim_start_matches(['-', ':', '–', '—', ' ']);
     if first == name { rest.to_string() } else { sentence.to_string() }
 }
@@ -177,15 +210,23 @@ fn document(at: usize, file: &SourceText, markup: Markup, out: &mut Vec<Candidat
                 let raw = &whole[range.clone()];
                 let Some(query) = prose::clean(raw) else { continue };
                 // A heading or the caption of a list is not a sentence.
-                let is_sentence = raw.trim_end().ends_with(['.', '!', '?', ')']) && query.starts_with(char::is_uppercase);
+                let is_sentence = raw.trim_end().ends_with(['.', '!', '?', ')'])
+                    && query.starts_with(char::is_uppercase);
                 let left = n_words.saturating_sub(prose::tokens(raw).count());
-                if is_sentence && left >= LEFT_WORDS && prose::is_question(&query, i == 0) && !prose::echoes(&query, &stem) {
+                if is_sentence
+                    && left >= LEFT_WORDS
+                    && prose::is_question(&query, i == 0)
+                    && !prose::echoes(&query, &stem)
+                {
                     let start = bytes.start + paragraph.start + range.start;
                     out.push(Candidate {
                         kind: "document",
                         query,
                         language,
-                        targets: vec![target(&file.path, Some((section.start_line, section.end_line)))],
+                        targets: vec![target(
+                            &file.path,
+                            Some((section.start_line, section.end_line)),
+                        )],
                         position: start,
                         hidden: Some((at, start..start + range.len())),
                     });
@@ -207,22 +248,40 @@ sponsor sponsors adopters dependency dependencies tidy link links test tests tes
 /// Languages of files that only accompany a change.
 const NO_TEXT: &str = " other diff cmake makefile dockerfile ";
 
-const BUILD_FILES: [&str; 9] =
-    [".gradle.kts", ".gemspec", ".podspec", "Rakefile", "Gemfile", "Podfile", "mix.exs", "setup.py", "build.zig"];
+const BUILD_FILES: [&str; 9] = [
+    ".gradle.kts",
+    ".gemspec",
+    ".podspec",
+    "Rakefile",
+    "Gemfile",
+    "Podfile",
+    "mix.exs",
+    "setup.py",
+    "build.zig",
+];
 
 /// Collects candidates from the subjects of commits.
 fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidate>) {
     let at: HashMap<&str, &SourceText> = files.iter().map(|f| (&*f.path, f)).collect();
     let is_text = |path: &str| {
         let language = detect(path, "");
-        let is_text = matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text | LanguageKind::Document(_))
-            && !prose::is_in(NO_TEXT, language.name);
+        let is_text = matches!(
+            language.kind,
+            LanguageKind::Code(_) | LanguageKind::Text | LanguageKind::Document(_)
+        ) && !prose::is_in(NO_TEXT, language.name);
         is_text && !BUILD_FILES.iter().any(|end| path.ends_with(end))
     };
     for commit in commits.iter().filter(|c| c.files.len() <= COMMIT_FILES_OF_ANY_SORT) {
         // Tests and changelogs accompany a change; they are not its answer.
-        let changed: Vec<&String> = commit.files.iter().filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f)).collect();
-        if changed.is_empty() || changed.len() > COMMIT_FILES || !changed.iter().all(|f| at.contains_key(f.as_str())) {
+        let changed: Vec<&String> = commit
+            .files
+            .iter()
+            .filter(|f| is_text(f) && !is_aside(f) && !is_about_project(f))
+            .collect();
+        if changed.is_empty()
+            || changed.len() > COMMIT_FILES
+            || !changed.iter().all(|f| at.contains_key(f.as_str()))
+        {
             continue;
         }
         let Some(query) = subject(&commit.subject) else { continue };
@@ -242,7 +301,8 @@ fn from_commits(files: &[SourceText], commits: &[Commit], out: &mut Vec<Candidat
 
 /// Returns the subject of a commit without its kind and number; `None` for a chore.
 fn subject(subject: &str) -> Option<String> {
-    const KINDS: &str = " fix feat feature docs doc refactor refact test tests perf types improvement ";
+    const KINDS: &str =
+        " fix feat feature docs doc refactor refact test tests perf types improvement ";
     let mut text = subject.trim();
     // `[docs] …`, `LANG-123: …`, `fix(parser)!: …`
     if let Some((tag, rest)) = text.strip_prefix('[').and_then(|t| t.split_once(']')) {
@@ -263,14 +323,19 @@ fn subject(subject: &str) -> Option<String> {
             text = rest.trim();
         }
     }
-    while let Some((head, _)) = text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#')) {
+    while let Some((head, _)) =
+        text.rsplit_once(" (").filter(|(_, n)| n.ends_with(')') && n.contains('#'))
+    {
         text = head.trim_end();
     }
     // A subject that refers to another place by a number does not say enough.
-    let has_number =
-        text.contains('#') || text.split(' ').any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
+    let has_number = text.contains('#')
+        || text
+            .split(' ')
+            .any(|w| is_ticket(w) || (w.contains('.') && w.contains(|c: char| c.is_ascii_digit())));
     let text = prose::clean(text).filter(|_| !has_number)?;
-    let is_chore = prose::tokens(&text).any(|w| prose::is_in(CHORE_WORDS, &w.to_lowercase())) || text.to_lowercase().contains("clean up");
+    let is_chore = prose::tokens(&text).any(|w| prose::is_in(CHORE_WORDS, &w.to_lowercase()))
+        || text.to_lowercase().contains("clean up");
     (!is_chore).then_some(text)
 }
 
@@ -282,7 +347,10 @@ fn is_chore(kind: &str) -> bool {
 fn is_ticket(word: &str) -> bool {
     let word = word.trim_matches(['[', ']', '(', ')', ':', ',', '.']);
     word.split_once('-').is_some_and(|(project, n)| {
-        project.len() > 1 && project.chars().all(|c| c.is_ascii_uppercase()) && !n.is_empty() && n.chars().all(|c| c.is_ascii_digit())
+        project.len() > 1
+            && project.chars().all(|c| c.is_ascii_uppercase())
+            && !n.is_empty()
+            && n.chars().all(|c| c.is_ascii_digit())
     })
 }
 
@@ -311,7 +379,8 @@ fn stem_parts(path: &str) -> Vec<String> {
 /// Keeps the candidates whose text occurs only where it was taken from.
 fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
     let hash = |word: &str| xxh3_64(word.to_lowercase().as_bytes());
-    let texts: Vec<Vec<u64>> = candidates.iter().map(|c| prose::tokens(&c.query).map(hash).collect()).collect();
+    let texts: Vec<Vec<u64>> =
+        candidates.iter().map(|c| prose::tokens(&c.query).map(hash).collect()).collect();
     let mut by_phrase: HashMap<&[u64], Vec<usize>> = HashMap::new();
     for (i, text) in texts.iter().enumerate() {
         by_phrase.entry(&text[..PHRASE]).or_default().push(i);
@@ -331,24 +400,37 @@ fn unique(candidates: Vec<Candidate>, files: &[SourceText]) -> Vec<Candidate> {
         }
         for (i, phrase) in words.windows(PHRASE).enumerate() {
             for c in by_phrase.get(phrase).into_iter().flatten() {
-                let own = candidates[*c].hidden.as_ref().is_some_and(|(f, bytes)| *f == at && bytes.contains(&starts[i]));
+                let own = candidates[*c]
+                    .hidden
+                    .as_ref()
+                    .is_some_and(|(f, bytes)| *f == at && bytes.contains(&starts[i]));
                 if !own && words[i..].starts_with(&texts[*c]) {
                     elsewhere.insert(*c);
                 }
             }
         }
     }
-    candidates.into_iter().enumerate().filter(|(i, _)| !elsewhere.contains(i)).map(|(_, c)| c).collect()
+    candidates
+        .into_iter()
+        .enumerate()
+        .filter(|(i, _)| !elsewhere.contains(i))
+        .map(|(_, c)| c)
+        .collect()
 }
 
 /// Chooses at most `count` candidates of each kind, spread over the files. Hashes decide which.
 fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
-    candidates.sort_by_cached_key(|c| (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position));
+    candidates.sort_by_cached_key(|c| {
+        (xxh3_64(format!("{}\0{}\0{}", c.kind, c.targets[0].path, c.query).as_bytes()), c.position)
+    });
     let mut of_kind: HashMap<&str, usize> = HashMap::new();
     let mut of_file: HashMap<(&str, String), usize> = HashMap::new();
     candidates.retain(|c| {
         let n = of_kind.entry(c.kind).or_default();
-        let spread = c.targets.iter().all(|t| of_file.get(&(c.kind, t.path.clone())).is_none_or(|n| *n < PER_FILE));
+        let spread = c
+            .targets
+            .iter()
+            .all(|t| of_file.get(&(c.kind, t.path.clone())).is_none_or(|n| *n < PER_FILE));
         if *n == count || !spread {
             return false;
         }
@@ -364,7 +446,8 @@ fn choose(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
 /// Replaces a range of a text by spaces, but keeps its line breaks.
 fn blank(text: &mut String, range: Range<usize>) {
     // The number of bytes stays the same, so that other ranges remain valid.
-    let hidden: String = text[range.clone()].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
+    let hidden: String =
+        text[range.clone()].bytes().map(|b| if b == b'\n' { '\n' } else { ' ' }).collect();
     text.replace_range(range, &hidden);
 }
 
@@ -376,7 +459,9 @@ struct LineIndex {
 
 impl LineIndex {
     fn new(text: &str) -> Self {
-        let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).chain([text.len()]);
+        let starts = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1))
+            .chain([text.len()]);
         Self { starts: starts.collect() }
     }
 
@@ -397,7 +482,11 @@ mod tests {
     }
 
     fn commit(subject: &str, files: &[&str]) -> Commit {
-        Commit { id: String::new(), subject: subject.to_string(), files: files.iter().map(ToString::to_string).collect() }
+        Commit {
+            id: String::new(),
+            subject: subject.to_string(),
+            files: files.iter().map(ToString::to_string).collect(),
+        }
     }
 
     /// Returns each question with its targets: `query => path:lines path`.
@@ -406,7 +495,13 @@ mod tests {
             (Some(a), Some(b)) => format!("{}:{a}-{b}", t.path),
             _ => t.path,
         };
-        let show = |q: EvalQuestion| format!("{} => {}", q.query, q.targets.into_iter().map(place).collect::<Vec<_>>().join(" "));
+        let show = |q: EvalQuestion| {
+            format!(
+                "{} => {}",
+                q.query,
+                q.targets.into_iter().map(place).collect::<Vec<_>>().join(" ")
+            )
+        };
         make("r", files, commits, 40).into_iter().map(show).collect()
     }
 
@@ -414,9 +509,14 @@ mod tests {
 
     #[test]
     fn a_comment_asks_for_its_function_and_is_hidden() {
-        let text = format!("use x;\n\n/// Waits longer after each failed attempt.\n/// And more.\nfn pause(a: u32) {BODY}");
+        let text = format!(
+            "use x;\n\n/// Waits longer after each failed attempt.\n/// And more.\nfn pause(a: u32) {BODY}"
+        );
         let mut files = [file("src/net.rs", &text)];
-        assert_eq!(made(&mut files, &[]), ["Waits longer after each failed attempt => src/net.rs:5-9"]);
+        assert_eq!(
+            made(&mut files, &[]),
+            ["Waits longer after each failed attempt => src/net.rs:5-9"]
+        );
         assert_eq!(
             files[0].text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"),
             format!("use x;\n\n\n\nfn pause(a: u32) {}", BODY.trim_end())
@@ -433,13 +533,24 @@ mod tests {
             ("src/net.rs", "TODO: wait longer after each failed attempt."),
             ("tests/net.rs", "Waits longer after each failed attempt."),
         ] {
-            assert_eq!(made(&mut [file(path, &function(comment))], &[]), Vec::<String>::new(), "{path} {comment}");
+            assert_eq!(
+                made(&mut [file(path, &function(comment))], &[]),
+                Vec::<String>::new(),
+                "{path} {comment}"
+            );
         }
         let said = function("Waits longer after each failed attempt.");
         let twice = [file("src/net.rs", &said), file("src/other.rs", &said)];
         assert_eq!(made(&mut twice.clone(), &[]), Vec::<String>::new(), "one text, two targets");
-        let quoted = [file("src/net.rs", &said), file("CHANGELOG.md", "# New\n\n- Waits longer\n  after each failed attempt\n")];
-        assert_eq!(made(&mut quoted.clone(), &[]), Vec::<String>::new(), "it stands elsewhere, too");
+        let quoted = [
+            file("src/net.rs", &said),
+            file("CHANGELOG.md", "# New\n\n- Waits longer\n  after each failed attempt\n"),
+        ];
+        assert_eq!(
+            made(&mut quoted.clone(), &[]),
+            Vec::<String>::new(),
+            "it stands elsewhere, too"
+        );
     }
 
     #[test]
@@ -449,9 +560,16 @@ mod tests {
         let mut files = [file("net.go", go), file("net.py", python)];
         assert_eq!(
             made(&mut files, &[]),
-            ["gives the interval between two attempts of one client => net.go:4-7", "Wait longer after each failed attempt => net.py:1-7"]
+            [
+                "gives the interval between two attempts of one client => net.go:4-7",
+                "Wait longer after each failed attempt => net.py:1-7"
+            ]
         );
-        assert!(files[1].text.starts_with("def pause(base):\n") && !files[1].text.contains("failed"), "{}", files[1].text);
+        assert!(
+            files[1].text.starts_with("def pause(base):\n") && !files[1].text.contains("failed"),
+            "{}",
+            files[1].text
+        );
     }
 
     #[test]
@@ -459,17 +577,31 @@ mod tests {
         let text = "# Guide\n\nHello.\n\n## Kitchen\n\nWash them well. Salted water makes potatoes\ntaste of something, and it boils later.\n\n\
 - peel them, cut them, boil them, drain them, eat them with butter and with parsley\n";
         let mut files = [file("docs/cooking.md", text)];
-        assert_eq!(made(&mut files, &[]), ["Salted water makes potatoes taste of something, and it boils later => docs/cooking.md:5-10"]);
+        assert_eq!(
+            made(&mut files, &[]),
+            [
+                "Salted water makes potatoes taste of something, and it boils later => docs/cooking.md:5-10"
+            ]
+        );
         assert!(files[0].text.contains("Wash them well.") && !files[0].text.contains("potatoes"));
         assert_eq!(files[0].text.lines().count(), text.lines().count());
     }
 
     #[test]
     fn a_commit_asks_for_what_it_changed() {
-        let files = || [file("src/net.rs", "fn a() {}\n"), file("src/wire.rs", "fn b() {}\n"), file("tests/x.rs", "fn c() {}\n")];
+        let files = || {
+            [
+                file("src/net.rs", "fn a() {}\n"),
+                file("src/wire.rs", "fn b() {}\n"),
+                file("tests/x.rs", "fn c() {}\n"),
+            ]
+        };
         let ask = |subject: &str, changed: &[&str]| made(&mut files(), &[commit(subject, changed)]);
         assert_eq!(
-            ask("fix(io)!: wait longer after each failed attempt (#12)", &["src/net.rs", "tests/x.rs", "CHANGELOG.md"]),
+            ask(
+                "fix(io)!: wait longer after each failed attempt (#12)",
+                &["src/net.rs", "tests/x.rs", "CHANGELOG.md"]
+            ),
             ["wait longer after each failed attempt => src/net.rs"]
         );
         assert_eq!(
@@ -492,14 +624,21 @@ mod tests {
     #[test]
     fn two_a_file_and_count_a_kind() {
         let commits: Vec<Commit> = (b'a'..b'i')
-            .map(|c| commit(&format!("wait {0}{0}{0}{0}{0} longer after each failed attempt", c as char), &[&format!("src/f{}.rs", c % 3)]))
+            .map(|c| {
+                commit(
+                    &format!("wait {0}{0}{0}{0}{0} longer after each failed attempt", c as char),
+                    &[&format!("src/f{}.rs", c % 3)],
+                )
+            })
             .collect();
-        let files: Vec<SourceText> = (0..3).map(|i| file(&format!("src/f{i}.rs"), "fn a() {}\n")).collect();
+        let files: Vec<SourceText> =
+            (0..3).map(|i| file(&format!("src/f{i}.rs"), "fn a() {}\n")).collect();
         assert_eq!(make("r", &mut files.clone(), &commits, 40).len(), 6);
         let four = make("r", &mut files.clone(), &commits, 4);
         assert_eq!(four.len(), 4);
         let backwards: Vec<Commit> = commits.into_iter().rev().collect();
-        let again: Vec<String> = make("r", &mut files.clone(), &backwards, 4).into_iter().map(|q| q.query).collect();
+        let again: Vec<String> =
+            make("r", &mut files.clone(), &backwards, 4).into_iter().map(|q| q.query).collect();
         assert!(four.iter().all(|q| again.contains(&q.query)), "their order does not decide");
     }
 }

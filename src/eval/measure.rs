@@ -49,7 +49,8 @@ pub struct Scored {
 /// Whether two paths name the same file, where one may be relative to a parent folder.
 #[must_use]
 pub fn matches(a: &str, b: &str) -> bool {
-    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
+    let ends =
+        |long: &str, short: &str| long.strip_suffix(short).is_some_and(|rest| rest.ends_with('/'));
     a == b || ends(a, b) || ends(b, a)
 }
 
@@ -90,18 +91,26 @@ fn ndcg(ranks: &[usize], n_targets: usize) -> f64 {
     let found: BTreeSet<usize> = ranks.iter().copied().filter(|r| *r <= K).collect();
     let ideal: f64 = (1..=n_targets.min(K)).map(gain).sum();
     // Without results this returns 0; an empty sum would be −0.
-    if ideal > 0.0 && !found.is_empty() { found.into_iter().map(gain).sum::<f64>() / ideal } else { 0.0 }
+    if ideal > 0.0 && !found.is_empty() {
+        found.into_iter().map(gain).sum::<f64>() / ideal
+    } else {
+        0.0
+    }
 }
 
 fn span_recall(targets: &[Target], rows: &[FoundFile]) -> Option<f64> {
-    let spans: Vec<(&str, u32, u32)> = targets.iter().filter_map(|t| Some((&*t.path, t.start_line?, t.end_line?))).collect();
+    let spans: Vec<(&str, u32, u32)> =
+        targets.iter().filter_map(|t| Some((&*t.path, t.start_line?, t.end_line?))).collect();
     let covers = |row: &FoundFile, (path, first, last): (&str, u32, u32)| {
         row.lines.filter(|_| matches(&row.path, path)).is_some_and(|(a, b)| {
             let common = (last.min(b) + 1).saturating_sub(first.max(a));
             2 * common > last - first.min(last)
         })
     };
-    let found = spans.iter().filter(|span| rows.iter().take(SPAN_ROWS).any(|row| covers(row, **span))).count();
+    let found = spans
+        .iter()
+        .filter(|span| rows.iter().take(SPAN_ROWS).any(|row| covers(row, **span)))
+        .count();
     (!spans.is_empty()).then(|| found as f64 / spans.len() as f64)
 }
 
@@ -110,12 +119,24 @@ mod tests {
     use super::*;
 
     fn target(path: &str, lines: Option<(u32, u32)>) -> Target {
-        Target { path: path.to_string(), file: None, start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1) }
+        Target {
+            path: path.to_string(),
+            file: None,
+            start_line: lines.map(|l| l.0),
+            end_line: lines.map(|l| l.1),
+        }
     }
 
     fn question(targets: Vec<Target>) -> EvalQuestion {
         let empty = String::new;
-        EvalQuestion { id: empty(), repo: empty(), language: empty(), category: empty(), query: empty(), targets }
+        EvalQuestion {
+            id: empty(),
+            repo: empty(),
+            language: empty(),
+            category: empty(),
+            query: empty(),
+            targets,
+        }
     }
 
     fn rows(paths: &[&str]) -> Vec<FoundFile> {
@@ -146,7 +167,11 @@ mod tests {
 
     #[test]
     fn paths_match_by_whole_components_at_the_end() {
-        assert!(matches("lib/x/a.py", "a.py") && matches("a.py", "lib/x/a.py") && matches("a.py", "a.py"));
+        assert!(
+            matches("lib/x/a.py", "a.py")
+                && matches("a.py", "lib/x/a.py")
+                && matches("a.py", "a.py")
+        );
         assert!(!matches("lib/data.py", "a.py") && !matches("x/a.py", "y/a.py"));
     }
 
@@ -170,6 +195,9 @@ mod tests {
         assert_eq!(span((16, 99)), Some(1.0));
         assert_eq!(span((21, 99)), Some(0.0));
         assert_eq!(span((1, 5)), Some(0.0));
-        assert_eq!(score(&question(vec![target("a", None)]), &rows(&["a"]), 0.0).span_recall_5, None);
+        assert_eq!(
+            score(&question(vec![target("a", None)]), &rows(&["a"]), 0.0).span_recall_5,
+            None
+        );
     }
 }

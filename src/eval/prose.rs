@@ -38,14 +38,22 @@ fn line_kind(line: &str) -> LineKind {
         return LineKind::Blank;
     }
     let Some(first) = text.chars().next() else { return LineKind::Blank };
-    if text.chars().all(|c| c.is_ascii_punctuation()) || (text.starts_with('#') && text.contains("# ")) {
+    if text.chars().all(|c| c.is_ascii_punctuation())
+        || (text.starts_with('#') && text.contains("# "))
+    {
         return LineKind::Rule;
     }
     // `**bold**` and `*italic*` begin a paragraph, `* item` does not.
-    let marked = matches!(first, '*' | '_' | '[' | '`' | ':' | '"' | '\'' | '(') && !text.starts_with("* ") && !text.starts_with("[[");
+    let marked = matches!(first, '*' | '_' | '[' | '`' | ':' | '"' | '\'' | '(')
+        && !text.starts_with("* ")
+        && !text.starts_with("[[");
     let numbered = first.is_ascii_digit();
     let tabular = text.contains(" | ") || text.contains('\t');
-    if (first.is_alphabetic() || marked) && !numbered && !tabular { LineKind::Plain } else { LineKind::Other }
+    if (first.is_alphabetic() || marked) && !numbered && !tabular {
+        LineKind::Plain
+    } else {
+        LineKind::Other
+    }
 }
 
 /// Returns the paragraphs of a document as byte ranges: plain text at the left margin, without
@@ -70,7 +78,9 @@ pub(super) fn paragraphs(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         match line_kind(line) {
-            LineKind::Plain if !skipping => open = Some(open.map_or(range.clone(), |o| o.start..range.end)),
+            LineKind::Plain if !skipping => {
+                open = Some(open.map_or(range.clone(), |o| o.start..range.end))
+            }
             LineKind::Plain => {}
             kind => {
                 out.extend(open.take());
@@ -83,7 +93,8 @@ pub(super) fn paragraphs(text: &str) -> Vec<Range<usize>> {
 }
 
 /// Abbreviations after which a full stop does not end a sentence.
-const ABBREVIATIONS: [&str; 12] = ["e.g", "i.e", "etc", "vs", "cf", "mr", "dr", "no", "fig", "approx", "resp", "incl"];
+const ABBREVIATIONS: [&str; 12] =
+    ["e.g", "i.e", "etc", "vs", "cf", "mr", "dr", "no", "fig", "approx", "resp", "incl"];
 
 /// Returns the sentences of a paragraph as byte ranges with their full stops. The
 /// last one may have none.
@@ -95,10 +106,15 @@ pub(super) fn sentences(text: &str) -> Vec<Range<usize>> {
             continue;
         }
         let after = &text[i + 1..];
-        let closing = after.len() - after.trim_start_matches(['"', '\'', ')', '`', '*', '_', '”']).len();
+        let closing =
+            after.len() - after.trim_start_matches(['"', '\'', ')', '`', '*', '_', '”']).len();
         let rest = &after[closing..];
         let next = rest.trim_start();
-        let word = text[..i].rsplit(|c: char| c.is_whitespace() || c == '(').next().unwrap_or_default().to_lowercase();
+        let word = text[..i]
+            .rsplit(|c: char| c.is_whitespace() || c == '(')
+            .next()
+            .unwrap_or_default()
+            .to_lowercase();
         let ends_here = (rest.is_empty() || rest.starts_with(char::is_whitespace))
             && !next.starts_with(char::is_lowercase)
             && !(text[i..].starts_with('.') && ABBREVIATIONS.contains(&&*word));
@@ -132,11 +148,18 @@ pub(super) fn comment_text(lines: &[&str]) -> String {
         if block {
             text = text.trim_end_matches("*/").trim_end_matches('*');
             let inner = text.trim_start();
-            text = if i == 0 { inner.trim_start_matches(['/', '*', '!']) } else { inner.strip_prefix('*').unwrap_or(text) };
+            text = if i == 0 {
+                inner.trim_start_matches(['/', '*', '!'])
+            } else {
+                inner.strip_prefix('*').unwrap_or(text)
+            };
         } else if let Some(marker) = line_marker {
             let Some(inner) = text.trim_start().strip_prefix(marker) else { break };
             text = inner.trim_start_matches(['/', '!', '#', ';', '%']);
-            text = ["-", " |", " ^", "|"].into_iter().find_map(|m| text.strip_prefix(m)).unwrap_or(text);
+            text = ["-", " |", " ^", "|"]
+                .into_iter()
+                .find_map(|m| text.strip_prefix(m))
+                .unwrap_or(text);
         } else {
             text = without_quotes(text, i == 0);
         }
@@ -164,13 +187,20 @@ fn without_quotes(line: &str, is_first: bool) -> &str {
     let mut text = line;
     if is_first {
         let inner = text.trim_start();
-        let inner = inner.strip_prefix("@doc").or_else(|| inner.strip_prefix("@moduledoc")).unwrap_or(inner).trim_start();
+        let inner = inner
+            .strip_prefix("@doc")
+            .or_else(|| inner.strip_prefix("@moduledoc"))
+            .unwrap_or(inner)
+            .trim_start();
         let inner = inner.strip_prefix("~S").or_else(|| inner.strip_prefix("~s")).unwrap_or(inner);
         text = inner.trim_start_matches(['r', 'R', 'u', 'U', 'b', 'f']);
         if !text.starts_with(['"', '\'']) {
             text = inner;
         }
-        text = text.trim_start_matches("{-").trim_start_matches([' ', '|', '^']).trim_start_matches(['"', '\'']);
+        text = text
+            .trim_start_matches("{-")
+            .trim_start_matches([' ', '|', '^'])
+            .trim_start_matches(['"', '\'']);
     }
     text.trim_end_matches("-}").trim_end_matches(['"', '\''])
 }
@@ -208,7 +238,8 @@ fn fold(text: &str) -> String {
 fn without_tags(text: &str) -> String {
     let (mut out, mut rest) = (String::new(), text);
     while let Some(i) = rest.find(['<', '{']) {
-        let is_tag = rest[i..].starts_with("{@") || rest[i + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
+        let is_tag = rest[i..].starts_with("{@")
+            || rest[i + 1..].starts_with(|c: char| c.is_ascii_alphabetic() || c == '/');
         let close = if rest[i..].starts_with('<') { '>' } else { '}' };
         let Some(end) = rest[i..].find(close).filter(|_| is_tag) else {
             out.push_str(&rest[..=i]);
@@ -220,9 +251,17 @@ fn without_tags(text: &str) -> String {
         if let Some(link) = inner.strip_prefix('@') {
             let words: Vec<&str> = link.split_whitespace().skip(1).collect();
             // `{@link Foo label}`
-            out.push_str(words.get(1..).filter(|label| !label.is_empty()).map_or(words.concat(), |l| l.join(" ")).trim_start_matches('#'));
-        } else if let Some((_, name)) =
-            inner.split_once("ref=\"").or_else(|| inner.split_once("name=\"")).or_else(|| inner.split_once("word=\""))
+            out.push_str(
+                words
+                    .get(1..)
+                    .filter(|label| !label.is_empty())
+                    .map_or(words.concat(), |l| l.join(" "))
+                    .trim_start_matches('#'),
+            );
+        } else if let Some((_, name)) = inner
+            .split_once("ref=\"")
+            .or_else(|| inner.split_once("name=\""))
+            .or_else(|| inner.split_once("word=\""))
         {
             let name = name.split('"').next().unwrap_or_default();
             out.push_str(name.rsplit([':', '.']).next().unwrap_or(name));
@@ -263,9 +302,13 @@ fn without_roles(text: &str) -> String {
         }
         // The role precedes the opening quote, and `_` follows the closing one.
         let piece = if i > 0 { piece.trim_start_matches('_') } else { piece };
-        let role =
-            piece.rfind(" :").map(|p| p + 1).or_else(|| piece.starts_with(':').then_some(0)).or_else(|| piece.rfind("(:").map(|p| p + 1));
-        let is_role = role.filter(|r| piece.ends_with(':') && piece.len() > r + 2 && !piece[*r..].contains(' '));
+        let role = piece
+            .rfind(" :")
+            .map(|p| p + 1)
+            .or_else(|| piece.starts_with(':').then_some(0))
+            .or_else(|| piece.rfind("(:").map(|p| p + 1));
+        let is_role = role
+            .filter(|r| piece.ends_with(':') && piece.len() > r + 2 && !piece[*r..].contains(' '));
         out.push_str(is_role.map_or(piece, |r| &piece[..r]));
     }
     out
@@ -277,8 +320,18 @@ same alias like instead therefore thus hence additionally furthermore moreover a
 copyright licensed private warning caution important attention notice tip hint nb ditto e.g i.e eg ie xxx hack now just thanks thank please let lets we \
 our more suppose ";
 /// Such beginnings of more than one word.
-const DEPENDENT_PHRASES: [&str; 10] =
-    ["for example", "for more", "for this", "in such", "in this", "in that", "in these", "can also", "on the other hand", "let's"];
+const DEPENDENT_PHRASES: [&str; 10] = [
+    "for example",
+    "for more",
+    "for this",
+    "in such",
+    "in this",
+    "in that",
+    "in these",
+    "can also",
+    "on the other hand",
+    "let's",
+];
 /// Words that refer to another place.
 const POINTERS: &str = " following below above previous previously earlier aforementioned ";
 
@@ -286,7 +339,9 @@ const POINTERS: &str = " following below above previous previously earlier afore
 /// that it could refer to.
 pub(super) fn is_question(text: &str, first: bool) -> bool {
     let words: Vec<&str> = text.split(' ').collect();
-    if !(WORDS.0..=WORDS.1).contains(&words.len()) || !(WORDS.0..=WORDS.1).contains(&tokens(text).count()) {
+    if !(WORDS.0..=WORDS.1).contains(&words.len())
+        || !(WORDS.0..=WORDS.1).contains(&tokens(text).count())
+    {
         return false;
     }
     if !text.starts_with(char::is_alphabetic)
@@ -300,7 +355,8 @@ pub(super) fn is_question(text: &str, first: bool) -> bool {
     }
     let lower = text.to_lowercase();
     let opening = words[0].trim_matches(|c: char| !c.is_alphabetic()).to_lowercase();
-    let depends = is_in(DEPENDENT, &opening) && !(first && opening == "this") || DEPENDENT_PHRASES.iter().any(|p| lower.starts_with(p));
+    let depends = is_in(DEPENDENT, &opening) && !(first && opening == "this")
+        || DEPENDENT_PHRASES.iter().any(|p| lower.starts_with(p));
     if depends || tokens(&lower).any(|w| is_in(POINTERS, w)) {
         return false;
     }
@@ -313,9 +369,13 @@ pub(super) fn is_question(text: &str, first: bool) -> bool {
             && !w.chars().skip(1).any(char::is_uppercase)
     };
     let n_plain = words.iter().filter(is_plain).count() as f64;
-    let content: HashSet<String> =
-        tokens(text).map(str::to_lowercase).filter(|w| w.len() >= CONTENT_LETTERS && !is_in(EMPTY_WORDS, w)).collect();
-    n_letters / n_solid >= MIN_LETTERS && n_plain / words.len() as f64 >= MIN_PLAIN_WORDS && content.len() >= MIN_CONTENT_WORDS
+    let content: HashSet<String> = tokens(text)
+        .map(str::to_lowercase)
+        .filter(|w| w.len() >= CONTENT_LETTERS && !is_in(EMPTY_WORDS, w))
+        .collect();
+    n_letters / n_solid >= MIN_LETTERS
+        && n_plain / words.len() as f64 >= MIN_PLAIN_WORDS
+        && content.len() >= MIN_CONTENT_WORDS
 }
 
 /// Whether a word is in a list in which spaces surround each word.
@@ -337,7 +397,9 @@ pub(super) fn name_parts(name: &str) -> Vec<String> {
         for (i, c) in chars.iter().enumerate() {
             let after_lower = i > 0 && chars[i - 1].is_lowercase();
             let before_lower = chars.get(i + 1).is_some_and(|n| n.is_lowercase());
-            if c.is_uppercase() && (after_lower || (before_lower && i > 0 && chars[i - 1].is_uppercase())) {
+            if c.is_uppercase()
+                && (after_lower || (before_lower && i > 0 && chars[i - 1].is_uppercase()))
+            {
                 out.push(std::mem::take(&mut part));
             }
             part.extend(c.to_lowercase());
@@ -350,7 +412,10 @@ pub(super) fn name_parts(name: &str) -> Vec<String> {
 
 /// Returns roughly the stem of a word: `parser`, `parses` and `parsing` → `pars`.
 fn stem(word: &str) -> &str {
-    const ENDINGS: [&str; 14] = ["ations", "ation", "ings", "ions", "ing", "ion", "ers", "ors", "ies", "er", "or", "ed", "es", "s"];
+    const ENDINGS: [&str; 14] = [
+        "ations", "ation", "ings", "ions", "ing", "ion", "ers", "ors", "ies", "er", "or", "ed",
+        "es", "s",
+    ];
     let cut = ENDINGS.iter().find_map(|e| word.strip_suffix(e)).unwrap_or(word);
     let cut = cut.trim_end_matches(['e', 'y']);
     if cut.len() >= 3 { cut } else { word }
@@ -361,7 +426,10 @@ fn stem(word: &str) -> &str {
 pub(super) fn echoes(text: &str, parts: &[String]) -> bool {
     let words: HashSet<String> = name_parts(text).iter().map(|w| stem(w).to_string()).collect();
     let whole = text.to_lowercase();
-    parts.iter().filter(|p| p.len() >= 4).any(|p| words.contains(stem(p)) || tokens(&whole).any(|t| t == p))
+    parts
+        .iter()
+        .filter(|p| p.len() >= 4)
+        .any(|p| words.contains(stem(p)) || tokens(&whole).any(|t| t == p))
 }
 
 /// Whether a text contains the whole name, as one word or as its parts in sequence.
@@ -369,7 +437,9 @@ pub(super) fn names(text: &str, name: &str) -> bool {
     let (words, parts) = (name_parts(text), name_parts(name));
     let one = [name_parts(name).concat()];
     !parts.is_empty()
-        && (words.windows(parts.len()).any(|w| w == parts) || (parts.len() == 1 && echoes(text, &parts)) || echoes(text, &one))
+        && (words.windows(parts.len()).any(|w| w == parts)
+            || (parts.len() == 1 && echoes(text, &parts))
+            || echoes(text, &one))
 }
 
 #[cfg(test)]
@@ -379,10 +449,16 @@ mod tests {
     #[test]
     fn comments_lose_their_markers_and_end_at_tags() {
         for (comment, want) in [
-            ("/// Adds two.\n/// And more.\n///\n/// # Errors\n/// None.", "Adds two.\nAnd more.\n\n"),
+            (
+                "/// Adds two.\n/// And more.\n///\n/// # Errors\n/// None.",
+                "Adds two.\nAnd more.\n\n",
+            ),
             ("    /**\n     * Adds two.\n     *\n     * @param a one\n     */", "\nAdds two.\n\n"),
             ("/* Adds two */", "Adds two\n"),
-            ("    \"\"\"Adds two.\n\n    More text.\n\n    :param a: one\n    \"\"\"", "Adds two.\n\nMore text.\n\n"),
+            (
+                "    \"\"\"Adds two.\n\n    More text.\n\n    :param a: one\n    \"\"\"",
+                "Adds two.\n\nMore text.\n\n",
+            ),
             ("# Adds two.\n#   code()\n", "Adds two.\n"),
             ("-- | Adds two.\n-- More.", "Adds two.\nMore.\n"),
             ("  @doc \"\"\"\n  Adds two.\n\n      iex> add(1)\n  \"\"\"", "\nAdds two.\n\n"),
@@ -396,7 +472,15 @@ mod tests {
     fn sentences_end_where_a_reader_would_say() {
         let text = "Reads a file, e.g. one of ours, from v1.2 on. It\nis closed. `Foo.bar` stays (see there.) The end";
         let found: Vec<&str> = sentences(text).into_iter().map(|r| &text[r]).collect();
-        assert_eq!(found, ["Reads a file, e.g. one of ours, from v1.2 on.", "It\nis closed.", "`Foo.bar` stays (see there.)", "The end"]);
+        assert_eq!(
+            found,
+            [
+                "Reads a file, e.g. one of ours, from v1.2 on.",
+                "It\nis closed.",
+                "`Foo.bar` stays (see there.)",
+                "The end"
+            ]
+        );
     }
 
     #[test]
@@ -435,7 +519,11 @@ mod tests {
         assert!(echoes("How requests are routed here", &parts("router")));
         assert!(echoes("the SessionStore is opened", &parts("sessions")));
         assert!(!echoes("an app that runs", &parts("app")));
-        assert!(names("the url for a view", "url_for") && names("calls urlFor there", "url_for") && names("parses a line", "parse"));
+        assert!(
+            names("the url for a view", "url_for")
+                && names("calls urlFor there", "url_for")
+                && names("parses a line", "parse")
+        );
         assert!(!names("the url of a view", "url_for"));
     }
 

@@ -48,12 +48,18 @@ pub(super) fn read_lines<T: DeserializeOwned>(
 ) -> impl Iterator<Item = Result<(usize, T), LineError>> {
     let lines = text.lines().enumerate().filter(|(_, l)| !l.trim().is_empty());
     lines.map(move |(i, line)| {
-        let error = |e: serde_json::Error| LineError { file: file.to_string(), line: i + 1, reason: without_position(&e), remedy };
+        let error = |e: serde_json::Error| LineError {
+            file: file.to_string(),
+            line: i + 1,
+            reason: without_position(&e),
+            remedy,
+        };
         Ok((i + 1, serde_json::from_str(line).map_err(error)?))
     })
 }
 
-const REMEDY: &str = r#"a line is {"query": "…", "files": ["src/a.rs"]}, or has "targets" (specs/cli-json.md)"#;
+const REMEDY: &str =
+    r#"a line is {"query": "…", "files": ["src/a.rs"]}, or has "targets" (specs/cli-json.md)"#;
 
 /// A line of a set, with `targets` or in the short form with `files`.
 #[derive(Deserialize)]
@@ -80,8 +86,18 @@ struct Line {
 pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
     let question = |read: Result<(usize, Line), LineError>| {
         let (number, line) = read?;
-        let error = |reason: &str| LineError { file: file.to_string(), line: number, reason: reason.to_string(), remedy: REMEDY };
-        let by_name = line.files.into_iter().map(|path| Target { path, file: None, start_line: None, end_line: None });
+        let error = |reason: &str| LineError {
+            file: file.to_string(),
+            line: number,
+            reason: reason.to_string(),
+            remedy: REMEDY,
+        };
+        let by_name = line.files.into_iter().map(|path| Target {
+            path,
+            file: None,
+            start_line: None,
+            end_line: None,
+        });
         let targets: Vec<Target> = line.targets.into_iter().chain(by_name).collect();
         if targets.is_empty() {
             return Err(error("the question has no answer"));
@@ -90,7 +106,14 @@ pub fn parse(file: &str, text: &str) -> Result<Vec<EvalQuestion>, LineError> {
             return Err(error("the query is empty"));
         }
         let id = if line.id.is_empty() { format!("{file}:{number}") } else { line.id };
-        Ok(EvalQuestion { id, repo: line.repo, language: line.language, category: line.category, query: line.query, targets })
+        Ok(EvalQuestion {
+            id,
+            repo: line.repo,
+            language: line.language,
+            category: line.category,
+            query: line.query,
+            targets,
+        })
     };
     read_lines(file, text, REMEDY).map(question).collect()
 }
@@ -112,9 +135,15 @@ mod tests {
 
 {"query": "where", "files": ["src/a.rs", "b.rs"]}"#;
         let questions = parse("set.jsonl", text).unwrap();
-        assert_eq!((questions[0].targets[0].start_line, questions[0].targets[0].end_line), (Some(3), Some(9)));
+        assert_eq!(
+            (questions[0].targets[0].start_line, questions[0].targets[0].end_line),
+            (Some(3), Some(9))
+        );
         assert_eq!(questions[1].id, "set.jsonl:3");
-        assert_eq!(questions[1].targets.iter().map(|t| &*t.path).collect::<Vec<_>>(), ["src/a.rs", "b.rs"]);
+        assert_eq!(
+            questions[1].targets.iter().map(|t| &*t.path).collect::<Vec<_>>(),
+            ["src/a.rs", "b.rs"]
+        );
     }
 
     #[test]

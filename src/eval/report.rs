@@ -62,7 +62,10 @@ impl Summary {
             for s in scored.iter().filter(|s| !key(s).is_empty()) {
                 groups.entry(key(s)).or_default().push(s);
             }
-            groups.into_iter().map(|(name, scored)| (name.to_string(), QuestionGroup::new(&scored))).collect()
+            groups
+                .into_iter()
+                .map(|(name, scored)| (name.to_string(), QuestionGroup::new(&scored)))
+                .collect()
         };
         Self {
             overall: QuestionGroup::new(&scored.iter().collect::<Vec<_>>()),
@@ -78,7 +81,9 @@ impl Latency {
     pub fn new(scored: &[Scored]) -> Self {
         let mut times: Vec<f64> = scored.iter().map(|s| s.ms).collect();
         times.sort_by(f64::total_cmp);
-        let at = |percent: usize| times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default();
+        let at = |percent: usize| {
+            times.get(times.len().saturating_sub(1) * percent / 100).copied().unwrap_or_default()
+        };
         Self { p50: at(50), p95: at(95) }
     }
 }

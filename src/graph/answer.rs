@@ -106,7 +106,9 @@ impl GraphAnswer {
             return &found.node.file;
         }
         let all = self.targets.iter().chain(self.results.iter().map(|f| &f.node));
-        all.into_iter().find(|node| node.symbol == found.via).map_or(&found.node.file, |node| &node.file)
+        all.into_iter()
+            .find(|node| node.symbol == found.via)
+            .map_or(&found.node.file, |node| &node.file)
     }
 }
 

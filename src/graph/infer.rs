@@ -51,7 +51,12 @@ impl Resolver<'_> {
         self.evaluate_within(chain, at, MAX_INFERENCE)
     }
 
-    pub(super) fn evaluate_within(&mut self, chain: &str, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    pub(super) fn evaluate_within(
+        &mut self,
+        chain: &str,
+        at: SymbolId,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(UNKNOWN) };
         let key = (at, chain.to_string());
         if let Some(known) = self.known.get(&key) {
@@ -72,7 +77,11 @@ impl Resolver<'_> {
     }
 
     fn root(&mut self, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
-        let name = if step.name.starts_with("$crate") { step.name } else { step.name.trim_start_matches('$') };
+        let name = if step.name.starts_with("$crate") {
+            step.name
+        } else {
+            step.name.trim_start_matches('$')
+        };
         if name.starts_with('"') || name.starts_with(|c: char| c.is_ascii_digit()) {
             return Ok(ELSEWHERE);
         }
@@ -85,16 +94,24 @@ impl Resolver<'_> {
             return Ok(surely(Entity::Module { name: name.into(), file: at.file }));
         }
         if name == "super" {
-            return Ok(file_scope.enclosing_type(at).map_or(UNKNOWN, |t| match file_scope.type_around(at) {
-                Some(id) => surely(Entity::Super(id)),
-                None => surely(Entity::Instance { of: t, at }),
+            return Ok(file_scope.enclosing_type(at).map_or(UNKNOWN, |t| {
+                match file_scope.type_around(at) {
+                    Some(id) => surely(Entity::Super(id)),
+                    None => surely(Entity::Instance { of: t, at }),
+                }
             }));
         }
         if self.scopes.file(at.file).is_some_and(|f| f.names.own_value.contains(&name)) {
-            return Ok(file_scope.enclosing_type(at).map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
+            return Ok(file_scope
+                .enclosing_type(at)
+                .map_or(UNKNOWN, |of| surely(Entity::Instance { of, at })));
         }
         if let Some((scope, is)) = file_scope.binding(at, name) {
-            return if step.is_called { Ok(UNKNOWN) } else { self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth) };
+            return if step.is_called {
+                Ok(UNKNOWN)
+            } else {
+                self.bound(&is, SymbolId { file: at.file, n: scope }, at, depth)
+            };
         }
         let wanted = if step.is_called { Wanted::Callee } else { Wanted::Any };
         let found = self.bare(name, at, wanted)?;
@@ -105,17 +122,27 @@ impl Resolver<'_> {
         }
         let known = self.imported_module(&file_scope, step, name, at)?;
         // What nobody defines, imports or binds is built in.
-        let is_built_in =
-            step.is_called && known.entity == Entity::Unknown && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Reach::File);
+        let is_built_in = step.is_called
+            && known.entity == Entity::Unknown
+            && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Reach::File);
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
     /// A name that is a module, or comes from one.
-    fn imported_module(&mut self, file_scope: &Rc<FileScope>, step: &Link, name: &str, at: SymbolId) -> Result<Known, GraphError> {
+    fn imported_module(
+        &mut self,
+        file_scope: &Rc<FileScope>,
+        step: &Link,
+        name: &str,
+        at: SymbolId,
+    ) -> Result<Known, GraphError> {
         let file = at.file;
         for import in &file_scope.imports {
             let is_module = match (import.alias.as_str(), import.name.as_str()) {
-                ("", "") => names::last(&import.module) == name || import.module.split(['.', '/']).next() == Some(name),
+                ("", "") => {
+                    names::last(&import.module) == name
+                        || import.module.split(['.', '/']).next() == Some(name)
+                }
                 _ => imported_as(import) == name,
             };
             if !is_module {
@@ -127,7 +154,9 @@ impl Resolver<'_> {
                 ("" | "default" | "*", _) => import.module.clone(),
                 (of, _) if import.module.is_empty() => of.to_string(),
                 (of, _) if import.module.ends_with('.') => format!("{}{of}", import.module),
-                (of, _) => format!("{}{}{of}", import.module, separator(&import.module, step.is_path)),
+                (of, _) => {
+                    format!("{}{}{of}", import.module, separator(&import.module, step.is_path))
+                }
             };
             if self.scopes.module_exists(&module, file) {
                 return Ok(surely(Entity::Module { name: module, file }));
@@ -137,24 +166,47 @@ impl Resolver<'_> {
         }
         if step.is_path {
             let exists = self.scopes.module_exists(name, file);
-            return Ok(if exists { surely(Entity::Module { name: name.into(), file }) } else { ELSEWHERE });
+            return Ok(if exists {
+                surely(Entity::Module { name: name.into(), file })
+            } else {
+                ELSEWHERE
+            });
         }
         // A type of a module or a namespace by its own name: whatever is called so.
         let is_type = name.starts_with(char::is_uppercase);
         let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Reach::File);
-        Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) { ELSEWHERE } else { UNKNOWN })
+        Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) {
+            ELSEWHERE
+        } else {
+            UNKNOWN
+        })
     }
 
     /// What a name is that is bound to a type or to the value of a chain.
-    fn bound(&mut self, is: &str, scope: SymbolId, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn bound(
+        &mut self,
+        is: &str,
+        scope: SymbolId,
+        at: SymbolId,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
         match is.strip_prefix('=') {
             Some(chain) => self.evaluate_within(chain, if scope.n < 0 { scope } else { at }, depth),
-            None => Ok(surely(Entity::Instance { of: is.to_string(), at: if scope.n < 0 { scope } else { at } })),
+            None => Ok(surely(Entity::Instance {
+                of: is.to_string(),
+                at: if scope.n < 0 { scope } else { at },
+            })),
         }
     }
 
     /// What the use of a symbol gives: a type itself, what a function returns, the type of a value.
-    fn symbol_as_value(&mut self, symbol: &SymbolRow, confidence: f32, is_called: bool, depth: u8) -> Result<Known, GraphError> {
+    fn symbol_as_value(
+        &mut self,
+        symbol: &SymbolRow,
+        confidence: f32,
+        is_called: bool,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
         if symbol.is_type() {
             return Ok(Known { entity: Entity::Of(symbol.id), confidence });
         }
@@ -175,7 +227,13 @@ impl Resolver<'_> {
         }
     }
 
-    fn step(&mut self, known: Known, step: &Link, at: SymbolId, depth: u8) -> Result<Known, GraphError> {
+    fn step(
+        &mut self,
+        known: Known,
+        step: &Link,
+        at: SymbolId,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
         let Known { entity, confidence } = known;
         if step.name == "?" {
             return self.unwrapped(entity, confidence);
@@ -183,17 +241,31 @@ impl Resolver<'_> {
         if let (Entity::Instance { of, at }, Ok(n)) = (&entity, step.name.parse())
             && let Some(element) = types::element(of, n)
         {
-            return Ok(Known { entity: Entity::Instance { of: element.to_string(), at: *at }, confidence });
+            return Ok(Known {
+                entity: Entity::Instance { of: element.to_string(), at: *at },
+                confidence,
+            });
         }
         match &entity {
             Entity::Unknown | Entity::Elsewhere => Ok(Known { entity, confidence }),
             Entity::Module { name, file } => {
                 let (module, file) = (name.clone(), *file);
-                let found = self.in_module(&module, file, step.name, at, if step.is_called { Wanted::Callee } else { Wanted::Any })?;
+                let found = self.in_module(
+                    &module,
+                    file,
+                    step.name,
+                    at,
+                    if step.is_called { Wanted::Callee } else { Wanted::Any },
+                )?;
                 if let Some(best) = found.first().filter(|m| m.confidence >= 0.5).copied()
                     && let Some(symbol) = self.scopes.symbol(best.symbol)?
                 {
-                    return self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth);
+                    return self.symbol_as_value(
+                        &symbol,
+                        confidence * best.confidence,
+                        step.is_called,
+                        depth,
+                    );
                 }
                 let inner = format!("{module}{}{}", separator(&module, step.is_path), step.name);
                 if self.scopes.module_exists(&inner, file) {
@@ -206,21 +278,36 @@ impl Resolver<'_> {
     }
 
     /// What a member of a value is.
-    fn member(&mut self, entity: &Entity, confidence: f32, step: &Link, depth: u8) -> Result<Known, GraphError> {
+    fn member(
+        &mut self,
+        entity: &Entity,
+        confidence: f32,
+        step: &Link,
+        depth: u8,
+    ) -> Result<Known, GraphError> {
         for found in self.types_of(entity)? {
             if let Some((is, scope)) = self.field(found.symbol, step.name, MAX_BASES)? {
                 let known = self.bound(&is, scope, scope, depth)?;
-                return Ok(Known { confidence: known.confidence * confidence * found.confidence, ..known });
+                return Ok(Known {
+                    confidence: known.confidence * confidence * found.confidence,
+                    ..known
+                });
             }
         }
-        if let Some(best) = self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
+        if let Some(best) =
+            self.members(entity, step.name)?.first().filter(|m| m.confidence >= 0.4).copied()
             && let Some(symbol) = self.scopes.symbol(best.symbol)?
         {
-            let known = self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
+            let known =
+                self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
             return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
         // A type of a library: what it holds, if anything, comes out of it sooner or later.
-        if self.types_of(entity)?.is_empty() { self.unwrapped(entity.clone(), confidence * 0.9) } else { Ok(UNKNOWN) }
+        if self.types_of(entity)?.is_empty() {
+            self.unwrapped(entity.clone(), confidence * 0.9)
+        } else {
+            Ok(UNKNOWN)
+        }
     }
 
     /// What a value holds: `T` of `Option<T>`.
@@ -231,7 +318,9 @@ impl Resolver<'_> {
             return Ok(Known { entity, confidence });
         }
         Ok(match written.inner {
-            Some(inner) => Known { entity: Entity::Instance { of: inner.to_string(), at: *at }, confidence },
+            Some(inner) => {
+                Known { entity: Entity::Instance { of: inner.to_string(), at: *at }, confidence }
+            }
             // `io::Result` and the like hide it.
             None if written.name.ends_with("Result") => UNKNOWN,
             None => ELSEWHERE,
@@ -250,12 +339,16 @@ impl Resolver<'_> {
 /// `Option<T>`.
 fn with_argument(result: Entity, of: &Entity) -> Entity {
     let is_parameter = |name: &str| name.len() <= 2 && name.chars().all(char::is_uppercase);
-    if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) = (&result, of)
-        && let (Some(parsed), Some(argument)) = (types::parse(written), types::parse(receiver).and_then(|t| t.inner))
+    if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) =
+        (&result, of)
+        && let (Some(parsed), Some(argument)) =
+            (types::parse(written), types::parse(receiver).and_then(|t| t.inner))
     {
         let name = match parsed.inner {
             _ if is_parameter(parsed.name) => Some(argument.to_string()),
-            Some(inner) if types::parse(inner).is_some_and(|t| is_parameter(t.name)) => Some(format!("{}<{argument}>", parsed.name)),
+            Some(inner) if types::parse(inner).is_some_and(|t| is_parameter(t.name)) => {
+                Some(format!("{}<{argument}>", parsed.name))
+            }
             _ => None,
         };
         return name.map_or(result, |of| Entity::Instance { of, at: *at });
@@ -282,7 +375,12 @@ mod tests {
 
     #[test]
     fn chains_have_steps() {
-        let names = |chain| steps(chain).iter().map(|s| (s.name.to_string(), s.is_called, s.n_indexed, s.is_path)).collect::<Vec<_>>();
+        let names = |chain| {
+            steps(chain)
+                .iter()
+                .map(|s| (s.name.to_string(), s.is_called, s.n_indexed, s.is_path))
+                .collect::<Vec<_>>()
+        };
         assert_eq!(
             names("a::B::new().?.items[].len"),
             [

@@ -74,8 +74,11 @@ fn line(symbol: &MapSymbol) -> String {
 }
 
 pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
-    let files: HashMap<i64, (String, &'static str)> =
-        tables.files()?.into_iter().map(|f| (f.id, (f.path, names_of(&f.language).family))).collect();
+    let files: HashMap<i64, (String, &'static str)> = tables
+        .files()?
+        .into_iter()
+        .map(|f| (f.id, (f.path, names_of(&f.language).family)))
+        .collect();
     let symbols: Vec<SymbolRow> = tables.symbols()?;
     let ranks = ranks(tables, &files, &symbols, focus)?;
     let mut order: Vec<usize> = (0..symbols.len()).filter(|i| is_shown(&symbols[*i])).collect();
@@ -99,21 +102,39 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
             of.sort_by_key(|i| symbols[*i].line);
             let path = files.get(&file).map(|(p, _)| p.clone()).unwrap_or_default();
             let rank = of.iter().map(|i| ranks[*i]).sum();
-            (rank, MapFile { path, symbols: of.iter().map(|i| shown(&symbols[*i], ranks[*i])).collect() })
+            (
+                rank,
+                MapFile {
+                    path,
+                    symbols: of.iter().map(|i| shown(&symbols[*i], ranks[*i])).collect(),
+                },
+            )
         })
         .collect();
     out.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    Ok(Map { files: out.into_iter().map(|(_, f)| f).collect(), total: symbols.len(), tokens: tokens_of_bytes(bytes) })
+    Ok(Map {
+        files: out.into_iter().map(|(_, f)| f).collect(),
+        total: symbols.len(),
+        tokens: tokens_of_bytes(bytes),
+    })
 }
 
 /// Types, functions and constants; no fields, and no part of a type that has no name of its own.
 fn is_shown(symbol: &SymbolRow) -> bool {
-    !matches!(symbol.kind, SymbolKind::Impl | SymbolKind::Field | SymbolKind::EnumMember | SymbolKind::Module)
-        && !symbol.signature.is_empty()
+    !matches!(
+        symbol.kind,
+        SymbolKind::Impl | SymbolKind::Field | SymbolKind::EnumMember | SymbolKind::Module
+    ) && !symbol.signature.is_empty()
 }
 
 fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
-    MapSymbol { name: symbol.name.clone(), kind: symbol.kind.as_str(), line: symbol.line, signature: symbol.signature.clone(), rank }
+    MapSymbol {
+        name: symbol.name.clone(),
+        kind: symbol.kind.as_str(),
+        line: symbol.line,
+        signature: symbol.signature.clone(),
+        rank,
+    }
 }
 
 /// The rank of each symbol.
@@ -123,7 +144,8 @@ fn ranks(
     symbols: &[SymbolRow],
     focus: &[String],
 ) -> Result<Vec<f64>, GraphError> {
-    let positions: HashMap<SymbolId, u32> = symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
+    let positions: HashMap<SymbolId, u32> =
+        symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
     let mut named: HashMap<&str, Vec<u32>> = HashMap::new();
     for (s, i) in symbols.iter().zip(0u32..).filter(|(s, _)| is_shown(s)) {
         named.entry(&s.name).or_default().push(i);
@@ -134,7 +156,11 @@ fn ranks(
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
     tables.each_ref(|file, symbol, name, n| {
         let Some(to) = named.get(name) else { return };
-        let to: Vec<u32> = to.iter().copied().filter(|i| family(symbols[*i as usize].id.file) == family(file)).collect();
+        let to: Vec<u32> = to
+            .iter()
+            .copied()
+            .filter(|i| family(symbols[*i as usize].id.file) == family(file))
+            .collect();
         if to.is_empty() || to.len() > MAX_DEFINITIONS {
             return;
         }
@@ -147,14 +173,20 @@ fn ranks(
 }
 
 /// Where attention begins: everywhere, and above all in the files in focus.
-fn start(files: &HashMap<i64, (String, &'static str)>, symbols: &[SymbolRow], focus: &[String]) -> Vec<f64> {
+fn start(
+    files: &HashMap<i64, (String, &'static str)>,
+    symbols: &[SymbolRow],
+    focus: &[String],
+) -> Vec<f64> {
     let even = 1.0 / (symbols.len() + 1) as f64;
-    let is_focus = |s: &SymbolRow| files.get(&s.id.file).is_some_and(|(path, _)| focus.contains(path));
+    let is_focus =
+        |s: &SymbolRow| files.get(&s.id.file).is_some_and(|(path, _)| focus.contains(path));
     let n = symbols.iter().filter(|s| is_focus(s)).count();
     if n == 0 {
         return vec![even; symbols.len() + 1];
     }
-    let one = |s: &SymbolRow| even * (1.0 - FOCUS) + if is_focus(s) { FOCUS / n as f64 } else { 0.0 };
+    let one =
+        |s: &SymbolRow| even * (1.0 - FOCUS) + if is_focus(s) { FOCUS / n as f64 } else { 0.0 };
     symbols.iter().map(one).chain([even * (1.0 - FOCUS)]).collect()
 }
 
@@ -166,7 +198,8 @@ fn page_rank(n: usize, edges: &[(u32, u32, f64)], start: &[f64]) -> Vec<f64> {
     let mut ranks = start.to_vec();
     for _ in 0..ROUNDS {
         let lost: f64 = (0..n).filter(|i| out[*i] == 0.0).map(|i| ranks[i]).sum();
-        let mut next: Vec<f64> = start.iter().map(|s| s * (1.0 - DAMPING + DAMPING * lost)).collect();
+        let mut next: Vec<f64> =
+            start.iter().map(|s| s * (1.0 - DAMPING + DAMPING * lost)).collect();
         for (from, to, weight) in edges {
             next[*to as usize] += DAMPING * ranks[*from as usize] * weight / out[*from as usize];
         }

@@ -19,16 +19,29 @@ impl Resolver<'_> {
         }
     }
 
-    pub(super) fn types_written(&mut self, written: &str, at: SymbolId, depth: u8) -> Result<Vec<Meaning>, GraphError> {
-        let (Some(parsed), Some(depth)) = (types::parse(written), depth.checked_sub(1)) else { return Ok(Vec::new()) };
+    pub(super) fn types_written(
+        &mut self,
+        written: &str,
+        at: SymbolId,
+        depth: u8,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let (Some(parsed), Some(depth)) = (types::parse(written), depth.checked_sub(1)) else {
+            return Ok(Vec::new());
+        };
         let file_scope = self.scopes.scope_of(at.file)?;
         if types::is_self_type(parsed.name) {
             let Some(name) = file_scope.enclosing_type(at) else { return Ok(Vec::new()) };
             return self.types_written(&name, at, depth);
         }
         // `T: Trait`
-        if let Some((scope, is)) = file_scope.binding(at, parsed.name).filter(|(_, is)| !is.starts_with('=') && is != written) {
-            let own = file_scope.symbols.iter().any(|s| s.is_type() && s.name == parsed.name && s.parent == scope);
+        if let Some((scope, is)) = file_scope
+            .binding(at, parsed.name)
+            .filter(|(_, is)| !is.starts_with('=') && is != written)
+        {
+            let own = file_scope
+                .symbols
+                .iter()
+                .any(|s| s.is_type() && s.name == parsed.name && s.parent == scope);
             if !own {
                 return self.types_written(&is, at, depth);
             }
@@ -37,15 +50,21 @@ impl Resolver<'_> {
             (*self.bare(parsed.name, at, Wanted::Type)?).clone()
         } else {
             match self.evaluate_within(parsed.path, at, depth)?.entity {
-                Entity::Module { name, file } => self.in_module(&name, file, parsed.name, at, Wanted::Type)?,
+                Entity::Module { name, file } => {
+                    self.in_module(&name, file, parsed.name, at, Wanted::Type)?
+                }
                 Entity::Elsewhere => Vec::new(),
-                Entity::Of(id) if parsed.path.ends_with("Self") => vec![Meaning { symbol: id, confidence: 0.6 }],
+                Entity::Of(id) if parsed.path.ends_with("Self") => {
+                    vec![Meaning { symbol: id, confidence: 0.6 }]
+                }
                 _ => (*self.bare(parsed.name, at, Wanted::Type)?).clone(),
             }
         };
         let found: Vec<Meaning> = found.into_iter().filter(|m| m.confidence >= 0.3).collect();
         match parsed.inner {
-            Some(inner) if found.is_empty() && self.is_transparent(parsed.name, at) => self.types_written(inner, at, depth),
+            Some(inner) if found.is_empty() && self.is_transparent(parsed.name, at) => {
+                self.types_written(inner, at, depth)
+            }
             _ => Ok(found),
         }
     }
@@ -56,7 +75,11 @@ impl Resolver<'_> {
     }
 
     /// The members of a name that a value has, its own before those of its supertypes.
-    pub(super) fn members(&mut self, entity: &Entity, name: &str) -> Result<Vec<Meaning>, GraphError> {
+    pub(super) fn members(
+        &mut self,
+        entity: &Entity,
+        name: &str,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let mut out: Vec<Meaning> = Vec::new();
         for found in self.types_of(entity)? {
             for m in self.members_of(found.symbol, name)? {
@@ -75,7 +98,11 @@ impl Resolver<'_> {
     }
 
     /// The same of a type.
-    pub(super) fn members_of(&mut self, of: SymbolId, name: &str) -> Result<Vec<Meaning>, GraphError> {
+    pub(super) fn members_of(
+        &mut self,
+        of: SymbolId,
+        name: &str,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let key = (of, name.to_string());
         if let Some(known) = self.members.get(&key) {
             return Ok((**known).clone());
@@ -89,11 +116,22 @@ impl Resolver<'_> {
     pub(super) fn base_meanings(&mut self, base: &BaseRow) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(base.symbol.file)?;
         let outside = file_scope.around(base.symbol).next().map_or(-1, |s| s.parent);
-        self.types_written(&base.written, SymbolId { file: base.symbol.file, n: outside }, MAX_INFERENCE)
+        self.types_written(
+            &base.written,
+            SymbolId { file: base.symbol.file, n: outside },
+            MAX_INFERENCE,
+        )
     }
 
-    fn members_within(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Vec<Meaning>, GraphError> {
-        let (Some(owner), Some(depth)) = (self.scopes.symbol(of)?, depth.checked_sub(1)) else { return Ok(Vec::new()) };
+    fn members_within(
+        &mut self,
+        of: SymbolId,
+        name: &str,
+        depth: u8,
+    ) -> Result<Vec<Meaning>, GraphError> {
+        let (Some(owner), Some(depth)) = (self.scopes.symbol(of)?, depth.checked_sub(1)) else {
+            return Ok(Vec::new());
+        };
         let mut out = Vec::new();
         for c in self.scopes.candidates(name, of.file, Wanted::Callee)?.iter() {
             if c.owner == owner.name && !self.is_of_another_type(c, of)? {
@@ -106,16 +144,31 @@ impl Resolver<'_> {
             return Ok(out);
         }
         let file_scope = self.scopes.scope_of(of.file)?;
-        if let Some(is) = file_scope.bindings.get(&(owner.parent, owner.name.clone())).filter(|is| !is.starts_with('=')) {
+        if let Some(is) = file_scope
+            .bindings
+            .get(&(owner.parent, owner.name.clone()))
+            .filter(|is| !is.starts_with('='))
+        {
             // Another name of a type.
-            for t in self.types_written(&is.clone(), SymbolId { file: of.file, n: owner.parent }, depth)? {
-                out.extend(if t.symbol == of { Vec::new() } else { self.members_within(t.symbol, name, depth)? });
+            for t in
+                self.types_written(&is.clone(), SymbolId { file: of.file, n: owner.parent }, depth)?
+            {
+                out.extend(if t.symbol == of {
+                    Vec::new()
+                } else {
+                    self.members_within(t.symbol, name, depth)?
+                });
             }
         }
         for base in self.bases(of)? {
             if base.symbol != of && out.len() < 8 {
                 let inherited = self.members_within(base.symbol, name, depth)?;
-                out.extend(inherited.into_iter().map(|m| Meaning { confidence: m.confidence * base.confidence * 0.97, ..m }));
+                out.extend(
+                    inherited.into_iter().map(|m| Meaning {
+                        confidence: m.confidence * base.confidence * 0.97,
+                        ..m
+                    }),
+                );
             }
         }
         Ok(out)
@@ -127,7 +180,10 @@ impl Resolver<'_> {
             return Ok(false);
         }
         let file_scope = self.scopes.scope_of(member.id.file)?;
-        Ok(file_scope.symbols.iter().any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
+        Ok(file_scope
+            .symbols
+            .iter()
+            .any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
     }
 
     /// How likely what is written in one file belongs to a type of another.
@@ -152,24 +208,35 @@ impl Resolver<'_> {
     pub(super) fn bases(&mut self, of: SymbolId) -> Result<Vec<Meaning>, GraphError> {
         let Some(symbol) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
         // Rust's `impl Trait for Type` may stand in another file.
-        let parts: Vec<SymbolRow> = self.scopes.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
+        let parts: Vec<SymbolRow> =
+            self.scopes.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
         let mut out = Vec::new();
         for part in parts {
-            let is_it = part.id == of || (part.kind == SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
+            let is_it = part.id == of
+                || (part.kind == SymbolKind::Impl && self.closeness(of.file, part.id.file) >= 0.75);
             if !is_it {
                 continue;
             }
             let file_scope = self.scopes.scope_of(part.id.file)?;
             let outside = SymbolId { file: part.id.file, n: part.parent };
             for base in file_scope.bases.iter().filter(|b| b.symbol == part.id) {
-                out.extend(self.types_written(&base.written.clone(), outside, MAX_INFERENCE)?.into_iter().take(2));
+                out.extend(
+                    self.types_written(&base.written.clone(), outside, MAX_INFERENCE)?
+                        .into_iter()
+                        .take(2),
+                );
             }
         }
         Ok(out)
     }
 
     /// The type of a field as written, and where.
-    pub(super) fn field(&mut self, of: SymbolId, name: &str, depth: u8) -> Result<Option<(String, SymbolId)>, GraphError> {
+    pub(super) fn field(
+        &mut self,
+        of: SymbolId,
+        name: &str,
+        depth: u8,
+    ) -> Result<Option<(String, SymbolId)>, GraphError> {
         let Some(depth) = depth.checked_sub(1) else { return Ok(None) };
         let file_scope = self.scopes.scope_of(of.file)?;
         if let Some(is) = file_scope.bindings.get(&(of.n, name.to_string())) {
@@ -186,7 +253,11 @@ impl Resolver<'_> {
     }
 
     /// Members of a name that a type defines itself, wherever its parts are.
-    pub(super) fn own_members(&mut self, of: SymbolId, name: &str) -> Result<Vec<SymbolId>, GraphError> {
+    pub(super) fn own_members(
+        &mut self,
+        of: SymbolId,
+        name: &str,
+    ) -> Result<Vec<SymbolId>, GraphError> {
         let Some(owner) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let rows = self.scopes.named(name)?;
         let is_impl = owner.kind == SymbolKind::Impl;
@@ -195,7 +266,8 @@ impl Resolver<'_> {
             if is_impl {
                 s.id.file == of.file && s.parent == of.n
             } else {
-                s.owner == names::last(&owner.name) && self.scopes.directory_of(s.id.file) == directory
+                s.owner == names::last(&owner.name)
+                    && self.scopes.directory_of(s.id.file) == directory
             }
         };
         Ok(rows.iter().filter(is_member).map(|s| s.id).collect())

@@ -26,7 +26,9 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-pub use self::answer::{GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation};
+pub use self::answer::{
+    GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation,
+};
 pub use self::error::GraphError;
 pub use self::map::{Map, MapFile, MapSymbol};
 use self::resolver::Resolver;
@@ -108,8 +110,10 @@ impl CodeGraph {
     ) -> Result<Updated, GraphError> {
         let start = Instant::now();
         let known = self.tables.hashes()?;
-        let gone: Vec<String> = known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
-        let mut changed: Vec<(&String, &String)> = files.iter().filter(|(path, hash)| known.get(*path) != Some(hash)).collect();
+        let gone: Vec<String> =
+            known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
+        let mut changed: Vec<(&String, &String)> =
+            files.iter().filter(|(path, hash)| known.get(*path) != Some(hash)).collect();
         changed.sort_unstable();
         if !gone.is_empty() {
             self.tables.replace(&[], &gone)?;
@@ -119,7 +123,11 @@ impl CodeGraph {
         loop {
             let batch = batches.next();
             // One batch is written while the next is parsed.
-            let parse = || batch.map(|b| b.par_iter().map(|(path, hash)| parse(path, hash, read)).collect::<Vec<_>>());
+            let parse = || {
+                batch.map(|b| {
+                    b.par_iter().map(|(path, hash)| parse(path, hash, read)).collect::<Vec<_>>()
+                })
+            };
             let (written, next) = rayon::join(|| self.write(std::mem::take(&mut parsed)), parse);
             written?;
             let Some(next) = next else { break };
@@ -154,7 +162,10 @@ pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> 
         return Vec::new();
     }
     let Ok(tables) = Tables::open(database) else { return Vec::new() };
-    names.iter().filter_map(|name| Some(((*name).to_string(), tables.only_file_defining(name).ok()??))).collect()
+    names
+        .iter()
+        .filter_map(|name| Some(((*name).to_string(), tables.only_file_defining(name).ok()??)))
+        .collect()
 }
 
 /// What a file says; its path if it cannot be read.
@@ -163,7 +174,9 @@ fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Resu
     let language = detect(path, &text);
     let found = match &language.kind {
         // A parser that panics spoils one file.
-        LanguageKind::Code(grammar) => catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten(),
+        LanguageKind::Code(grammar) => {
+            catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten()
+        }
         _ => None,
     };
     let relations = found.unwrap_or_else(Relations::default);

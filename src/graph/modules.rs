@@ -3,7 +3,10 @@
 use crate::languages::Modules;
 
 /// Parts of paths that modules do not name.
-const UNNAMED: [&str; 11] = ["src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source", "Sources"];
+const UNNAMED: [&str; 11] = [
+    "src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source",
+    "Sources",
+];
 
 /// Where a file is, as imports name it: `crates/store/src/cache/mod.rs` is `store::cache`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -64,9 +67,14 @@ pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<M
             let up = written.len() - rest.len() - 1;
             relative(&from.above, up, rest.split('.'))
         }
-        _ if written.starts_with("./") || written.starts_with("../") || written == "." || written == ".." => {
+        _ if written.starts_with("./")
+            || written.starts_with("../")
+            || written == "."
+            || written == ".." =>
+        {
             let up = written.split('/').filter(|p| *p == "..").count();
-            let rest: Vec<&str> = written.split('/').filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
+            let rest: Vec<&str> =
+                written.split('/').filter(|p| !p.is_empty() && *p != "." && *p != "..").collect();
             relative(&from.above, up, rest.into_iter().map(without_extension))
         }
         Modules::Paths(separators) if !written.contains('\\') => {
@@ -80,7 +88,12 @@ pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<M
             out
         }
         Modules::Directories => vec![Module { is_package: true, ..floating(written.split('/')) }],
-        _ => vec![floating(written.split(['.', '/', ':', '\\']).filter(|p| !p.starts_with('@')).map(without_extension))],
+        _ => vec![floating(
+            written
+                .split(['.', '/', ':', '\\'])
+                .filter(|p| !p.starts_with('@'))
+                .map(without_extension),
+        )],
     }
 }
 
@@ -88,13 +101,16 @@ fn rust(written: &str, from: &ModulePath) -> Vec<Module> {
     let parts: Vec<&str> = written.split("::").filter(|p| !p.is_empty()).collect();
     let anchored = |base: &[String], rest: &[&str]| relative(base, 0, rest.iter().copied());
     match parts.as_slice() {
-        ["crate" | "$crate", rest @ ..] => anchored(&from.parts[..from.n_root.min(from.parts.len())], rest),
+        ["crate" | "$crate", rest @ ..] => {
+            anchored(&from.parts[..from.n_root.min(from.parts.len())], rest)
+        }
         ["self", rest @ ..] => anchored(&from.parts, rest),
         ["super", rest @ ..] => {
             let up = 1 + rest.iter().take_while(|p| **p == "super").count();
             let rest = &rest[up - 1..];
             // A module within the file counts as a level, too.
-            let levels = [up, up.saturating_sub(1)].map(|n| &from.parts[..from.parts.len().saturating_sub(n)]);
+            let levels = [up, up.saturating_sub(1)]
+                .map(|n| &from.parts[..from.parts.len().saturating_sub(n)]);
             levels.iter().flat_map(|base| anchored(base, rest)).collect()
         }
         rest => {
@@ -109,8 +125,8 @@ fn without_extension(part: &str) -> &str {
     match part.rsplit_once('.') {
         Some((
             stem,
-            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "svelte" | "h" | "hpp" | "hh" | "c" | "cc" | "cpp" | "rb" | "php" | "zig"
-            | "sh",
+            "js" | "ts" | "tsx" | "jsx" | "mjs" | "cjs" | "vue" | "svelte" | "h" | "hpp" | "hh"
+            | "c" | "cc" | "cpp" | "rb" | "php" | "zig" | "sh",
         )) => stem,
         _ => part,
     }
@@ -136,7 +152,11 @@ impl Module {
         let (parts, mine) = (&place.parts, &self.parts);
         if self.is_package {
             let directory = place.directory();
-            let is_it = if directory.is_empty() { mine.last().is_some_and(|l| l == package) } else { mine.ends_with(directory) };
+            let is_it = if directory.is_empty() {
+                mine.last().is_some_and(|l| l == package)
+            } else {
+                mine.ends_with(directory)
+            };
             return if is_it { 1.0 } else { 0.0 };
         }
         if parts == mine {
@@ -179,8 +199,20 @@ mod tests {
             ("go", "gin.go", "encoding/json", "internal/json/json.go", 0.0),
             ("typescript", "packages/a/src/x.ts", "./y", "packages/a/src/y.ts", 1.0),
             ("typescript", "packages/a/src/x.ts", "../b/index.js", "packages/a/b/index.ts", 1.0),
-            ("typescript", "packages/a/src/x.ts", "@vue/shared", "packages/shared/src/general.ts", 0.85),
-            ("java", "A.java", "org.apache.lang", "src/main/java/org/apache/lang/Strings.java", 0.85),
+            (
+                "typescript",
+                "packages/a/src/x.ts",
+                "@vue/shared",
+                "packages/shared/src/general.ts",
+                0.85,
+            ),
+            (
+                "java",
+                "A.java",
+                "org.apache.lang",
+                "src/main/java/org/apache/lang/Strings.java",
+                0.85,
+            ),
             ("c", "src/a.c", "util/b.h", "src/util/b.h", 1.0),
         ] {
             let package = if to.contains('/') { "" } else { "gin" };

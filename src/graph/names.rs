@@ -14,7 +14,8 @@ pub(super) fn owner_and_name<'a>(symbols: &'a [Symbol], symbol: &'a Symbol) -> (
         return (last(owner), name);
     }
     let parent = symbol.parent.map(|p| &symbols[p]).filter(|p| !p.kind.is_callable());
-    let owner = symbol.receiver.as_deref().or_else(|| parent.map(|p| p.name.as_str())).unwrap_or("");
+    let owner =
+        symbol.receiver.as_deref().or_else(|| parent.map(|p| p.name.as_str())).unwrap_or("");
     // `impl fmt::Debug for a::Set`
     let name = if symbol.kind == SymbolKind::Impl { last(&symbol.name) } else { &symbol.name };
     (last(owner), name)

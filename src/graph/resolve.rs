@@ -44,25 +44,38 @@ impl Resolver<'_> {
         let Known { entity, confidence } = self.evaluate(&reference.receiver, from)?;
         let found = match &entity {
             Entity::Elsewhere => Vec::new(),
-            Entity::Module { name, file } => self.in_module(name, *file, &reference.name, from, wanted)?,
+            Entity::Module { name, file } => {
+                self.in_module(name, *file, &reference.name, from, wanted)?
+            }
             Entity::Unknown => self.guess(reference)?,
             library if self.types_of(library)?.is_empty() => self.extensions(library, reference)?,
             known => {
                 let members = self.members(known, &reference.name)?;
-                let is_open = members.is_empty() && self.types_of(known)?.iter().any(|t| t.confidence > 0.5);
+                let is_open =
+                    members.is_empty() && self.types_of(known)?.iter().any(|t| t.confidence > 0.5);
                 if is_open {
-                    self.guess(reference)?.into_iter().map(|m| Meaning { confidence: m.confidence * 0.4, ..m }).collect()
+                    self.guess(reference)?
+                        .into_iter()
+                        .map(|m| Meaning { confidence: m.confidence * 0.4, ..m })
+                        .collect()
                 } else {
                     members
                 }
             }
         };
-        let found: Vec<Meaning> = found.into_iter().map(|m| Meaning { confidence: m.confidence * confidence, ..m }).collect();
+        let found: Vec<Meaning> = found
+            .into_iter()
+            .map(|m| Meaning { confidence: m.confidence * confidence, ..m })
+            .collect();
         self.by_arity(&found, reference)
     }
 
     /// A number of arguments that does not fit makes a meaning less likely.
-    fn by_arity(&mut self, found: &[Meaning], reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+    fn by_arity(
+        &mut self,
+        found: &[Meaning],
+        reference: &RefRow,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let mut out = Vec::with_capacity(found.len());
         for meaning in found {
             let arity = if found.len() > 1 || meaning.confidence < SAME_PACKAGE {
@@ -71,7 +84,10 @@ impl Resolver<'_> {
                 None
             };
             let fits = arity.zip(reference.arguments).is_none_or(|(takes, given)| takes == given);
-            out.push(Meaning { confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 }, ..*meaning });
+            out.push(Meaning {
+                confidence: if fits { meaning.confidence } else { meaning.confidence * 0.6 },
+                ..*meaning
+            });
         }
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.symbol.cmp(&b.symbol)));
         // Where one is likelier, the others are no more than candidates.
@@ -83,7 +99,12 @@ impl Resolver<'_> {
     }
 
     /// What a name without a receiver means.
-    pub(super) fn bare(&mut self, name: &str, from: SymbolId, wanted: Wanted) -> Result<Rc<Vec<Meaning>>, GraphError> {
+    pub(super) fn bare(
+        &mut self,
+        name: &str,
+        from: SymbolId,
+        wanted: Wanted,
+    ) -> Result<Rc<Vec<Meaning>>, GraphError> {
         let key = (from, name.to_string(), wanted);
         if let Some(found) = self.bare.get(&key) {
             return Ok(found.clone());
@@ -93,10 +114,16 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    fn find_bare(&mut self, name: &str, from: SymbolId, wanted: Wanted) -> Result<Vec<Meaning>, GraphError> {
+    fn find_bare(
+        &mut self,
+        name: &str,
+        from: SymbolId,
+        wanted: Wanted,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(from.file)?;
         let around: Vec<&SymbolRow> = file_scope.around(from).collect();
-        let explicit: Vec<&ImportRow> = file_scope.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
+        let explicit: Vec<&ImportRow> =
+            file_scope.imports.iter().filter(|i| i.name != "*" && imported_as(i) == name).collect();
         let candidates = self.scopes.candidates(name, from.file, wanted)?;
         let mut scored: Vec<(f32, SymbolRow)> = Vec::new();
         for c in candidates.iter() {
@@ -126,17 +153,30 @@ impl Resolver<'_> {
         file_scope: &FileScope,
     ) -> Result<f32, GraphError> {
         let Some(names) = self.scopes.file(from.file).map(|f| f.names) else { return Ok(0.0) };
-        let is_in_scope = c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
-        if !c.owner.is_empty() && !c.is_type() && c.kind != SymbolKind::EnumMember && !self.scopes.is_module_member(c)? {
+        let is_in_scope =
+            c.id.file == from.file && (c.parent < 0 || around.iter().any(|s| s.id.n == c.parent));
+        if !c.owner.is_empty()
+            && !c.is_type()
+            && c.kind != SymbolKind::EnumMember
+            && !self.scopes.is_module_member(c)?
+        {
             if !names.implicit_self {
-                return Ok(if is_in_scope && !around.is_empty() && c.kind.is_data() { 0.6 } else { 0.05 });
+                return Ok(if is_in_scope && !around.is_empty() && c.kind.is_data() {
+                    0.6
+                } else {
+                    0.05
+                });
             }
-            let is_own = around.iter().any(|s| s.owner == c.owner || (s.is_type() && s.name == c.owner));
+            let is_own =
+                around.iter().any(|s| s.owner == c.owner || (s.is_type() && s.name == c.owner));
             if is_own {
                 return Ok(if c.id.file == from.file { SAME_SCOPE } else { WHOLE_MODULE });
             }
             for owner in around.iter().filter(|s| !s.owner.is_empty()) {
-                let bases = self.members(&Entity::Instance { of: owner.owner.clone(), at: owner.id }, &c.name)?;
+                let bases = self.members(
+                    &Entity::Instance { of: owner.owner.clone(), at: owner.id },
+                    &c.name,
+                )?;
                 if bases.iter().any(|m| m.symbol == c.id) {
                     return Ok(WHOLE_MODULE);
                 }
@@ -152,7 +192,9 @@ impl Resolver<'_> {
                 0.7
             });
         }
-        let (Some(a), Some(b)) = (self.scopes.file(from.file), self.scopes.file(c.id.file)) else { return Ok(0.0) };
+        let (Some(a), Some(b)) = (self.scopes.file(from.file), self.scopes.file(c.id.file)) else {
+            return Ok(0.0);
+        };
         let is_nested = c.parent >= 0 && !c.is_type();
         let is_same_package = match names.reach {
             Reach::Directory => directory(&a.row.path) == directory(&b.row.path),
@@ -163,13 +205,25 @@ impl Resolver<'_> {
             return Ok(SAME_PACKAGE);
         }
         let mut whole: f32 = 0.0;
-        for import in file_scope.imports.iter().filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty())) {
+        for import in file_scope
+            .imports
+            .iter()
+            .filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty()))
+        {
             // `use Kind::*` brings the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 1.0 } else { self.scopes.module_matches(&import.module, from.file, c.id.file) };
+            let matches = if is_owner {
+                1.0
+            } else {
+                self.scopes.module_matches(&import.module, from.file, c.id.file)
+            };
             whole = whole.max(matches * WHOLE_MODULE);
         }
-        if whole > 0.0 && (!is_nested || c.kind == SymbolKind::EnumMember || self.scopes.is_module_member(c)?) {
+        if whole > 0.0
+            && (!is_nested
+                || c.kind == SymbolKind::EnumMember
+                || self.scopes.is_module_member(c)?)
+        {
             return Ok(whole);
         }
         let reaches = names.reach == Reach::Project && !is_nested;
@@ -177,14 +231,28 @@ impl Resolver<'_> {
     }
 
     /// What an import by name brings.
-    fn imported(&mut self, import: &ImportRow, from: FileId, wanted: Wanted) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
-        let name = if import.name.is_empty() || import.name == "default" { &import.alias } else { &import.name };
+    fn imported(
+        &mut self,
+        import: &ImportRow,
+        from: FileId,
+        wanted: Wanted,
+    ) -> Result<Vec<(f32, SymbolRow)>, GraphError> {
+        let name = if import.name.is_empty() || import.name == "default" {
+            &import.alias
+        } else {
+            &import.name
+        };
         let candidates = self.scopes.candidates(name, from, wanted)?;
         let (mut out, mut others) = (Vec::new(), Vec::new());
         for c in candidates.iter() {
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
-            let matches = if is_owner { 0.95 } else { self.scopes.module_matches(&import.module, from, c.id.file) };
-            let is_free = c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
+            let matches = if is_owner {
+                0.95
+            } else {
+                self.scopes.module_matches(&import.module, from, c.id.file)
+            };
+            let is_free =
+                c.owner.is_empty() || c.is_type() || is_owner || self.scopes.is_module_member(c)?;
             match matches {
                 m if m > 0.0 && is_free => out.push((IMPORTED * m, c.clone())),
                 m if m > 0.0 => out.push((0.3 * m, c.clone())),
@@ -212,7 +280,10 @@ impl Resolver<'_> {
         let (mut scored, mut others) = (Vec::new(), Vec::new());
         for c in self.scopes.candidates(name, from.file, wanted)?.iter() {
             let matches = self.scopes.module_matches(module, file, c.id.file);
-            let is_free = c.owner.is_empty() || c.is_type() || c.owner == owner || self.scopes.is_module_member(c)?;
+            let is_free = c.owner.is_empty()
+                || c.is_type()
+                || c.owner == owner
+                || self.scopes.is_module_member(c)?;
             match (matches, is_free) {
                 (m, true) if m > 0.0 => scored.push((IMPORTED * m, c.clone())),
                 (m, false) if m > 0.0 => scored.push((0.2, c.clone())),
@@ -242,11 +313,21 @@ impl Resolver<'_> {
         let share = 1.0 / (places.len().max(1) as f32);
         // Beside what is nearly certain, everything else is unlikely.
         let rest = if best >= 0.5 { 0.3 } else { 1.0 };
-        scored.iter().map(|(s, c)| Meaning { symbol: c.id, confidence: s * share * if is_best(*s) { 1.0 } else { rest } }).collect()
+        scored
+            .iter()
+            .map(|(s, c)| Meaning {
+                symbol: c.id,
+                confidence: s * share * if is_best(*s) { 1.0 } else { rest },
+            })
+            .collect()
     }
 
     /// Members of a name that a type of a library may have: of what it holds, or of a trait of the project.
-    fn extensions(&mut self, library: &Entity, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
+    fn extensions(
+        &mut self,
+        library: &Entity,
+        reference: &RefRow,
+    ) -> Result<Vec<Meaning>, GraphError> {
         let held = self.members(library, &reference.name)?;
         if !held.is_empty() {
             return Ok(held);
@@ -254,7 +335,11 @@ impl Resolver<'_> {
         let mut out = Vec::new();
         for meaning in self.guess(reference)? {
             let file_scope = self.scopes.scope_of(meaning.symbol.file)?;
-            if file_scope.around(meaning.symbol).nth(1).is_some_and(|owner| owner.kind == SymbolKind::Trait) {
+            if file_scope
+                .around(meaning.symbol)
+                .nth(1)
+                .is_some_and(|owner| owner.kind == SymbolKind::Trait)
+            {
                 out.push(meaning);
             }
         }
@@ -268,19 +353,24 @@ impl Resolver<'_> {
         let from = reference.from.file;
         let rows = self.scopes.candidates(&reference.name, from, reference.kind.into())?;
         let members: Vec<&SymbolRow> = rows.iter().filter(|c| !c.owner.is_empty()).collect();
-        let owners: HashSet<(&str, FileId)> = members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
-        let is_common = self.scopes.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
+        let owners: HashSet<(&str, FileId)> =
+            members.iter().map(|c| (c.owner.as_str(), c.id.file)).collect();
+        let is_common =
+            self.scopes.file(from).is_some_and(|f| f.names.is_common_method(&reference.name));
         let common = if is_common { 0.3 } else { 1.0 };
         let share = ONLY_MEMBER * common / (owners.len().max(1) as f32).sqrt();
         if share * LIKE * NEAR < ODD {
             return Ok(Vec::new());
         }
         // `server.start()` is rather that of a `Server`.
-        let hint = names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
+        let hint =
+            names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
         let guessed = members.iter().map(|c| {
             let owner = c.owner.to_lowercase();
             let is_like = hint.len() > 2 && (owner.contains(&hint) || hint.contains(&owner));
-            let confidence = share * if is_like { LIKE } else { 1.0 } * if c.id.file == from { NEAR } else { 1.0 };
+            let confidence = share
+                * if is_like { LIKE } else { 1.0 }
+                * if c.id.file == from { NEAR } else { 1.0 };
             Meaning { symbol: c.id, confidence: confidence.min(0.85) }
         });
         let mut out: Vec<Meaning> = guessed.collect();

@@ -43,7 +43,11 @@ impl FileScope {
     /// The name of the type that a symbol belongs to.
     pub(super) fn enclosing_type(&self, at: SymbolId) -> Option<String> {
         self.around(at).find_map(|s| {
-            if s.is_type() { Some(s.name.clone()) } else { Some(s.owner.clone()).filter(|o| !o.is_empty() && s.kind.is_callable()) }
+            if s.is_type() {
+                Some(s.name.clone())
+            } else {
+                Some(s.owner.clone()).filter(|o| !o.is_empty() && s.kind.is_callable())
+            }
         })
     }
 
@@ -51,8 +55,11 @@ impl FileScope {
     pub(super) fn binding(&self, at: SymbolId, name: &str) -> Option<(i64, String)> {
         // Members are no variables; but the parameters of a type are known in all of it.
         let is_parameter = name.starts_with(char::is_uppercase);
-        let scopes = self.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);
-        scopes.into_iter().find_map(|n| Some((n, self.bindings.get(&(n, name.to_string()))?.clone())))
+        let scopes =
+            self.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);
+        scopes
+            .into_iter()
+            .find_map(|n| Some((n, self.bindings.get(&(n, name.to_string()))?.clone())))
     }
 }
 
@@ -102,7 +109,11 @@ impl<'a> Scopes<'a> {
         let files: Vec<SourceFile> = tables
             .files()?
             .into_iter()
-            .map(|row| SourceFile { module: ModulePath::new(&row.path), names: names_of(&row.language), row })
+            .map(|row| SourceFile {
+                module: ModulePath::new(&row.path),
+                names: names_of(&row.language),
+                row,
+            })
             .collect();
         let by_id = files.iter().enumerate().map(|(i, f)| (f.row.id, i)).collect();
         Ok(Self {
@@ -125,7 +136,12 @@ impl<'a> Scopes<'a> {
         if let Some(file_scope) = self.by_file.get(&file) {
             return Ok(file_scope.clone());
         }
-        let bindings = self.tables.bindings_of(file)?.into_iter().map(|(scope, name, is)| ((scope, name), is)).collect();
+        let bindings = self
+            .tables
+            .bindings_of(file)?
+            .into_iter()
+            .map(|(scope, name, is)| ((scope, name), is))
+            .collect();
         let file_scope = Rc::new(FileScope {
             symbols: self.tables.symbols_of(file)?,
             imports: self.tables.imports_of(file)?,
@@ -152,11 +168,17 @@ impl<'a> Scopes<'a> {
     }
 
     fn is_same_family(&self, a: FileId, b: FileId) -> bool {
-        a == b || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
+        a == b
+            || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
     }
 
     /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
-    pub(super) fn candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
+    pub(super) fn candidates(
+        &mut self,
+        name: &str,
+        from: FileId,
+        wanted: Wanted,
+    ) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
         let family = self.file(from).map_or("", |f| f.names.family);
         let key = (name.to_string(), family, wanted);
         if let Some(rows) = self.candidates.get(&key) {
@@ -167,11 +189,21 @@ impl<'a> Scopes<'a> {
         Ok(rows)
     }
 
-    fn find_candidates(&mut self, name: &str, from: FileId, wanted: Wanted) -> Result<Vec<SymbolRow>, GraphError> {
+    fn find_candidates(
+        &mut self,
+        name: &str,
+        from: FileId,
+        wanted: Wanted,
+    ) -> Result<Vec<SymbolRow>, GraphError> {
         let rows = self.named(name)?;
-        let mut rows: Vec<SymbolRow> = rows.iter().filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from)).cloned().collect();
+        let mut rows: Vec<SymbolRow> = rows
+            .iter()
+            .filter(|s| wanted.admits(s) && self.is_same_family(s.id.file, from))
+            .cloned()
+            .collect();
         if rows.iter().any(|s| s.prototype) && rows.iter().any(|s| !s.prototype) {
-            let defined: HashSet<String> = rows.iter().filter(|s| !s.prototype).map(|s| s.owner.clone()).collect();
+            let defined: HashSet<String> =
+                rows.iter().filter(|s| !s.prototype).map(|s| s.owner.clone()).collect();
             rows.retain(|s| !s.prototype || !defined.contains(&s.owner));
         }
         Ok(rows)
@@ -204,7 +236,8 @@ impl<'a> Scopes<'a> {
         }
         let Some(a) = self.file(from) else { return false };
         let places = modules(module, a.names.modules, &a.module);
-        let exists = self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
+        let exists =
+            self.files.iter().any(|f| best_match(&places, f) > 0.0 || is_package(f, module));
         self.exists.insert(key, exists);
         exists
     }
@@ -226,7 +259,9 @@ impl<'a> Scopes<'a> {
 
 /// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
 fn is_package(file: &SourceFile, module: &str) -> bool {
-    file.names.modules != Modules::Directories && !file.row.package.is_empty() && file.row.package == module
+    file.names.modules != Modules::Directories
+        && !file.row.package.is_empty()
+        && file.row.package == module
 }
 
 fn best_match(places: &[Module], file: &SourceFile) -> f32 {

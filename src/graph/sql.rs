@@ -96,13 +96,19 @@ pub(super) struct Tables {
 impl Tables {
     /// Opens the database. One that is damaged, or of another version, is deleted and made anew: all of it is derived.
     pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
-        let failed = |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
+        let failed =
+            |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
         let connection = match open(path) {
             Ok(Some(connection)) => connection,
             Err(e) if !sqlite::is_damaged(&e) => return Err(failed(e)),
             _ => {
-                remove(path).map_err(|source| GraphError::Unwritable { path: path.to_path_buf(), source })?;
-                open(path).map_err(failed)?.ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
+                remove(path).map_err(|source| GraphError::Unwritable {
+                    path: path.to_path_buf(),
+                    source,
+                })?;
+                open(path)
+                    .map_err(failed)?
+                    .ok_or_else(|| GraphError::Contended { path: path.to_path_buf() })?
             }
         };
         Ok(Self { connection: Mutex::new(connection), path: path.to_path_buf() })
@@ -111,7 +117,8 @@ impl Tables {
     /// Deletes the database and makes an empty one.
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();
-        remove(&self.path).map_err(|source| GraphError::Unwritable { path: self.path.clone(), source })?;
+        remove(&self.path)
+            .map_err(|source| GraphError::Unwritable { path: self.path.clone(), source })?;
         let Self { connection: new, .. } = Self::open(&self.path)?;
         *connection = new.into_inner();
         Ok(())
@@ -124,7 +131,11 @@ impl Tables {
 
     fn error(&self, source: rusqlite::Error) -> GraphError {
         let path = self.path.clone();
-        if sqlite::is_damaged(&source) { GraphError::Damaged { path } } else { GraphError::Failed { path, source: Box::new(source) } }
+        if sqlite::is_damaged(&source) {
+            GraphError::Damaged { path }
+        } else {
+            GraphError::Failed { path, source: Box::new(source) }
+        }
     }
 
     /// The file that defines something of this name, if there is but one.
@@ -149,8 +160,10 @@ impl Tables {
                 delete.execute([path])?;
             }
             for file in files {
-                let there: Option<String> =
-                    t.prepare_cached("SELECT hash FROM files WHERE path = ?1")?.query_row([&file.path], |r| r.get(0)).optional()?;
+                let there: Option<String> = t
+                    .prepare_cached("SELECT hash FROM files WHERE path = ?1")?
+                    .query_row([&file.path], |r| r.get(0))
+                    .optional()?;
                 if there.as_deref() != Some(file.hash.as_str()) {
                     delete.execute([&file.path])?;
                     insert(t, file)?;
@@ -167,9 +180,19 @@ impl Tables {
         let _ = self.connection().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
-    fn all<T>(&self, sql: &str, values: impl rusqlite::Params, row: impl FnMut(&Row) -> rusqlite::Result<T>) -> Result<Vec<T>, GraphError> {
+    fn all<T>(
+        &self,
+        sql: &str,
+        values: impl rusqlite::Params,
+        row: impl FnMut(&Row) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, GraphError> {
         let connection = self.connection();
-        let read = || connection.prepare_cached(sql)?.query_map(values, row)?.collect::<rusqlite::Result<Vec<T>>>();
+        let read = || {
+            connection
+                .prepare_cached(sql)?
+                .query_map(values, row)?
+                .collect::<rusqlite::Result<Vec<T>>>()
+        };
         read().map_err(|e| self.error(e))
     }
 
@@ -184,7 +207,11 @@ impl Tables {
     }
 
     pub(super) fn symbols_of(&self, file: FileId) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(&format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"), [file], symbol)
+        self.all(
+            &format!("SELECT {SYMBOL} FROM symbols WHERE file = ?1 ORDER BY n"),
+            [file],
+            symbol,
+        )
     }
 
     pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
@@ -200,7 +227,10 @@ impl Tables {
     }
 
     /// Every reference: file, symbol, name and how often.
-    pub(super) fn each_ref(&self, mut each: impl FnMut(FileId, i64, &str, usize)) -> Result<(), GraphError> {
+    pub(super) fn each_ref(
+        &self,
+        mut each: impl FnMut(FileId, i64, &str, usize),
+    ) -> Result<(), GraphError> {
         let lines = "length(lines) - length(replace(lines, ' ', '')) + 1";
         let sql = format!("SELECT file, symbol, name, {lines} FROM refs");
         self.all(&sql, [], |r| {
@@ -211,7 +241,11 @@ impl Tables {
     }
 
     pub(super) fn imports_of(&self, file: FileId) -> Result<Vec<ImportRow>, GraphError> {
-        self.all("SELECT file, module, name, alias, line FROM imports WHERE file = ?1 ORDER BY n", [file], import)
+        self.all(
+            "SELECT file, module, name, alias, line FROM imports WHERE file = ?1 ORDER BY n",
+            [file],
+            import,
+        )
     }
 
     pub(super) fn imports(&self) -> Result<Vec<ImportRow>, GraphError> {
@@ -220,12 +254,21 @@ impl Tables {
 
     /// What a name is called where it is imported under another one.
     pub(super) fn aliases_of(&self, name: &str) -> Result<Vec<String>, GraphError> {
-        self.all("SELECT DISTINCT alias FROM imports WHERE name = ?1 AND alias <> '' AND alias <> ?1", [name], |r| r.get(0))
+        self.all(
+            "SELECT DISTINCT alias FROM imports WHERE name = ?1 AND alias <> '' AND alias <> ?1",
+            [name],
+            |r| r.get(0),
+        )
     }
 
     /// Scope, name and type.
-    pub(super) fn bindings_of(&self, file: FileId) -> Result<Vec<(i64, String, String)>, GraphError> {
-        self.all("SELECT scope, name, type FROM bindings WHERE file = ?1", [file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+    pub(super) fn bindings_of(
+        &self,
+        file: FileId,
+    ) -> Result<Vec<(i64, String, String)>, GraphError> {
+        self.all("SELECT scope, name, type FROM bindings WHERE file = ?1", [file], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+        })
     }
 
     pub(super) fn bases_of(&self, file: FileId) -> Result<Vec<BaseRow>, GraphError> {
@@ -241,19 +284,30 @@ impl Tables {
     #[cfg(test)]
     pub(super) fn dump(&self) -> Vec<String> {
         let tables: [(&str, &str); 5] = [
-            ("symbols", "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature"),
+            (
+                "symbols",
+                "n, parent, name, owner, kind, exported, prototype, start_line, line, end_line, arity, result, signature",
+            ),
             ("refs", "n, symbol, name, kind, receiver, arguments, lines"),
             ("imports", "n, module, name, alias, line"),
             ("bindings", "scope, name, type"),
             ("implementations", "symbol, written, base"),
         ];
-        let text =
-            |r: &Row| (0..r.as_ref().column_count()).map(|i| r.get_ref(i).map(|v| format!("{v:?}"))).collect::<rusqlite::Result<Vec<_>>>();
-        let mut out: Vec<String> =
-            self.all("SELECT path, hash, language, package FROM files", [], |r| Ok(format!("files {:?}", text(r)?))).unwrap();
+        let text = |r: &Row| {
+            (0..r.as_ref().column_count())
+                .map(|i| r.get_ref(i).map(|v| format!("{v:?}")))
+                .collect::<rusqlite::Result<Vec<_>>>()
+        };
+        let mut out: Vec<String> = self
+            .all("SELECT path, hash, language, package FROM files", [], |r| {
+                Ok(format!("files {:?}", text(r)?))
+            })
+            .unwrap();
         for (table, columns) in tables {
             // Rows of no file would be seen.
-            let sql = format!("SELECT f.path, {columns} FROM {table} t LEFT JOIN files f ON f.id = t.file");
+            let sql = format!(
+                "SELECT f.path, {columns} FROM {table} t LEFT JOIN files f ON f.id = t.file"
+            );
             out.extend(self.all(&sql, [], |r| Ok(format!("{table} {:?}", text(r)?))).unwrap());
         }
         out.sort();
@@ -274,7 +328,11 @@ fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
             }
         }
         0 => {
-            sqlite::migrate(&mut connection, VERSION, |there| if there == 0 { &[SCHEMA] } else { &[] })?;
+            sqlite::migrate(
+                &mut connection,
+                VERSION,
+                |there| if there == 0 { &[SCHEMA] } else { &[] },
+            )?;
             Ok(Some(connection))
         }
         _ => Ok(None),
@@ -297,11 +355,14 @@ fn remove(path: &Path) -> std::io::Result<()> {
 fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     let package = file.relations.package.as_deref().unwrap_or("");
     let values = params![file.path, file.hash, file.language, package];
-    t.prepare_cached("INSERT INTO files(path, hash, language, package) VALUES(?1, ?2, ?3, ?4)")?.execute(values)?;
+    t.prepare_cached("INSERT INTO files(path, hash, language, package) VALUES(?1, ?2, ?3, ?4)")?
+        .execute(values)?;
     let id = t.last_insert_rowid();
     let number = |symbol: Option<usize>| symbol.and_then(|s| i64::try_from(s).ok()).unwrap_or(-1);
     let relations = &file.relations;
-    let mut symbols = t.prepare_cached("INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)")?;
+    let mut symbols = t.prepare_cached(
+        "INSERT INTO symbols VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+    )?;
     for (n, (s, shape)) in relations.symbols.iter().zip(&relations.shapes).enumerate() {
         let (owner, name) = super::names::owner_and_name(&relations.symbols, s);
         symbols.execute(params![
@@ -324,7 +385,16 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     let mut refs = t.prepare_cached("INSERT INTO refs VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
     for (n, r) in relations.references.iter().enumerate() {
         let lines = r.lines.iter().map(u32::to_string).collect::<Vec<_>>().join(" ");
-        refs.execute(params![id, n, number(r.symbol), r.name, r.kind.as_str(), r.receiver, r.arguments, lines])?;
+        refs.execute(params![
+            id,
+            n,
+            number(r.symbol),
+            r.name,
+            r.kind.as_str(),
+            r.receiver,
+            r.arguments,
+            lines
+        ])?;
     }
     let mut imports = t.prepare_cached("INSERT INTO imports VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
     for (n, i) in relations.imports.iter().enumerate() {
@@ -334,7 +404,8 @@ fn insert(t: &Transaction, file: &Parsed) -> rusqlite::Result<()> {
     for b in &relations.bindings {
         bindings.execute(params![id, number(b.scope), b.name, b.is])?;
     }
-    let mut bases = t.prepare_cached("INSERT OR IGNORE INTO implementations VALUES(?1, ?2, ?3, ?4)")?;
+    let mut bases =
+        t.prepare_cached("INSERT OR IGNORE INTO implementations VALUES(?1, ?2, ?3, ?4)")?;
     for b in &relations.bases {
         bases.execute(params![id, b.symbol, b.name, super::names::last(&b.name)])?;
     }
@@ -368,7 +439,10 @@ fn reference(r: &Row) -> rusqlite::Result<RefRow> {
     Ok(RefRow {
         from: SymbolId { file: r.get(0)?, n: r.get(1)? },
         name: r.get(2)?,
-        kind: ReferenceKind::ALL.into_iter().find(|k| k.as_str() == kind).unwrap_or(ReferenceKind::Value),
+        kind: ReferenceKind::ALL
+            .into_iter()
+            .find(|k| k.as_str() == kind)
+            .unwrap_or(ReferenceKind::Value),
         receiver: r.get(4)?,
         arguments: r.get(5)?,
         lines: r.get_ref(6)?.as_str()?.split(' ').filter_map(|l| l.parse().ok()).collect(),
@@ -376,7 +450,13 @@ fn reference(r: &Row) -> rusqlite::Result<RefRow> {
 }
 
 fn import(r: &Row) -> rusqlite::Result<ImportRow> {
-    Ok(ImportRow { file: r.get(0)?, module: r.get(1)?, name: r.get(2)?, alias: r.get(3)?, line: r.get(4)? })
+    Ok(ImportRow {
+        file: r.get(0)?,
+        module: r.get(1)?,
+        name: r.get(2)?,
+        alias: r.get(3)?,
+        line: r.get(4)?,
+    })
 }
 
 fn base(r: &Row) -> rusqlite::Result<BaseRow> {

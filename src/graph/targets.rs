@@ -18,7 +18,9 @@ impl Scopes<'_> {
             Some((file, rest)) => (file, rest),
             None => ("", target),
         };
-        if let Some((path, line)) = rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse::<u32>().ok()?))) {
+        if let Some((path, line)) =
+            rest.rsplit_once(':').and_then(|(path, line)| Some((path, line.parse::<u32>().ok()?)))
+        {
             let path = if file.is_empty() { path } else { file };
             return self.at_line(path, line);
         }
@@ -39,7 +41,11 @@ impl Scopes<'_> {
             return vec![file.row.id];
         }
         let end = format!("/{path}");
-        files.iter().filter(|f| path.contains('.') && f.row.path.ends_with(&end)).map(|f| f.row.id).collect()
+        files
+            .iter()
+            .filter(|f| path.contains('.') && f.row.path.ends_with(&end))
+            .map(|f| f.row.id)
+            .collect()
     }
 
     /// The innermost symbol at a line; the file where there is none.
@@ -47,9 +53,18 @@ impl Scopes<'_> {
         let mut out = Vec::new();
         for file in self.files_named(path) {
             let file_scope = self.scope_of(file)?;
-            let defined = file_scope.symbols.iter().filter(|s| s.line == line).max_by_key(|s| s.kind.is_callable());
-            let around =
-                || file_scope.symbols.iter().filter(|s| s.start_line <= line && line <= s.end_line).max_by_key(|s| (s.start_line, s.id.n));
+            let defined = file_scope
+                .symbols
+                .iter()
+                .filter(|s| s.line == line)
+                .max_by_key(|s| s.kind.is_callable());
+            let around = || {
+                file_scope
+                    .symbols
+                    .iter()
+                    .filter(|s| s.start_line <= line && line <= s.end_line)
+                    .max_by_key(|s| (s.start_line, s.id.n))
+            };
             out.push(defined.or_else(around).map_or(SymbolId { file, n: -1 }, |s| s.id));
         }
         Ok(out)
@@ -57,12 +72,17 @@ impl Scopes<'_> {
 
     /// Symbols of a name, or of a path of names, definitions before declarations.
     fn symbols_called(&mut self, written: &str, file: &str) -> Result<Vec<SymbolId>, GraphError> {
-        let parts: Vec<&str> = written.split(['.', ':', '#', '/', '\\']).filter(|p| !p.is_empty()).collect();
+        let parts: Vec<&str> =
+            written.split(['.', ':', '#', '/', '\\']).filter(|p| !p.is_empty()).collect();
         let Some((name, above)) = parts.split_last() else { return Ok(Vec::new()) };
         let name = name.trim_end_matches("()");
         let files: Vec<FileId> = if file.is_empty() { Vec::new() } else { self.files_named(file) };
-        let mut rows: Vec<SymbolRow> =
-            self.named(name)?.iter().filter(|s| file.is_empty() || files.contains(&s.id.file)).cloned().collect();
+        let mut rows: Vec<SymbolRow> = self
+            .named(name)?
+            .iter()
+            .filter(|s| file.is_empty() || files.contains(&s.id.file))
+            .cloned()
+            .collect();
         if rows.iter().any(|s| s.kind != SymbolKind::Impl) {
             rows.retain(|s| s.kind != SymbolKind::Impl);
         }
@@ -70,8 +90,10 @@ impl Scopes<'_> {
             let mut kept = Vec::new();
             for row in rows {
                 let file_scope = self.scope_of(row.id.file)?;
-                let place = self.file(row.id.file).map(|f| f.module.parts.clone()).unwrap_or_default();
-                let is_below = file_scope.around(row.id).skip(1).any(|s| s.name == **owner) || place.last().is_some_and(|p| p == owner);
+                let place =
+                    self.file(row.id.file).map(|f| f.module.parts.clone()).unwrap_or_default();
+                let is_below = file_scope.around(row.id).skip(1).any(|s| s.name == **owner)
+                    || place.last().is_some_and(|p| p == owner);
                 if row.owner == **owner || is_below {
                     kept.push(row);
                 }
@@ -86,11 +108,25 @@ impl Scopes<'_> {
     pub(super) fn node(&mut self, id: SymbolId) -> Result<Node, GraphError> {
         let file = self.file(id.file).map(|f| f.row.clone());
         let Some(file) = file else {
-            return Ok(Node { file: String::new(), name: String::new(), symbol: String::new(), kind: "file".into(), line: 0, end_line: 0 });
+            return Ok(Node {
+                file: String::new(),
+                name: String::new(),
+                symbol: String::new(),
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
         };
         let file_scope = self.scope_of(id.file)?;
         let Some(symbol) = file_scope.around(id).next() else {
-            return Ok(Node { name: MODULE.into(), symbol: file.path.clone(), file: file.path, kind: "file".into(), line: 0, end_line: 0 });
+            return Ok(Node {
+                name: MODULE.into(),
+                symbol: file.path.clone(),
+                file: file.path,
+                kind: "file".into(),
+                line: 0,
+                end_line: 0,
+            });
         };
         let mut parts: Vec<&str> = file_scope.around(id).map(|s| s.name.as_str()).collect();
         if symbol.parent < 0 && !symbol.owner.is_empty() {

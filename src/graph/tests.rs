@@ -37,7 +37,13 @@ impl Project {
         self.update();
     }
 
-    fn ask(&self, operation: Operation, target: &str, to: Option<&str>, depth: usize) -> GraphAnswer {
+    fn ask(
+        &self,
+        operation: Operation,
+        target: &str,
+        to: Option<&str>,
+        depth: usize,
+    ) -> GraphAnswer {
         self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }).unwrap()
     }
 
@@ -56,7 +62,9 @@ fn rows(found: &[Neighbour]) -> Vec<String> {
 }
 
 fn update(graph: &CodeGraph, files: &BTreeMap<String, String>) -> Updated {
-    let hashes = files.iter().map(|(path, text)| (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes()))));
+    let hashes = files.iter().map(|(path, text)| {
+        (path.clone(), format!("{:x}", xxhash_rust::xxh3::xxh3_64(text.as_bytes())))
+    });
     graph.update(hashes, |path| files.get(path).cloned()).unwrap()
 }
 
@@ -69,7 +77,10 @@ fn rust() -> Project {
         ("src/store.rs", STORE),
         ("src/pool.rs", &format!("use crate::x::Y;\n{POOL}")),
         ("src/main.rs", MAIN),
-        ("src/other.rs", "struct Map;\nimpl Map { fn get(&self) -> u8 { 2 } }\nfn f(m: &Map) { m.get(); }\n"),
+        (
+            "src/other.rs",
+            "struct Map;\nimpl Map { fn get(&self) -> u8 { 2 } }\nfn f(m: &Map) { m.get(); }\n",
+        ),
     ])
 }
 
@@ -78,7 +89,10 @@ fn types_tell_methods_of_one_name_apart() {
     let p = rust();
     assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
     assert_eq!(p.callers("Map::get"), ["src/other.rs f [3]"]);
-    assert_eq!(p.results(Operation::Callees, "main"), ["src/store.rs Store::new [3]", "src/store.rs Store::get [4, 5]"]);
+    assert_eq!(
+        p.results(Operation::Callees, "main"),
+        ["src/store.rs Store::new [3]", "src/store.rs Store::get [4, 5]"]
+    );
 }
 
 #[test]
@@ -89,7 +103,10 @@ fn paths_from_here_numbered_members_and_packages_without_a_name() {
             "src/ext/chain.rs",
             "pub struct Half(u8, Whole);\npub struct Whole;\nimpl Whole { pub fn read(&self) {} }\nimpl Half {\n    fn go(&self) {\n        self.1.read();\n        super::merge_hints(1);\n    }\n}\n",
         ),
-        ("kit/env.go", "package kit\n\ntype Env struct{}\n\nfunc (e *Env) Open(path string) {}\n\nfunc Run(f func(env *Env)) {}\n"),
+        (
+            "kit/env.go",
+            "package kit\n\ntype Env struct{}\n\nfunc (e *Env) Open(path string) {}\n\nfunc Run(f func(env *Env)) {}\n",
+        ),
         (
             "use/use_test.go",
             "package use\n\nimport . \"example.com/m/kit\"\n\nfunc TestOpen() {\n\tRun(func(env *Env) {\n\t\tenv.Open(\"a\")\n\t})\n}\n",
@@ -106,7 +123,10 @@ fn changing_the_file_of_a_callee_keeps_its_callers() {
     p.write("src/store.rs", &format!("// A comment.\n\n{STORE}"));
     assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
     p.write("src/store.rs", &STORE.replace("get", "read"));
-    assert!(p.callers("Store::read").is_empty() && p.ask(Operation::Callers, "Store::get", None, 1).targets.is_empty());
+    assert!(
+        p.callers("Store::read").is_empty()
+            && p.ask(Operation::Callers, "Store::get", None, 1).targets.is_empty()
+    );
     p.write("src/store.rs", STORE);
     assert_eq!(p.callers("Store::get"), ["src/main.rs main [4, 5]"]);
 }
@@ -127,11 +147,18 @@ fn only_what_differs_is_read() {
 fn methods_of_libraries_are_no_calls_of_the_only_symbol_of_that_name() {
     let p = Project::new(&[
         ("a.rs", "pub struct Set;\nimpl Set { pub fn push(&self, x: u8) {} }\n"),
-        ("b.rs", "fn f(v: Vec<u8>) { v.push(1); }\nfn g() { each(|set| set.push(1)); \"\".push(2); }\n"),
+        (
+            "b.rs",
+            "fn f(v: Vec<u8>) { v.push(1); }\nfn g() { each(|set| set.push(1)); \"\".push(2); }\n",
+        ),
     ]);
     let answer = p.ask(Operation::Callers, "Set::push", None, 1);
     assert!(answer.results.is_empty(), "{:?}", answer.results);
-    assert_eq!(rows(&answer.candidates), ["b.rs g [2]"], "the unknown receiver is a candidate, the vector and the text are none");
+    assert_eq!(
+        rows(&answer.candidates),
+        ["b.rs g [2]"],
+        "the unknown receiver is a candidate, the vector and the text are none"
+    );
 }
 
 #[test]
@@ -171,8 +198,14 @@ fn python_classes_imports_and_aliases() {
     assert_eq!(p.callers("load"), ["app/views.py show [6, 7]"]);
     assert_eq!(p.callers("User.__init__"), ["app/models.py load [7]", "app/views.py show [4]"]);
     assert_eq!(p.results(Operation::Implementations, "Base"), ["app/models.py User [3]"]);
-    assert_eq!(p.results(Operation::Dependents, "app/models.py"), ["app/views.py app/views.py [1, 2, 4, 5, 6, 7]"]);
-    assert_eq!(p.results(Operation::Dependencies, "app/views.py")[1..], ["app/models.py app/models.py [1, 2, 4, 5, 6, 7]"]);
+    assert_eq!(
+        p.results(Operation::Dependents, "app/models.py"),
+        ["app/views.py app/views.py [1, 2, 4, 5, 6, 7]"]
+    );
+    assert_eq!(
+        p.results(Operation::Dependencies, "app/views.py")[1..],
+        ["app/models.py app/models.py [1, 2, 4, 5, 6, 7]"]
+    );
 }
 
 #[test]
@@ -204,13 +237,19 @@ fn a_call_through_an_interface_may_be_one_of_each_implementation() {
     ]);
     assert_eq!(p.callers("Store.put"), ["Main.java Main.run [2]"]);
     let answer = p.ask(Operation::Callers, "Disk.put", None, 1);
-    assert_eq!((answer.results.len(), rows(&answer.candidates)), (0, vec!["Main.java Main.run [2]".to_string()]));
+    assert_eq!(
+        (answer.results.len(), rows(&answer.candidates)),
+        (0, vec!["Main.java Main.run [2]".to_string()])
+    );
     assert_eq!(p.results(Operation::Implementations, "Store.put"), ["Disk.java Disk.put []"]);
 }
 
 /// a → b → c → a, and a calls itself.
 fn cycle() -> Project {
-    Project::new(&[("a.py", "def a():\n    a()\n    b()\ndef b():\n    c()\ndef c():\n    a()\ndef d():\n    a()\n")])
+    Project::new(&[(
+        "a.py",
+        "def a():\n    a()\n    b()\ndef b():\n    c()\ndef c():\n    a()\ndef d():\n    a()\n",
+    )])
 }
 
 #[test]
@@ -219,7 +258,8 @@ fn cycles_end_and_depth_is_kept() {
     assert_eq!(p.results(Operation::Callees, "a"), ["a.py a [2]", "a.py b [3]"]);
     assert_eq!(p.callers("a"), ["a.py a [2]", "a.py c [7]", "a.py d [9]"]);
     let deep = p.ask(Operation::Callers, "a", None, 10);
-    let depths: Vec<(String, usize)> = deep.results.iter().map(|f| (f.node.name.clone(), f.depth)).collect();
+    let depths: Vec<(String, usize)> =
+        deep.results.iter().map(|f| (f.node.name.clone(), f.depth)).collect();
     assert_eq!(depths, [("a".into(), 1), ("c".into(), 1), ("d".into(), 1), ("b".into(), 2)]);
     assert_eq!(p.ask(Operation::Impact, "c", None, 2).results.len(), 2);
 }
@@ -227,7 +267,8 @@ fn cycles_end_and_depth_is_kept() {
 #[test]
 fn truncation_is_told() {
     let p = cycle();
-    let question = GraphQuery { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
+    let question =
+        GraphQuery { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
     let answer = p.graph.answer(question).unwrap();
     assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
     assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
@@ -236,7 +277,13 @@ fn truncation_is_told() {
 #[test]
 fn a_path_is_the_shortest_one() {
     let p = cycle();
-    let names = |from, to| p.ask(Operation::Path, from, Some(to), 10).results.iter().map(|f| f.node.name.clone()).collect::<Vec<_>>();
+    let names = |from, to| {
+        p.ask(Operation::Path, from, Some(to), 10)
+            .results
+            .iter()
+            .map(|f| f.node.name.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(names("d", "c"), ["d", "a", "b", "c"]);
     assert!(names("c", "d").is_empty());
 }
@@ -244,7 +291,13 @@ fn a_path_is_the_shortest_one() {
 #[test]
 fn targets_are_names_places_and_files() {
     let p = rust();
-    let kinds = |target| p.ask(Operation::Callers, target, None, 1).targets.iter().map(|t| t.symbol.clone()).collect::<Vec<_>>();
+    let kinds = |target| {
+        p.ask(Operation::Callers, target, None, 1)
+            .targets
+            .iter()
+            .map(|t| t.symbol.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(kinds("Store::get"), ["Store::get"]);
     assert_eq!(kinds("src/store.rs#Store::get"), ["Store::get"]);
     assert_eq!(kinds("store.rs:4"), ["Store::get"]);
@@ -260,11 +313,18 @@ fn the_map_ranks_what_is_used_most_and_keeps_its_budget() {
         ("a.py", "from lib import *\ndef a(): used()\n"),
         ("b.py", "from lib import *\ndef b():\n    used()\n    near()\n"),
     ]);
-    let rank = |map: &Map, name| map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank);
+    let rank = |map: &Map, name| {
+        map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank)
+    };
     let all = p.graph.map(1000, &[]).unwrap();
     assert!(rank(&all, "used") > rank(&all, "near") && rank(&all, "near") > rank(&all, "unused"));
     let focused = p.graph.map(1000, &["b.py".to_string()]).unwrap();
-    assert!(rank(&focused, "near") > rank(&all, "near"), "{} {}", rank(&focused, "near"), rank(&all, "near"));
+    assert!(
+        rank(&focused, "near") > rank(&all, "near"),
+        "{} {}",
+        rank(&focused, "near"),
+        rank(&all, "near")
+    );
     let small = p.graph.map(12, &[]).unwrap();
     assert!(small.text().contains("used") && small.text().len() <= 12 * 4, "{}", small.text());
 }
@@ -281,8 +341,11 @@ fn what_is_no_program_has_no_rows_and_is_not_read_again() {
     assert_eq!(p.callers("d"), ["c.rs c [1]"]);
     // A file that cannot be read is none, and is tried again.
     p.files.insert("gone.rs".into(), String::new());
-    let hashes: Vec<(String, String)> = p.files.keys().map(|k| (k.clone(), "other".into())).collect();
-    p.graph.update(hashes.clone(), |path| p.files.get(path).filter(|_| path != "gone.rs").cloned()).unwrap();
+    let hashes: Vec<(String, String)> =
+        p.files.keys().map(|k| (k.clone(), "other".into())).collect();
+    p.graph
+        .update(hashes.clone(), |path| p.files.get(path).filter(|_| path != "gone.rs").cloned())
+        .unwrap();
     assert_eq!(p.graph.update(hashes, |_| None).unwrap().n_parsed, 1);
 }
 
@@ -322,7 +385,17 @@ fn damage_that_is_found_later_is_repaired() {
     bytes[4096..n].fill(0xab);
     std::fs::write(&path, bytes).unwrap();
     let graph = CodeGraph::open(&path).unwrap();
-    assert!(graph.answer(GraphQuery { operation: Operation::Callers, target: "get", to: None, depth: 1, limit: 1 }).is_err());
+    assert!(
+        graph
+            .answer(GraphQuery {
+                operation: Operation::Callers,
+                target: "get",
+                to: None,
+                depth: 1,
+                limit: 1
+            })
+            .is_err()
+    );
     assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     assert_eq!(graph.tables.dump(), rust().graph.tables.dump());
 }
@@ -331,8 +404,9 @@ fn damage_that_is_found_later_is_repaired() {
 fn many_may_bring_it_up_to_date_at_once() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("code-graph.db");
-    let files: BTreeMap<String, String> =
-        (0..60).map(|i| (format!("f{i}.py"), format!("def f{i}():\n    f{}()\n", (i + 1) % 60))).collect();
+    let files: BTreeMap<String, String> = (0..60)
+        .map(|i| (format!("f{i}.py"), format!("def f{i}():\n    f{}()\n", (i + 1) % 60)))
+        .collect();
     std::thread::scope(|s| {
         for _ in 0..4 {
             s.spawn(|| update(&CodeGraph::open(&path).unwrap(), &files));
@@ -356,7 +430,10 @@ const TEXTS: [(&str, &str); 6] = [
     ("rs", MAIN),
     ("rs", STORE),
     ("py", "from a import b\nclass C(B):\n    x: int = 1\n    def f(self): return b(self.x)\n"),
-    ("go", "package p\nimport \"fmt\"\ntype T struct { U }\nfunc (t *T) F() { fmt.Println(t.g()) }\n"),
+    (
+        "go",
+        "package p\nimport \"fmt\"\ntype T struct { U }\nfunc (t *T) F() { fmt.Println(t.g()) }\n",
+    ),
     ("ts", "import { a } from './b'\nexport class X implements Y { z: Z = a() }\n"),
     ("md", "# Nothing\n"),
 ];
@@ -423,7 +500,10 @@ fn triggers_views_and_links_of_a_database_do_nothing() {
     let open = |path| crate::sqlite::open(path, std::time::Duration::from_secs(1));
     let connection = open(&path).unwrap();
     let count = |sql: &str| connection.query_row(sql, [], |r| r.get::<_, usize>(0));
-    assert!(connection.query_row("SELECT n FROM a", [], |r| r.get::<_, Vec<u8>>(0)).is_err(), "too large a value");
+    assert!(
+        connection.query_row("SELECT n FROM a", [], |r| r.get::<_, Vec<u8>>(0)).is_err(),
+        "too large a value"
+    );
     assert!(count("SELECT count(*) FROM v").is_err());
     connection.execute_batch("DELETE FROM a").unwrap();
     assert_eq!(count("SELECT count(*) FROM log").unwrap(), 0);
@@ -433,6 +513,7 @@ fn triggers_views_and_links_of_a_database_do_nothing() {
     std::fs::hard_link(&path, directory.path().join("second.db")).unwrap();
     assert!(open(&path).unwrap_err().to_string().contains("hard link"));
     std::fs::remove_file(&path).unwrap();
-    std::fs::hard_link(directory.path().join("second.db"), directory.path().join("new.db-shm")).unwrap();
+    std::fs::hard_link(directory.path().join("second.db"), directory.path().join("new.db-shm"))
+        .unwrap();
     assert!(open(&directory.path().join("new.db")).is_err());
 }

@@ -90,7 +90,12 @@ impl<'a> Traversal<'a> {
     }
 
     /// Follows steps from the targets outward. What is not sure enough is not followed.
-    fn walk(&mut self, targets: &[SymbolId], step: Follow, depth: usize) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
+    fn walk(
+        &mut self,
+        targets: &[SymbolId],
+        step: Follow,
+        depth: usize,
+    ) -> Result<(Vec<Neighbour>, Vec<Neighbour>), GraphError> {
         let mut seen: HashSet<SymbolId> = HashSet::new();
         let (mut results, mut candidates) = (Vec::new(), BTreeMap::new());
         let mut frontier: Vec<(SymbolId, f32)> = targets.iter().map(|t| (*t, 1.0)).collect();
@@ -104,9 +109,14 @@ impl<'a> Traversal<'a> {
                 }
                 for edge in self.edges(at, step)? {
                     let edge = Edge { confidence: edge.confidence * sure, ..edge };
-                    let better = reached.get(&edge.to).is_none_or(|(known, _)| known.confidence < edge.confidence);
+                    let better = reached
+                        .get(&edge.to)
+                        .is_none_or(|(known, _)| known.confidence < edge.confidence);
                     match reached.get_mut(&edge.to) {
-                        Some((known, _)) if known.confidence >= LEAST_CONFIDENCE && edge.confidence >= LEAST_CONFIDENCE => {
+                        Some((known, _))
+                            if known.confidence >= LEAST_CONFIDENCE
+                                && edge.confidence >= LEAST_CONFIDENCE =>
+                        {
                             merge(&mut known.lines, &edge.lines);
                         }
                         _ if better => _ = reached.insert(edge.to, (edge, at)),
@@ -136,17 +146,26 @@ impl<'a> Traversal<'a> {
                 }
             }
         }
-        let mut candidates: Vec<Neighbour> = candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
-        candidates.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b))));
+        let mut candidates: Vec<Neighbour> =
+            candidates.into_iter().filter(|(id, _)| !seen.contains(id)).map(|(_, f)| f).collect();
+        candidates.sort_by(|a, b| {
+            b.confidence.total_cmp(&a.confidence).then_with(|| key(a).cmp(&key(b)))
+        });
         results.sort_by(|a, b| a.depth.cmp(&b.depth).then_with(|| key(a).cmp(&key(b))));
         Ok((results, candidates))
     }
 
     /// The shortest way over uses from one of the starts to one of the goals.
-    fn path(&mut self, starts: &[SymbolId], goals: &[SymbolId]) -> Result<Vec<Neighbour>, GraphError> {
-        let mut came_from: HashMap<SymbolId, Option<(SymbolId, Edge)>> = starts.iter().map(|s| (*s, None)).collect();
+    fn path(
+        &mut self,
+        starts: &[SymbolId],
+        goals: &[SymbolId],
+    ) -> Result<Vec<Neighbour>, GraphError> {
+        let mut came_from: HashMap<SymbolId, Option<(SymbolId, Edge)>> =
+            starts.iter().map(|s| (*s, None)).collect();
         let mut frontier = starts.to_vec();
-        let goal = |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
+        let goal =
+            |came_from: &HashMap<_, _>| goals.iter().copied().find(|g| came_from.contains_key(g));
         for _ in 0..MAX_DEPTH {
             if goal(&came_from).is_some() || frontier.is_empty() {
                 break;
@@ -169,10 +188,18 @@ impl<'a> Traversal<'a> {
         while let Some(id) = at {
             let before = came_from.get(&id).cloned().flatten();
             let (sites, confidence, via) = match &before {
-                Some((from, edge)) => (edge.lines.clone(), edge.confidence, self.resolver.scopes.node(*from)?.symbol),
+                Some((from, edge)) => {
+                    (edge.lines.clone(), edge.confidence, self.resolver.scopes.node(*from)?.symbol)
+                }
                 None => (Vec::new(), 1.0, String::new()),
             };
-            out.push(Neighbour { node: self.resolver.scopes.node(id)?, sites, confidence, depth: 0, via });
+            out.push(Neighbour {
+                node: self.resolver.scopes.node(id)?,
+                sites,
+                confidence,
+                depth: 0,
+                via,
+            });
             at = before.map(|(from, _)| from);
         }
         out.reverse();
@@ -208,7 +235,8 @@ impl<'a> Traversal<'a> {
             wanted.insert(above, DISPATCHED);
         }
         let names = self.resolver.scopes.file(of.file).map(|f| f.names);
-        let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str())) || symbol.name == symbol.owner;
+        let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str()))
+            || symbol.name == symbol.owner;
         if is_constructor && !symbol.owner.is_empty() {
             // It is called by the name of its type.
             let file_scope = self.resolver.scopes.scope_of(of.file)?;
@@ -225,9 +253,13 @@ impl<'a> Traversal<'a> {
                     continue;
                 }
                 let meanings = self.resolver.resolve(&reference)?;
-                let sure = meanings.iter().filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?)).fold(0.0, f32::max);
+                let sure = meanings
+                    .iter()
+                    .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
+                    .fold(0.0, f32::max);
                 if sure >= LEAST_CANDIDATE {
-                    let from = if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
+                    let from =
+                        if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
                     add(&mut found, from, &reference.lines, sure);
                 }
             }
@@ -245,10 +277,15 @@ impl<'a> Traversal<'a> {
     /// The methods of supertypes that a method takes the place of.
     fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(symbol.id.file)?;
-        let Some(owner) = file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id) else { return Ok(Vec::new()) };
+        let Some(owner) = file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id)
+        else {
+            return Ok(Vec::new());
+        };
         let mut out = Vec::new();
         for base in self.resolver.bases(owner)? {
-            out.extend(self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol));
+            out.extend(
+                self.resolver.members_of(base.symbol, &symbol.name)?.into_iter().map(|m| m.symbol),
+            );
         }
         out.retain(|id| *id != symbol.id);
         Ok(out)
@@ -270,7 +307,8 @@ impl<'a> Traversal<'a> {
         let is_callable = symbol.kind.is_callable();
         let mut found = BTreeMap::new();
         for reference in self.refs_of(of.file)?.iter().filter(|r| kinds.contains(&r.kind)) {
-            let is_inside = reference.from == of || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
+            let is_inside = reference.from == of
+                || (!is_callable && file_scope.around(reference.from).any(|s| s.id == of));
             if is_inside {
                 self.add_meanings(reference, &mut found)?;
             }
@@ -281,22 +319,38 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    fn add_meanings(&mut self, reference: &RefRow, found: &mut BTreeMap<SymbolId, Edge>) -> Result<(), GraphError> {
+    fn add_meanings(
+        &mut self,
+        reference: &RefRow,
+        found: &mut BTreeMap<SymbolId, Edge>,
+    ) -> Result<(), GraphError> {
         const MAX_MEANINGS: usize = 5;
-        for meaning in self.resolver.resolve(reference)?.iter().take(MAX_MEANINGS).filter(|m| m.confidence >= LEAST_CANDIDATE) {
+        for meaning in self
+            .resolver
+            .resolve(reference)?
+            .iter()
+            .take(MAX_MEANINGS)
+            .filter(|m| m.confidence >= LEAST_CANDIDATE)
+        {
             add(found, meaning.symbol, &reference.lines, meaning.confidence);
         }
         Ok(())
     }
 
     /// The files that a file uses.
-    fn used_by_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    fn used_by_file(
+        &mut self,
+        file: FileId,
+        kinds: &[ReferenceKind],
+    ) -> Result<Vec<Edge>, GraphError> {
         let mut symbols = BTreeMap::new();
         for reference in self.refs_of(file)?.iter().filter(|r| kinds.contains(&r.kind)) {
             self.add_meanings(reference, &mut symbols)?;
         }
         let mut found = BTreeMap::new();
-        for edge in symbols.into_values().filter(|e| e.to.file != file && e.confidence >= LEAST_CONFIDENCE) {
+        for edge in
+            symbols.into_values().filter(|e| e.to.file != file && e.confidence >= LEAST_CONFIDENCE)
+        {
             add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
         }
         let imports = self.resolver.scopes.scope_of(file)?;
@@ -310,12 +364,15 @@ impl<'a> Traversal<'a> {
 
     /// The files that are exactly what is imported.
     fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
-        let all: Vec<FileId> = self.resolver.scopes.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
+        let all: Vec<FileId> =
+            self.resolver.scopes.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
         let written = [module.to_string(), self.resolver.scopes.submodule(module, name, from)];
         let mut out = Vec::new();
         for target in all {
             for module in &written {
-                if self.resolver.scopes.module_matches(module, from, target) >= 1.0 && !out.contains(&target) {
+                if self.resolver.scopes.module_matches(module, from, target) >= 1.0
+                    && !out.contains(&target)
+                {
                     out.push(target);
                 }
             }
@@ -324,10 +381,16 @@ impl<'a> Traversal<'a> {
     }
 
     /// The files that use a file.
-    fn users_of_file(&mut self, file: FileId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    fn users_of_file(
+        &mut self,
+        file: FileId,
+        kinds: &[ReferenceKind],
+    ) -> Result<Vec<Edge>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(file)?;
         let mut found = BTreeMap::new();
-        for symbol in file_scope.symbols.iter().filter(|s| s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)) {
+        for symbol in file_scope.symbols.iter().filter(|s| {
+            s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
+        }) {
             for edge in self.incoming(symbol.id, kinds)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
                     add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
@@ -335,9 +398,14 @@ impl<'a> Traversal<'a> {
             }
         }
         for import in self.resolver.scopes.tables.imports()? {
-            let written = [import.module.clone(), self.resolver.scopes.submodule(&import.module, &import.name, import.file)];
+            let written = [
+                import.module.clone(),
+                self.resolver.scopes.submodule(&import.module, &import.name, import.file),
+            ];
             for module in &written {
-                if import.file != file && self.resolver.scopes.module_matches(module, import.file, file) >= 1.0 {
+                if import.file != file
+                    && self.resolver.scopes.module_matches(module, import.file, file) >= 1.0
+                {
                     add(&mut found, SymbolId { file: import.file, n: -1 }, &[import.line], 0.95);
                 }
             }
@@ -352,7 +420,9 @@ impl<'a> Traversal<'a> {
             return self.subtypes(&symbol);
         }
         let file_scope = self.resolver.scopes.scope_of(of.file)?;
-        let Some(owner) = file_scope.around(of).skip(1).find(|s| s.is_type()).cloned() else { return Ok(Vec::new()) };
+        let Some(owner) = file_scope.around(of).skip(1).find(|s| s.is_type()).cloned() else {
+            return Ok(Vec::new());
+        };
         let mut out = Vec::new();
         for subtype in self.subtypes(&owner)? {
             for m in self.resolver.own_members(subtype.to, &symbol.name)? {
@@ -384,12 +454,19 @@ impl<'a> Traversal<'a> {
     /// The types that have the methods of an interface.
     fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(interface.id.file)?;
-        let methods: Vec<&SymbolRow> =
-            file_scope.symbols.iter().filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method).collect();
+        let methods: Vec<&SymbolRow> = file_scope
+            .symbols
+            .iter()
+            .filter(|s| s.parent == interface.id.n && s.kind == SymbolKind::Method)
+            .collect();
         let Some((first, rest)) = methods.split_first() else { return Ok(Vec::new()) };
         let owners = |rows: &[SymbolRow], like: &SymbolRow| -> HashSet<(String, String)> {
-            let fits = |s: &&SymbolRow| !s.prototype && !s.owner.is_empty() && s.arity == like.arity;
-            rows.iter().filter(fits).map(|s| (s.owner.clone(), self.resolver.scopes.directory_of(s.id.file))).collect()
+            let fits =
+                |s: &&SymbolRow| !s.prototype && !s.owner.is_empty() && s.arity == like.arity;
+            rows.iter()
+                .filter(fits)
+                .map(|s| (s.owner.clone(), self.resolver.scopes.directory_of(s.id.file)))
+                .collect()
         };
         let mut all = owners(&self.resolver.scopes.tables.symbols_named(&first.name)?, first);
         for method in rest {
@@ -400,7 +477,9 @@ impl<'a> Traversal<'a> {
         let mut out = Vec::new();
         for (owner, directory) in all {
             let rows = self.resolver.scopes.named(&owner)?;
-            let here = rows.iter().filter(|s| s.is_type() && self.resolver.scopes.directory_of(s.id.file) == directory);
+            let here = rows.iter().filter(|s| {
+                s.is_type() && self.resolver.scopes.directory_of(s.id.file) == directory
+            });
             out.extend(here.map(|s| Meaning { symbol: s.id, confidence }));
         }
         Ok(out)

@@ -42,12 +42,20 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
         return Some(Type { name: "[]", path: "", inner: Some(inner.rsplit(':').next()?.trim()) });
     }
     if let Some(rest) = text.strip_prefix("map[") {
-        return Some(Type { name: "map", path: "", inner: rest.split_once(']').map(|(_, value)| value) });
+        return Some(Type {
+            name: "map",
+            path: "",
+            inner: rest.split_once(']').map(|(_, value)| value),
+        });
     }
     if let Some(inner) = text.strip_prefix('(') {
         // The first of several results, or a type in brackets.
         let first = top_level(inner.strip_suffix(')')?, ',').into_iter().next()?.trim();
-        return parse(first.rsplit_once(' ').map_or(first, |(_, t)| if first.starts_with(['*', '&', '[']) { first } else { t }));
+        return parse(
+            first
+                .rsplit_once(' ')
+                .map_or(first, |(_, t)| if first.starts_with(['*', '&', '[']) { first } else { t }),
+        );
     }
     if let Some(inner) = text.strip_suffix("[]") {
         return Some(Type { name: "[]", path: "", inner: Some(inner) });
@@ -58,13 +66,24 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     let at = head.rfind(['.', ':', '\\']).map_or(0, |i| i + 1);
     let (path, name) = head.split_at(at);
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    let inner = rest.strip_prefix(['<', '[']).and_then(|r| r.rfind(['>', ']']).map(|end| &r[..end]));
+    let inner =
+        rest.strip_prefix(['<', '[']).and_then(|r| r.rfind(['>', ']']).map(|end| &r[..end]));
     let pick = |arguments| {
         let parts = top_level(arguments, ',');
-        let is_map = name.to_lowercase().contains("map") || name.to_lowercase().contains("dict") || name == "Record";
-        if is_map { parts.last().copied() } else { parts.iter().find(|p| !p.trim().starts_with('\'')).copied() }
+        let is_map = name.to_lowercase().contains("map")
+            || name.to_lowercase().contains("dict")
+            || name == "Record";
+        if is_map {
+            parts.last().copied()
+        } else {
+            parts.iter().find(|p| !p.trim().starts_with('\'')).copied()
+        }
     };
-    is_name.then(|| Type { name, path: path.trim_end_matches(['.', ':', '\\']), inner: inner.and_then(pick).map(str::trim) })
+    is_name.then(|| Type {
+        name,
+        path: path.trim_end_matches(['.', ':', '\\']),
+        inner: inner.and_then(pick).map(str::trim),
+    })
 }
 
 /// An element of a tuple.
@@ -76,7 +95,10 @@ pub(super) fn element(written: &str, n: usize) -> Option<&str> {
 fn undecorated(written: &str) -> &str {
     let mut text = written.trim().trim_matches(['"', '\'', '`']);
     // Of alternatives the first that is something.
-    if let Some(first) = top_level(text, '|').into_iter().find(|a| !matches!(a.trim(), "None" | "null" | "undefined" | "" | "false")) {
+    if let Some(first) = top_level(text, '|')
+        .into_iter()
+        .find(|a| !matches!(a.trim(), "None" | "null" | "undefined" | "" | "false"))
+    {
         text = first.trim();
     }
     loop {

@@ -18,10 +18,12 @@ use crate::dir::Dir;
 use crate::embed::{EmbedError, Embedder, passage};
 use crate::languages;
 use crate::secrets::redact_file;
-use crate::source::{self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256};
+use crate::source::{
+    self, FileChange, LineLimit, Scope, Skip, SourceFile, SourceTree, WalkOptions, sha256,
+};
 use crate::store::{
-    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError, LockError, Manifest, Packing,
-    SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
+    self, Announcement, ChunkFiles, ChunkLines, ChunkWriter, EmbedLock, Header, Layout, LoadError,
+    LockError, Manifest, Packing, SourceEntry, SourceTable, VectorCache, VectorWriter, WriteLock,
 };
 
 /// Most source that is parsed at once (bytes and files), to bound the memory of a run.
@@ -105,15 +107,23 @@ impl Indexer {
     pub fn look(&self, scope: &Scope) -> TreeScan {
         let walked_at_ns = now_ns();
         let walk = || source::walk(self.layout.root(), &self.walk, scope);
-        let (SourceTree { files, directories, .. }, table) = rayon::join(walk, || self.valid_table());
+        let (SourceTree { files, directories, .. }, table) =
+            rayon::join(walk, || self.valid_table());
         TreeScan { is_stale: self.differs(table, files, scope, walked_at_ns), directories }
     }
 
-    fn differs(&self, table: Option<SourceTable>, files: Vec<SourceFile>, scope: &Scope, walked_at_ns: u64) -> bool {
+    fn differs(
+        &self,
+        table: Option<SourceTable>,
+        files: Vec<SourceFile>,
+        scope: &Scope,
+        walked_at_ns: u64,
+    ) -> bool {
         if self.layout.is_foreign() {
             return false;
         }
-        let is_whole = Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout)));
+        let is_whole =
+            Manifest::read(&self.layout).is_ok_and(|m| m.is_some_and(|m| m.is_whole(&self.layout)));
         if !is_whole || self.layout.has_strangers() {
             return true;
         }
@@ -152,8 +162,19 @@ impl Indexer {
         let walked_at_ns = now_ns();
         let before = SourceTable::read(&self.layout).unwrap_or_default();
         let tree = source::walk(self.layout.root(), &self.walk, &Scope::All);
-        let skipped = tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))).collect();
-        let plan = IndexPlan::new(self.layout.root(), &before, tree.files, &Scope::All, before.rules != self.rules(), None);
+        let skipped = tree
+            .skipped
+            .iter()
+            .map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref())))
+            .collect();
+        let plan = IndexPlan::new(
+            self.layout.root(),
+            &before,
+            tree.files,
+            &Scope::All,
+            before.rules != self.rules(),
+            None,
+        );
         let root = Dir::open(self.layout.root()).ok();
         let look = |(path, action)| match action {
             Action::Keep(entry) => Some((path, entry)),
@@ -162,7 +183,13 @@ impl Indexer {
         };
         let files = plan.actions.into_par_iter().filter_map(look).collect();
         // The table belongs to no manifest, so no run mistakes it for its own.
-        let table = SourceTable { rules: self.rules(), walked_at_ns, skipped, files, ..SourceTable::default() };
+        let table = SourceTable {
+            rules: self.rules(),
+            walked_at_ns,
+            skipped,
+            files,
+            ..SourceTable::default()
+        };
         if table != before
             && let Ok(_lock) = WriteLock::acquire(&self.layout, Duration::ZERO)
             && self.layout.is_foreign()
@@ -199,7 +226,12 @@ impl Indexer {
     /// When another process keeps the lock, a file cannot be written, the embedder fails, the run
     /// is cancelled, or another program wrote the chunk files and the mode is not [`Mode::Full`].
     /// The last generation stays complete.
-    pub fn run(&self, mode: Mode, scope: &Scope, progress: &(dyn Fn(Progress) + Sync)) -> Result<Summary, IndexError> {
+    pub fn run(
+        &self,
+        mode: Mode,
+        scope: &Scope,
+        progress: &(dyn Fn(Progress) + Sync),
+    ) -> Result<Summary, IndexError> {
         let start = Instant::now();
         let lock = WriteLock::acquire(&self.layout, self.lock_wait)?;
         self.layout.create()?;
@@ -210,7 +242,9 @@ impl Indexer {
         };
         store::recover(&self.layout, &lock)?;
         match (self.layout.is_foreign(), mode) {
-            (true, Mode::Incremental) => return Err(IndexError::Foreign { path: self.layout.chunks_dir() }),
+            (true, Mode::Incremental) => {
+                return Err(IndexError::Foreign { path: self.layout.chunks_dir() });
+            }
             (true, Mode::Full) => {}
             (false, _) => store::set_others_aside(&self.layout, &lock)?,
         }
@@ -220,14 +254,30 @@ impl Indexer {
         let tree = source::walk(self.layout.root(), &self.walk, scope);
         let mut summary = Summary::default();
         let old_skipped = previous.table.skipped.iter().filter(|(path, _)| !scope.contains(path));
-        let mut skipped: BTreeMap<String, String> = old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
-        skipped.extend(tree.skipped.iter().map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))));
-        let plan = IndexPlan::new(self.layout.root(), &previous.table, tree.files, scope, previous.reparse, self.keeping());
+        let mut skipped: BTreeMap<String, String> =
+            old_skipped.map(|(path, why)| (path.clone(), why.clone())).collect();
+        skipped.extend(
+            tree.skipped
+                .iter()
+                .map(|(path, skip, detail)| (path.clone(), skip.describe(detail.as_deref()))),
+        );
+        let plan = IndexPlan::new(
+            self.layout.root(),
+            &previous.table,
+            tree.files,
+            scope,
+            previous.reparse,
+            self.keeping(),
+        );
         let mut table = SourceTable {
             manifest: None,
             rules: self.rules(),
             // Files out of scope were compared at the earlier time, not now.
-            walked_at_ns: if *scope == Scope::All { walked_at_ns } else { previous.table.walked_at_ns },
+            walked_at_ns: if *scope == Scope::All {
+                walked_at_ns
+            } else {
+                previous.table.walked_at_ns
+            },
             indexed_at: Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
             skipped,
             files: BTreeMap::new(),
@@ -241,7 +291,10 @@ impl Indexer {
         };
         summary.generation = manifest.generation;
         summary.skipped = table.n_skipped();
-        summary.skipped_files = table.all_skipped().map(|(path, reason)| (path.to_string(), reason.to_string())).collect();
+        summary.skipped_files = table
+            .all_skipped()
+            .map(|(path, reason)| (path.to_string(), reason.to_string()))
+            .collect();
         for entry in table.files.values() {
             summary.n_files += usize::from(!entry.deleted && entry.n_chunks.iter().any(|n| *n > 0));
             for (t, n) in ChunkType::ALL.iter().zip(entry.n_chunks) {
@@ -265,15 +318,37 @@ impl Indexer {
             // generation continues to count.
             let manifest = manifest.map(|m| Manifest { files: BTreeMap::new(), ..m });
             let replaces_others = mode == Mode::Full && self.layout.is_foreign();
-            return Previous { manifest, table: SourceTable::default(), reparse: true, intact, is_known: false, replaces_others };
+            return Previous {
+                manifest,
+                table: SourceTable::default(),
+                reparse: true,
+                intact,
+                is_known: false,
+                replaces_others,
+            };
         }
         match self.valid_table() {
-            Some(table) => Previous { manifest, table, reparse: mode == Mode::Full, intact, is_known: true, replaces_others: false },
+            Some(table) => Previous {
+                manifest,
+                table,
+                reparse: mode == Mode::Full,
+                intact,
+                is_known: true,
+                replaces_others: false,
+            },
             // The chunks are ours, but the table is missing or the rules changed: parse all files,
             // and keep the time stamps of unchanged chunks.
             None => {
-                let table = manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
-                Previous { manifest, table, reparse: true, intact, is_known: false, replaces_others: false }
+                let table =
+                    manifest.as_ref().map(|m| self.table_from_chunks(m)).unwrap_or_default();
+                Previous {
+                    manifest,
+                    table,
+                    reparse: true,
+                    intact,
+                    is_known: false,
+                    replaces_others: false,
+                }
             }
         }
     }
@@ -302,7 +377,10 @@ impl Indexer {
     ) -> Result<Manifest, IndexError> {
         let header = Header::ours(self.embedder.id(), self.embedder.dimensions());
         let intact = previous.manifest.as_ref().filter(|_| previous.intact);
-        let open = |t| intact.map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&self.layout, m, t));
+        let open = |t| {
+            intact
+                .map_or_else(|| Ok(ChunkLines::default()), |m| ChunkLines::open(&self.layout, m, t))
+        };
         let mut merge = Merge {
             old: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
             copying: [0; 4],
@@ -315,7 +393,12 @@ impl Indexer {
         let mut embed = EmbedStep {
             embedder: &*self.embedder,
             cache: VectorCache::read(&self.layout, self.embedder.id(), self.embedder.dimensions()),
-            writer: VectorWriter::append(&self.layout, lock, self.embedder.id(), self.embedder.dimensions())?,
+            writer: VectorWriter::append(
+                &self.layout,
+                lock,
+                self.embedder.id(),
+                self.embedder.dimensions(),
+            )?,
             done: HashSet::new(),
         };
         let root = Dir::open(self.layout.root())?;
@@ -335,7 +418,9 @@ impl Indexer {
                 return Err(IndexError::Cancelled);
             }
             if self.embedder.is_immediate() {
-                embed.embed(parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks))?;
+                embed.embed(
+                    parsed.iter().filter_map(|(_, _, p)| p.as_ref()).flat_map(|p| &p.chunks),
+                )?;
             }
             for (path, action, parsed) in parsed {
                 let old_n = previous.table.files.get(&path).map_or([0; 4], |e| e.n_chunks);
@@ -357,7 +442,8 @@ impl Indexer {
         if let Some(journal) = self.journal.as_ref().filter(|_| !changes.is_empty()) {
             journal(&changes);
         }
-        let manifest = merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
+        let manifest =
+            merge.new.publish(previous.manifest.as_ref(), summary.n_parsed + summary.n_removed)?;
         // The last handles of the replaced files. Freeing their blocks can take as long as writing
         // the new files, so another thread closes them.
         let old = merge.old;
@@ -373,15 +459,22 @@ impl Indexer {
             return None;
         }
         let parsed = self.parse(parsing.root, file);
-        (parsing.progress)(Progress { done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1, total: parsing.total });
+        (parsing.progress)(Progress {
+            done: parsing.done.fetch_add(1, Ordering::Relaxed) + 1,
+            total: parsing.total,
+        });
         parsed
     }
 
     /// Reads one file. Without bytes, it cannot be read or is not text, and the entry says why.
     /// Returns `None` if the file was just removed.
     fn read(&self, root: &Dir, file: &SourceFile) -> Option<(SourceEntry, Option<Vec<u8>>)> {
-        let mut entry =
-            SourceEntry { bytes: file.bytes, modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..SourceEntry::default() };
+        let mut entry = SourceEntry {
+            bytes: file.bytes,
+            modified_ns: file.modified_ns,
+            changed_ns: file.changed_ns,
+            ..SourceEntry::default()
+        };
         let bytes = match root.read(&file.path, self.walk.max_bytes()) {
             Ok(bytes) => bytes,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
@@ -414,10 +507,12 @@ impl Indexer {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         // Redact first, so that no chunk, vector or index holds a secret.
         let redacted = redact_file(text);
-        entry.secrets = redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
+        entry.secrets =
+            redacted.found.into_iter().map(|(line, rule)| (line, rule.to_string())).collect();
         let text = &*redacted.text;
         // A parser that panics must not exclude the file: it is cut by lines.
-        let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text)).unwrap_or_else(|_| chunk_lines(&file.path, text));
+        let chunks = std::panic::catch_unwind(|| chunk_file(&file.path, text))
+            .unwrap_or_else(|_| chunk_lines(&file.path, text));
         for chunk in &chunks {
             entry.n_chunks[chunk.chunk_type as usize] += 1;
         }
@@ -469,7 +564,12 @@ impl Indexer {
     }
 
     /// Rewrites the vector cache if most of it belongs to texts that no longer exist.
-    fn compact_vectors(&self, lock: &WriteLock, manifest: &Manifest, n_chunks: usize) -> io::Result<()> {
+    fn compact_vectors(
+        &self,
+        lock: &WriteLock,
+        manifest: &Manifest,
+        n_chunks: usize,
+    ) -> io::Result<()> {
         const SLACK: usize = 4096;
         let (id, dimensions) = (self.embedder.id(), self.embedder.dimensions());
         let n_records = VectorCache::count_records(&self.layout, id, dimensions);
@@ -480,7 +580,12 @@ impl Indexer {
         // The cache also holds vectors of other programs' chunks.
         let others = match &*self.layout.other_chunk_files() {
             [] => Arc::default(),
-            _ => ChunkFiles::new(self.layout.clone(), id, dimensions).load(&self.cancel).map_err(io::Error::other)?.set,
+            _ => {
+                ChunkFiles::new(self.layout.clone(), id, dimensions)
+                    .load(&self.cancel)
+                    .map_err(io::Error::other)?
+                    .set
+            }
         };
         if !is_worth_it(n_chunks + others.len()) {
             return Ok(());
@@ -505,7 +610,8 @@ impl Indexer {
 }
 
 fn now_ns() -> u64 {
-    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+    u64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos())
+        .unwrap_or(u64::MAX)
 }
 
 struct Previous {
@@ -523,12 +629,26 @@ struct Previous {
 
 impl Previous {
     /// Returns the change of a file's content; `None` without one, or if a content is unknown.
-    fn change(&self, path: &str, now: Option<&SourceEntry>, symbols: Vec<String>) -> Option<FileChange> {
-        let content = |entry: Option<&SourceEntry>| entry.filter(|e| !e.deleted).map(|e| e.sha256.clone());
+    fn change(
+        &self,
+        path: &str,
+        now: Option<&SourceEntry>,
+        symbols: Vec<String>,
+    ) -> Option<FileChange> {
+        let content =
+            |entry: Option<&SourceEntry>| entry.filter(|e| !e.deleted).map(|e| e.sha256.clone());
         let (before, after) = (content(self.table.files.get(path)), content(now));
         // A file that cannot be read has no hash.
-        let is_known = self.is_known && [&before, &after].iter().all(|hash| hash.as_ref().is_none_or(|hash| !hash.is_empty()));
-        (is_known && before != after).then(|| FileChange { path: path.to_string(), before, after, symbols })
+        let is_known = self.is_known
+            && [&before, &after]
+                .iter()
+                .all(|hash| hash.as_ref().is_none_or(|hash| !hash.is_empty()));
+        (is_known && before != after).then(|| FileChange {
+            path: path.to_string(),
+            before,
+            after,
+            symbols,
+        })
     }
 }
 
@@ -581,11 +701,18 @@ struct Merge<'a> {
 impl Merge<'_> {
     /// Writes the chunks of a file by its action; `old_n` has its old lines by type. Returns
     /// the symbols that changed.
-    fn put(&mut self, action: &Action, parsed: Option<Parsed>, old_n: [u32; 4]) -> io::Result<Vec<String>> {
+    fn put(
+        &mut self,
+        action: &Action,
+        parsed: Option<Parsed>,
+        old_n: [u32; 4],
+    ) -> io::Result<Vec<String>> {
         match action {
             Action::Keep(_) => self.copy(old_n).map(|()| Vec::new()),
             Action::Retire(_) => self.retire(old_n),
-            Action::Parse(_) | Action::Drop => self.replace(old_n, parsed.map(|p| p.chunks).unwrap_or_default()),
+            Action::Parse(_) | Action::Drop => {
+                self.replace(old_n, parsed.map(|p| p.chunks).unwrap_or_default())
+            }
         }
     }
 
@@ -650,7 +777,9 @@ impl Merge<'_> {
                 symbols.extend(chunk.metadata.symbol.clone());
             }
             (chunk.created_at, chunk.updated_at) = match before {
-                Some(before) if before.content() == chunk.content() => (before.created_at, before.updated_at),
+                Some(before) if before.content() == chunk.content() => {
+                    (before.created_at, before.updated_at)
+                }
                 Some(before) => (before.created_at, self.now),
                 None => (self.now, self.now),
             };

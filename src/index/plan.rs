@@ -46,11 +46,16 @@ impl IndexPlan {
             let path = file.path.clone();
             let action = match table.files.get(&path) {
                 Some(known) if !full && !known.deleted && known.bytes == file.bytes => {
-                    let stamp_tells = (known.modified_ns, known.changed_ns) == (file.modified_ns, file.changed_ns)
+                    let stamp_tells = (known.modified_ns, known.changed_ns)
+                        == (file.modified_ns, file.changed_ns)
                         && file.modified_ns < trusted_before
                         && !known.sha256.is_empty();
                     if stamp_tells || unchanged(root.as_ref(), &file, known) {
-                        Action::Keep(SourceEntry { modified_ns: file.modified_ns, changed_ns: file.changed_ns, ..known.clone() })
+                        Action::Keep(SourceEntry {
+                            modified_ns: file.modified_ns,
+                            changed_ns: file.changed_ns,
+                            ..known.clone()
+                        })
                     } else {
                         Action::Parse(file)
                     }
@@ -61,7 +66,9 @@ impl IndexPlan {
         };
         let mut actions: BTreeMap<String, Action> = files.into_par_iter().map(decide).collect();
         let mut gone = Vec::new();
-        for (path, known) in table.files.iter().filter(|(path, _)| !actions.contains_key(*path)).collect::<Vec<_>>() {
+        for (path, known) in
+            table.files.iter().filter(|(path, _)| !actions.contains_key(*path)).collect::<Vec<_>>()
+        {
             if scope.contains(path) {
                 gone.push((path, known));
             } else {
@@ -72,13 +79,21 @@ impl IndexPlan {
         let retired = |(path, known): &(&String, &SourceEntry)| {
             let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
             // A file that exists but is not taken was not deleted: a rule excludes it now.
-            let is_deleted = matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
+            let is_deleted =
+                matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
             let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
             let is_kept = is_deleted && has_chunks && !there.holds(root, known);
             let entry = SourceEntry { deleted: true, ..(*known).clone() };
-            is_kept.then_some(if known.deleted { Action::Keep(entry) } else { Action::Retire(entry) })
+            is_kept.then_some(if known.deleted {
+                Action::Keep(entry)
+            } else {
+                Action::Retire(entry)
+            })
         };
-        let gone: Vec<_> = gone.par_iter().map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop))).collect();
+        let gone: Vec<_> = gone
+            .par_iter()
+            .map(|one| (one.0.clone(), retired(one).unwrap_or(Action::Drop)))
+            .collect();
         actions.extend(gone);
         Self { actions }
     }
@@ -87,7 +102,11 @@ impl IndexPlan {
     pub(super) fn into_kept(self) -> BTreeMap<String, SourceEntry> {
         self.actions
             .into_iter()
-            .filter_map(|(path, action)| if let Action::Keep(entry) = action { Some((path, entry)) } else { None })
+            .filter_map(
+                |(path, action)| {
+                    if let Action::Keep(entry) = action { Some((path, entry)) } else { None }
+                },
+            )
             .collect()
     }
 
@@ -120,8 +139,11 @@ impl<'a> There<'a> {
     /// Whether a file of the tree has the content of one that is gone, which was then
     /// moved rather than deleted.
     fn holds(&self, root: &Dir, gone: &SourceEntry) -> bool {
-        let is_it = |file: &&SourceFile| root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == gone.sha256);
-        self.known.contains(&*gone.sha256) || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
+        let is_it = |file: &&SourceFile| {
+            root.read(&file.path, file.bytes).is_ok_and(|bytes| sha256(&bytes) == gone.sha256)
+        };
+        self.known.contains(&*gone.sha256)
+            || self.new.iter().filter(|file| file.bytes == gone.bytes).any(is_it)
     }
 }
 

@@ -126,15 +126,27 @@ impl IndexingService {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(indexer: Indexer, quiet: Duration, told: impl Fn(IndexEvent) + Send + Sync + 'static) -> io::Result<Self> {
+    pub fn spawn(
+        indexer: Indexer,
+        quiet: Duration,
+        told: impl Fn(IndexEvent) + Send + Sync + 'static,
+    ) -> io::Result<Self> {
         let shared = Arc::new(ServiceState { queue: Mutex::default(), status: Mutex::default() });
         let cancel = indexer.cancel.clone();
         // Leave one core free for searches.
-        let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
-        let pool = ThreadPoolBuilder::new().num_threads(n_threads).thread_name(|i| format!("index-{i}")).build();
+        let n_threads =
+            std::thread::available_parallelism().map_or(1, |n| n.get().saturating_sub(1).max(1));
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(n_threads)
+            .thread_name(|i| format!("index-{i}"))
+            .build();
         let told: Arc<dyn Fn(IndexEvent) + Send + Sync> = Arc::new(told);
         let slow = !indexer.embedder.is_immediate();
-        let embedding = if slow { Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?) } else { None };
+        let embedding = if slow {
+            Some(embedding_worker(indexer.clone(), shared.clone(), told.clone())?)
+        } else {
+            None
+        };
         let mut job = Job {
             indexer: indexer.clone(),
             quiet,
@@ -199,7 +211,11 @@ impl Drop for IndexingService {
 }
 
 /// Starts the worker that makes the vectors of a slow embedder, beside the indexing.
-fn embedding_worker(indexer: Indexer, shared: Arc<ServiceState>, told: Arc<dyn Fn(IndexEvent) + Send + Sync>) -> io::Result<Worker> {
+fn embedding_worker(
+    indexer: Indexer,
+    shared: Arc<ServiceState>,
+    told: Arc<dyn Fn(IndexEvent) + Send + Sync>,
+) -> io::Result<Worker> {
     let mut backoff = Backoff::new(RETRY, LONGEST_RETRY);
     Worker::spawn("embedding", move |_| {
         let result = indexer.embed_rest(&|_| told(IndexEvent::Written));
@@ -267,7 +283,8 @@ struct Directories {
 impl Job {
     /// Does one run. Returns when the next one is due.
     fn run(&mut self, handle: &WorkerHandle) -> Duration {
-        if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout)) {
+        if self.leader.as_ref().is_some_and(|leader| !leader.lock.is_current(&self.indexer.layout))
+        {
             // `.cortex` was removed, and with it the lock that other processes see.
             self.leader = None;
             let mut status = self.shared.status.lock();
@@ -321,14 +338,28 @@ impl Job {
             Err(e) => Watching::Polling(e.clone()),
         };
         if let Err(e) = &watcher {
-            tracing::warn!("cannot watch the source tree, so it is compared with the index every {} s: {e}", POLL.as_secs());
+            tracing::warn!(
+                "cannot watch the source tree, so it is compared with the index every {} s: {e}",
+                POLL.as_secs()
+            );
         }
         let now = Instant::now();
         let directories = Directories::default();
-        self.leader = Some(Leader { lock, announcement, watcher: watcher.ok(), directories, next_look: now, next_poll: now });
+        self.leader = Some(Leader {
+            lock,
+            announcement,
+            watcher: watcher.ok(),
+            directories,
+            next_look: now,
+            next_poll: now,
+        });
     }
 
-    fn watcher(&self, handle: WorkerHandle, announcement: Arc<Announcement>) -> Result<ChangeWatcher, String> {
+    fn watcher(
+        &self,
+        handle: WorkerHandle,
+        announcement: Arc<Announcement>,
+    ) -> Result<ChangeWatcher, String> {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
         ChangeWatcher::new(move |change| {
@@ -337,7 +368,9 @@ impl Job {
                 // Treat this as a replaced root: look at everything, and
                 // watch every directory again.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
-                TreeChange::Paths(paths) => queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path))),
+                TreeChange::Paths(paths) => {
+                    queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path)))
+                }
             }
             if queue.is_empty() {
                 return;
@@ -367,7 +400,11 @@ impl Job {
             // A process that wrote chunks requests their vectors. Without new chunks, only the
             // leader does so, after a look at the whole tree: a process that died may have
             // left some without vectors.
-            if let Some(embedding) = self.embedding.as_ref().filter(|_| look.is_stale || (self.leader.is_some() && scope == Scope::All)) {
+            if let Some(embedding) = self
+                .embedding
+                .as_ref()
+                .filter(|_| look.is_stale || (self.leader.is_some() && scope == Scope::All))
+            {
                 embedding.request();
             }
             let Some(leader) = &mut self.leader else { return Ok(()) };
@@ -376,7 +413,8 @@ impl Job {
                 leader.next_look = Instant::now() + at_least.max(cost * RESCAN_SHARE);
             }
             leader.next_poll = Instant::now() + POLL.max(cost * RESCAN_SHARE);
-            let new = leader.watch(self.indexer.layout.root(), &scope, &look.directories, &self.shared);
+            let new =
+                leader.watch(self.indexer.layout.root(), &scope, &look.directories, &self.shared);
             if new.is_empty() {
                 return Ok(());
             }
@@ -393,11 +431,18 @@ impl Job {
             }
             (self.told)(IndexEvent::Progress);
         };
-        let summary = self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
+        let summary =
+            self.pool.install(|| self.indexer.run(Mode::Incremental, scope, &progress))?;
         let mut status = self.shared.status.lock();
         status.n_runs += u64::from(summary.changed);
         if summary.changed {
-            tracing::info!(generation = summary.generation, ms = summary.ms, "indexed {} of {} files", summary.n_parsed, summary.n_files);
+            tracing::info!(
+                generation = summary.generation,
+                ms = summary.ms,
+                "indexed {} of {} files",
+                summary.n_parsed,
+                summary.n_files
+            );
         }
         drop(status);
         (self.told)(if summary.changed { IndexEvent::Written } else { IndexEvent::Progress });
@@ -429,7 +474,11 @@ impl Job {
 impl Leader {
     /// Returns when the next look without an event is due.
     fn next(&self) -> Instant {
-        if self.directories.polled.is_empty() { self.next_look } else { self.next_look.min(self.next_poll) }
+        if self.directories.polled.is_empty() {
+            self.next_look
+        } else {
+            self.next_look.min(self.next_poll)
+        }
     }
 
     fn forget(&mut self, root: &Path, is_gone: impl Fn(&str) -> bool) {
@@ -442,7 +491,13 @@ impl Leader {
 
     /// Watches the existing directories in `scope`, and forgets those that are
     /// gone. Returns the new ones.
-    fn watch(&mut self, root: &Path, scope: &Scope, there: &[String], shared: &ServiceState) -> BTreeSet<String> {
+    fn watch(
+        &mut self,
+        root: &Path,
+        scope: &Scope,
+        there: &[String],
+        shared: &ServiceState,
+    ) -> BTreeSet<String> {
         let names: HashSet<&str> = there.iter().map(String::as_str).collect();
         let is_gone = |d: &str| scope.contains(d) && !names.contains(d);
         self.forget(root, is_gone);
@@ -455,7 +510,10 @@ impl Leader {
                 new
             }
             Err(e) => {
-                tracing::warn!("cannot watch every directory, so the tree is compared with the index every {} s: {e}", POLL.as_secs());
+                tracing::warn!(
+                    "cannot watch every directory, so the tree is compared with the index every {} s: {e}",
+                    POLL.as_secs()
+                );
                 self.watcher = None;
                 self.directories = Directories::default();
                 self.next_look = Instant::now() + POLL;
@@ -471,7 +529,11 @@ impl Directories {
     ///
     /// # Errors
     /// When no more directories can be watched.
-    fn watch(&mut self, there: &[String], mut watch: impl FnMut(&str) -> Result<(), NotWatched>) -> Result<BTreeSet<String>, String> {
+    fn watch(
+        &mut self,
+        there: &[String],
+        mut watch: impl FnMut(&str) -> Result<(), NotWatched>,
+    ) -> Result<BTreeSet<String>, String> {
         let mut new = BTreeSet::new();
         for directory in there.iter().filter(|d| !self.watched.contains(*d)) {
             match watch(directory) {
@@ -481,7 +543,10 @@ impl Directories {
                 }
                 Err(NotWatched::This(e)) => {
                     if self.polled.insert(directory.clone()) {
-                        tracing::warn!("cannot watch `{directory}`, so it alone is checked every {} s: {e}", POLL.as_secs());
+                        tracing::warn!(
+                            "cannot watch `{directory}`, so it alone is checked every {} s: {e}",
+                            POLL.as_secs()
+                        );
                     }
                 }
                 Err(NotWatched::Any(e)) => return Err(e),
@@ -535,13 +600,21 @@ mod tests {
     fn a_folder_that_cannot_be_read_is_polled_alone_and_watched_when_it_can() {
         let there = ["", "a", "locked"].map(String::from);
         let mut directories = Directories::default();
-        let refuse = |d: &str| if d == "locked" { Err(NotWatched::This("permission denied".into())) } else { Ok(()) };
+        let refuse = |d: &str| {
+            if d == "locked" { Err(NotWatched::This("permission denied".into())) } else { Ok(()) }
+        };
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<BTreeSet<_>>();
         assert_eq!(directories.watch(&there, refuse).unwrap(), names(&["", "a"]));
         assert_eq!(directories.polled, names(&["locked"]));
-        assert_eq!(directories.watch(&there, refuse).unwrap(), names(&[]), "a look at it alone goes on to be one");
+        assert_eq!(
+            directories.watch(&there, refuse).unwrap(),
+            names(&[]),
+            "a look at it alone goes on to be one"
+        );
         assert_eq!(directories.watch(&there, |_| Ok(())).unwrap(), names(&["locked"]));
         assert!(directories.polled.is_empty() && directories.watched.len() == 3);
-        assert!(directories.watch(&["b".into()], |_| Err(NotWatched::Any("too many".into()))).is_err());
+        assert!(
+            directories.watch(&["b".into()], |_| Err(NotWatched::Any("too many".into()))).is_err()
+        );
     }
 }

@@ -9,7 +9,13 @@ fn named(name: &str) -> &'static Language {
 
 /// Returns the row for text of an unknown language.
 fn plain() -> &'static Language {
-    static PLAIN: Language = Language { name: "other", extensions: &[], filenames: &[], interpreters: &[], kind: LanguageKind::Text };
+    static PLAIN: Language = Language {
+        name: "other",
+        extensions: &[],
+        filenames: &[],
+        interpreters: &[],
+        kind: LanguageKind::Text,
+    };
     &PLAIN
 }
 
@@ -27,7 +33,9 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
     }) {
         return l;
     }
-    let Some((stem, extension)) = file.rsplit_once('.') else { return by_shebang(text).unwrap_or_else(plain) };
+    let Some((stem, extension)) = file.rsplit_once('.') else {
+        return by_shebang(text).unwrap_or_else(plain);
+    };
     match extension {
         "h" => return named(if looks_like_cpp(text) { "cpp" } else { "c" }),
         // Parts of C++, PHP and makefiles have this extension.
@@ -38,7 +46,11 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
     languages()
         .iter()
         .find(|l| l.extensions.contains(&extension))
-        .or_else(|| languages().iter().find(|l| l.filenames.iter().any(|f| f.strip_suffix('*').is_some_and(|p| stem.starts_with(p)))))
+        .or_else(|| {
+            languages().iter().find(|l| {
+                l.filenames.iter().any(|f| f.strip_suffix('*').is_some_and(|p| stem.starts_with(p)))
+            })
+        })
         .or_else(|| by_shebang(text))
         .unwrap_or_else(plain)
 }
@@ -46,7 +58,9 @@ pub fn detect(path: &str, text: &str) -> &'static Language {
 fn looks_like_cpp(text: &str) -> bool {
     text.lines().any(|l| {
         let l = l.trim_start();
-        ["namespace ", "template", "class ", "public:", "private:", "protected:", "using "].iter().any(|p| l.starts_with(p))
+        ["namespace ", "template", "class ", "public:", "private:", "protected:", "using "]
+            .iter()
+            .any(|p| l.starts_with(p))
             || l.contains("std::")
     })
 }
@@ -58,7 +72,10 @@ fn by_shebang(text: &str) -> Option<&'static Language> {
         (w != "env" && !w.starts_with('-')).then_some(w)
     })?;
     let interpreter = interpreter.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
-    let is_named = |l: &&Language| l.interpreters.contains(&interpreter) || INTERPRETED.contains(&interpreter) && l.name == interpreter;
+    let is_named = |l: &&Language| {
+        l.interpreters.contains(&interpreter)
+            || INTERPRETED.contains(&interpreter) && l.name == interpreter
+    };
     languages().iter().find(is_named)
 }
 

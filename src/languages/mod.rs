@@ -12,7 +12,10 @@ mod plain;
 mod spec;
 
 pub use detect::detect;
-pub use spec::{COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names, Reach, Spec, Template};
+pub use spec::{
+    COMMON_METHODS, Export, Grammar, Hides, Lang, Language, LanguageKind, Markup, Modules, Names,
+    Reach, Spec, Template,
+};
 use spec::{ECMASCRIPT_METHODS, ECMASCRIPT_TRANSPARENT, JVM_METHODS};
 
 // Defines `PARSED`, the grammars of all folders in the order of their names.
@@ -24,7 +27,13 @@ pub fn languages() -> &'static [Language] {
     TABLE.get_or_init(|| {
         let parsed = PARSED.iter().map(|grammar| {
             let Spec { name, extensions, filenames, interpreters, .. } = grammar.spec;
-            Language { name, extensions, filenames, interpreters, kind: LanguageKind::Code(grammar) }
+            Language {
+                name,
+                extensions,
+                filenames,
+                interpreters,
+                kind: LanguageKind::Code(grammar),
+            }
         });
         parsed.chain(plain::languages()).collect()
     })

@@ -5,8 +5,15 @@ use super::{Language, LanguageKind, Markup};
 /// Returns these languages in the order in which they are tried.
 pub(super) fn languages() -> Vec<Language> {
     let mut table = Vec::new();
-    let mut add = |name, extensions, filenames, kind| table.push(Language { name, extensions, filenames, interpreters: &[], kind });
-    add("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[], LanguageKind::Document(Markup::Markdown));
+    let mut add = |name, extensions, filenames, kind| {
+        table.push(Language { name, extensions, filenames, interpreters: &[], kind })
+    };
+    add(
+        "markdown",
+        &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"],
+        &[],
+        LanguageKind::Document(Markup::Markdown),
+    );
     add("rst", &["rst", "rest"], &[], LanguageKind::Document(Markup::ReStructuredText));
     add("asciidoc", &["adoc", "asciidoc", "asc"], &[], LanguageKind::Document(Markup::AsciiDoc));
     add(
@@ -33,11 +40,36 @@ pub(super) fn languages() -> Vec<Language> {
 
     add("toml", &["toml"], &[], LanguageKind::Config);
     add("yaml", &["yaml", "yml"], &[], LanguageKind::Config);
-    add("json", &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"], &[], LanguageKind::Config);
-    add("ini", &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"], &[], LanguageKind::Config);
+    add(
+        "json",
+        &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"],
+        &[],
+        LanguageKind::Config,
+    );
+    add(
+        "ini",
+        &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"],
+        &[],
+        LanguageKind::Config,
+    );
     add(
         "xml",
-        &["xml", "xsd", "xsl", "xslt", "plist", "csproj", "fsproj", "vbproj", "props", "targets", "pom", "svg", "storyboard", "xib"],
+        &[
+            "xml",
+            "xsd",
+            "xsl",
+            "xslt",
+            "plist",
+            "csproj",
+            "fsproj",
+            "vbproj",
+            "props",
+            "targets",
+            "pom",
+            "svg",
+            "storyboard",
+            "xib",
+        ],
         &[],
         LanguageKind::Config,
     );
@@ -48,8 +80,8 @@ pub(super) fn languages() -> Vec<Language> {
         (
             "template",
             &[
-                "jinja", "jinja2", "j2", "hbs", "mustache", "ejs", "erb", "eex", "heex", "leex", "haml", "pug", "twig", "tmpl", "tpl",
-                "gotmpl",
+                "jinja", "jinja2", "j2", "hbs", "mustache", "ejs", "erb", "eex", "heex", "leex",
+                "haml", "pug", "twig", "tmpl", "tpl", "gotmpl",
             ],
             &[],
         ),

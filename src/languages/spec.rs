@@ -304,9 +304,12 @@ pub const COMMON_METHODS: &[&str] = &[
     "wrap",
     "write",
 ];
-pub(super) const ECMASCRIPT_METHODS: &[&str] = &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
-pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] = &["Promise", "Readonly", "Partial", "Required", "NonNullable"];
-pub(super) const JVM_METHODS: &[&str] = &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
+pub(super) const ECMASCRIPT_METHODS: &[&str] =
+    &["charAt", "forEach", "indexOf", "toString", "then", "endsWith", "startsWith"];
+pub(super) const ECMASCRIPT_TRANSPARENT: &[&str] =
+    &["Promise", "Readonly", "Partial", "Required", "NonNullable"];
+pub(super) const JVM_METHODS: &[&str] =
+    &["charAt", "forEach", "indexOf", "toString", "isEmpty", "hashCode", "endsWith", "startsWith"];
 
 /// A grammar with its description. Queries are compiled once in each process.
 pub struct Grammar {
@@ -318,7 +321,12 @@ pub struct Grammar {
 
 impl Grammar {
     pub(super) const fn new(spec: Spec) -> Self {
-        Self { spec, outline: OnceLock::new(), references: OnceLock::new(), components: OnceLock::new() }
+        Self {
+            spec,
+            outline: OnceLock::new(),
+            references: OnceLock::new(),
+            components: OnceLock::new(),
+        }
     }
 
     /// Returns the tree-sitter language.

@@ -70,17 +70,25 @@ impl Checked {
     pub(super) fn open(saved: Arc<dyn SavedFiles>) -> Option<Arc<dyn SavedFiles>> {
         let bytes = saved.read(SUMS).ok()?;
         let (body, own) = bytes.split_last_chunk()?;
-        let all = (u64::from_le_bytes(*own) == xxh3_64(body)).then(|| bitcode::decode(body).ok()).flatten()?;
+        let all = (u64::from_le_bytes(*own) == xxh3_64(body))
+            .then(|| bitcode::decode(body).ok())
+            .flatten()?;
         Some(Arc::new(Self { saved, all: Arc::new(all) }))
     }
 }
 
 impl SavedFiles for Checked {
     fn open(&self, name: &str) -> Result<Arc<dyn SavedFile>> {
-        let sums = self.all.get(name).ok_or_else(|| Error::new(ErrorKind::NotFound, format!("{name} was not saved")))?;
+        let sums = self
+            .all
+            .get(name)
+            .ok_or_else(|| Error::new(ErrorKind::NotFound, format!("{name} was not saved")))?;
         let file = self.saved.open(name)?;
         if file.n_bytes() != sums.n_bytes {
-            return Err(damaged(name, format_args!("it has {} bytes, and {} were saved", file.n_bytes(), sums.n_bytes)));
+            return Err(damaged(
+                name,
+                format_args!("it has {} bytes, and {} were saved", file.n_bytes(), sums.n_bytes),
+            ));
         }
         Ok(Arc::new(CheckedFile { name: name.into(), file, all: self.all.clone() }))
     }
@@ -104,13 +112,21 @@ impl SavedFile for CheckedFile {
         }
         let block = BLOCK as u64;
         let first = range.start / block;
-        let whole = first * block..(range.end.div_ceil(block) * block).min(self.n_bytes()).max(range.end);
+        let whole =
+            first * block..(range.end.div_ceil(block) * block).min(self.n_bytes()).max(range.end);
         let mut bytes = self.file.read(whole.clone())?;
         let sums = self.all.get(&self.name).map_or(&[][..], |sums| &sums.blocks);
         let sums = sums.get(usize::try_from(first).map_err(Error::other)?..).unwrap_or_default();
-        let is_whole = bytes.len().div_ceil(BLOCK) <= sums.len() && bytes.chunks(BLOCK).zip(sums).all(|(part, sum)| xxh3_64(part) == *sum);
+        let is_whole = bytes.len().div_ceil(BLOCK) <= sums.len()
+            && bytes.chunks(BLOCK).zip(sums).all(|(part, sum)| xxh3_64(part) == *sum);
         if !is_whole {
-            return Err(damaged(&self.name, format_args!("bytes {} to {} are not those that were saved", whole.start, whole.end)));
+            return Err(damaged(
+                &self.name,
+                format_args!(
+                    "bytes {} to {} are not those that were saved",
+                    whole.start, whole.end
+                ),
+            ));
         }
         let before = usize::try_from(range.start - whole.start).map_err(Error::other)?;
         bytes.drain(..before);
@@ -171,12 +187,16 @@ mod tests {
 
         fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
             let range = usize::try_from(range.start).unwrap()..usize::try_from(range.end).unwrap();
-            self.0.all()[&self.1].get(range).map(<[u8]>::to_vec).ok_or_else(|| ErrorKind::UnexpectedEof.into())
+            self.0.all()[&self.1]
+                .get(range)
+                .map(<[u8]>::to_vec)
+                .ok_or_else(|| ErrorKind::UnexpectedEof.into())
         }
     }
 
     fn saved() -> (Files, Vec<u8>) {
-        let content: Vec<u8> = (0..3 * BLOCK + 17).map(|i| u8::try_from(i * 31 % 251).unwrap()).collect();
+        let content: Vec<u8> =
+            (0..3 * BLOCK + 17).map(|i| u8::try_from(i * 31 % 251).unwrap()).collect();
         let mut files = Files::default();
         let mut place = files.clone();
         let mut summing = Summing::new(&mut place);
@@ -192,11 +212,19 @@ mod tests {
     fn every_part_of_a_whole_file_is_read() {
         let (files, content) = saved();
         let checked = Checked::open(Arc::new(files)).unwrap();
-        assert_eq!((checked.read("a").unwrap(), checked.read("empty").unwrap()), (content.clone(), Vec::new()));
+        assert_eq!(
+            (checked.read("a").unwrap(), checked.read("empty").unwrap()),
+            (content.clone(), Vec::new())
+        );
         let file = checked.open("a").unwrap();
         let ends = [0, 1, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK, content.len() - 1, content.len()];
-        for (start, end) in ends.iter().flat_map(|a| ends.map(|b| (*a, b))).filter(|(a, b)| a <= b) {
-            assert_eq!(file.read(start as u64..end as u64).unwrap(), content[start..end], "{start}..{end}");
+        for (start, end) in ends.iter().flat_map(|a| ends.map(|b| (*a, b))).filter(|(a, b)| a <= b)
+        {
+            assert_eq!(
+                file.read(start as u64..end as u64).unwrap(),
+                content[start..end],
+                "{start}..{end}"
+            );
         }
         assert!(file.read(5..content.len() as u64 + 1).is_err() && checked.open("none").is_err());
         assert!(checked.open("foreign").is_err(), "it has no checksums");
@@ -209,13 +237,22 @@ mod tests {
         for at in (0..content.len()).step_by(97) {
             files.all().get_mut("a").unwrap()[at] ^= 1;
             let e = file.read(at as u64..at as u64 + 1).unwrap_err();
-            assert!(e.kind() == ErrorKind::InvalidData && e.to_string().starts_with("a is damaged"), "{e}");
+            assert!(
+                e.kind() == ErrorKind::InvalidData && e.to_string().starts_with("a is damaged"),
+                "{e}"
+            );
             let elsewhere = (at + 2 * BLOCK) % content.len();
-            assert_eq!(file.read(elsewhere as u64..elsewhere as u64 + 1).is_ok(), elsewhere / BLOCK != at / BLOCK);
+            assert_eq!(
+                file.read(elsewhere as u64..elsewhere as u64 + 1).is_ok(),
+                elsewhere / BLOCK != at / BLOCK
+            );
             files.all().get_mut("a").unwrap()[at] ^= 1;
         }
         files.all().get_mut("a").unwrap().truncate(BLOCK);
-        assert!(file.read(0..content.len() as u64).is_err() && file.read(2 * BLOCK as u64..2 * BLOCK as u64 + 1).is_err());
+        assert!(
+            file.read(0..content.len() as u64).is_err()
+                && file.read(2 * BLOCK as u64..2 * BLOCK as u64 + 1).is_err()
+        );
     }
 
     #[test]

@@ -14,7 +14,10 @@ use super::checked::{Checked, Summing};
 use super::resident::GivenUp;
 use super::snapshot::{Metrics, Served, Snapshot};
 use super::vectors::{NoVectors, Vectors};
-use crate::chunk::{Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded, SaveWriter, SavedFiles};
+use crate::chunk::{
+    Cancel, Change, ChunkDelta, ChunkSet, Entry, Feed, FeedError, Fingerprint, Loaded, SaveWriter,
+    SavedFiles,
+};
 use crate::embed::{EmbedError, Embedder};
 use crate::search::{Corpus, CorpusBuilder, Hnsw, SearchError, VectorSource, VectorTable};
 use crate::worker::WorkerHandle;
@@ -79,7 +82,9 @@ pub enum ReloadError {
     Embed(#[from] EmbedError),
     #[error(transparent)]
     Index(#[from] SearchError),
-    #[error("a reload ended in a panic; this is a bug of cortex, and what was served still is: {0}")]
+    #[error(
+        "a reload ended in a panic; this is a bug of cortex, and what was served still is: {0}"
+    )]
     Panic(String),
 }
 
@@ -88,7 +93,10 @@ impl ChunkManager {
     ///
     /// # Errors
     /// When there is no feed, or a text index cannot be created.
-    pub fn new(feeds: Vec<Box<dyn Feed>>, embedder: Arc<dyn Embedder>) -> Result<Self, ReloadError> {
+    pub fn new(
+        feeds: Vec<Box<dyn Feed>>,
+        embedder: Arc<dyn Embedder>,
+    ) -> Result<Self, ReloadError> {
         if feeds.is_empty() {
             return Err(ReloadError::NoFeed);
         }
@@ -96,7 +104,8 @@ impl ChunkManager {
         for feed in feeds {
             let mut builder = CorpusBuilder::new(embedder.dimensions())?;
             let mut none = Vectors::new(&*feed, &*embedder);
-            let corpus = builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &mut none)?;
+            let corpus =
+                builder.update(Arc::new(ChunkSet::default()), &ChunkDelta::default(), &mut none)?;
             let name = feed.name();
             corpora.push(Arc::new(Served {
                 name,
@@ -141,11 +150,18 @@ impl ChunkManager {
     ///
     /// # Errors
     /// The errors of the question, and those of [`ChunkManager::reload`].
-    pub fn ask<T, E: From<ReloadError>>(&self, question: impl Fn(&Snapshot) -> Result<T, E>) -> Result<T, E> {
+    pub fn ask<T, E: From<ReloadError>>(
+        &self,
+        question: impl Fn(&Snapshot) -> Result<T, E>,
+    ) -> Result<T, E> {
         let snapshot = self.current();
         let answer = question(&snapshot);
-        let damaged: Vec<&str> =
-            snapshot.corpora.iter().filter(|served| served.corpus.damage().is_some()).map(|served| served.name).collect();
+        let damaged: Vec<&str> = snapshot
+            .corpora
+            .iter()
+            .filter(|served| served.corpus.damage().is_some())
+            .map(|served| served.name)
+            .collect();
         if damaged.is_empty() {
             return answer;
         }
@@ -190,8 +206,14 @@ impl ChunkManager {
             if source.n_unsaved > 0 && is_worth_it && source.is_complete() {
                 let start = Instant::now();
                 match source.save(served) {
-                    Ok(()) => tracing::debug!(ms = start.elapsed().as_millis(), "saved the {} for the next start", served.name),
-                    Err(e) => tracing::debug!("the {} was not saved for the next start: {e}", served.name),
+                    Ok(()) => tracing::debug!(
+                        ms = start.elapsed().as_millis(),
+                        "saved the {} for the next start",
+                        served.name
+                    ),
+                    Err(e) => {
+                        tracing::debug!("the {} was not saved for the next start: {e}", served.name)
+                    }
                 }
             }
         }
@@ -206,12 +228,20 @@ impl ChunkManager {
         let mut sources = self.state.lock();
         let served = self.current().corpora.clone();
         let is_waiting = sources.iter().any(|s| !s.lacking.is_empty());
-        let n_dropped = sources.iter_mut().zip(&served).map(|(source, served)| usize::from(source.drop_caches(served))).sum::<usize>();
+        let n_dropped = sources
+            .iter_mut()
+            .zip(&served)
+            .map(|(source, served)| usize::from(source.drop_caches(served)))
+            .sum::<usize>();
         if n_dropped == 0 {
             if is_waiting || sources.iter().all(|s| s.given_up == GivenUp::Vectors) {
                 return Ok(false);
             }
-            let corpora = sources.iter_mut().zip(&served).map(|(source, served)| Arc::new(source.without_vectors(served))).collect();
+            let corpora = sources
+                .iter_mut()
+                .zip(&served)
+                .map(|(source, served)| Arc::new(source.without_vectors(served)))
+                .collect();
             self.current.store(Arc::new(Snapshot { corpora, loaded_at: self.current().loaded_at }));
         }
         self.metrics.lock().given_up = sources.iter().map(|s| s.given_up).max().unwrap_or_default();
@@ -239,12 +269,18 @@ impl ChunkManager {
         self.reload_feeds(|feed| feed == name, cancel)
     }
 
-    fn reload_feeds(&self, is_wanted: impl Fn(&str) -> bool, cancel: &Cancel) -> Result<Reload, ReloadError> {
+    fn reload_feeds(
+        &self,
+        is_wanted: impl Fn(&str) -> bool,
+        cancel: &Cancel,
+    ) -> Result<Reload, ReloadError> {
         let start = Instant::now();
         let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let (mut reload, mut n_parsed, mut failure) = (Reload::default(), 0, None);
-        for (source, served) in sources.iter_mut().zip(&mut corpora).filter(|(_, served)| is_wanted(served.name)) {
+        for (source, served) in
+            sources.iter_mut().zip(&mut corpora).filter(|(_, served)| is_wanted(served.name))
+        {
             match source.reload_or_rebuild(served, &*self.embedder, cancel, &mut n_parsed) {
                 Ok(None) => {}
                 Ok(Some((new, delta))) => {
@@ -277,10 +313,19 @@ impl ChunkManager {
                 metrics.last_error = None;
                 if reload.published {
                     let Reload { n_added, n_updated, n_deleted, .. } = *reload;
-                    let n_chunks: usize = self.current.load().corpora.iter().map(|c| c.corpus.chunks().len()).sum();
-                    let generation = self.current.load().corpora.first().map(|served| served.generation);
+                    let n_chunks: usize =
+                        self.current.load().corpora.iter().map(|c| c.corpus.chunks().len()).sum();
+                    let generation =
+                        self.current.load().corpora.first().map(|served| served.generation);
                     let ms = start.elapsed().as_millis();
-                    tracing::info!(generation, n_added, n_updated, n_deleted, ms, "reloaded {n_chunks} chunks");
+                    tracing::info!(
+                        generation,
+                        n_added,
+                        n_updated,
+                        n_deleted,
+                        ms,
+                        "reloaded {n_chunks} chunks"
+                    );
                 }
             }
             Err(e) => {
@@ -299,8 +344,12 @@ impl ChunkManager {
             let vectors = served.corpus.vectors();
             vectors.wants_hnsw(from).then(|| (at, vectors.clone()))
         };
-        let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting) else { return false };
-        let saved = || if vectors.hnsw().is_none() { self.saved_hnsw(at, &vectors, from) } else { None };
+        let Some((at, vectors)) = self.current().corpora.iter().enumerate().find_map(wanting)
+        else {
+            return false;
+        };
+        let saved =
+            || if vectors.hnsw().is_none() { self.saved_hnsw(at, &vectors, from) } else { None };
         let (hnsw, is_saved) = match saved() {
             Some(hnsw) => (hnsw, true),
             None => match vectors.build_hnsw(cancel) {
@@ -311,12 +360,18 @@ impl ChunkManager {
         let mut sources = self.state.lock();
         let mut corpora = self.current().corpora.clone();
         let source = &mut sources[at];
-        let Some(builder) = source.builder.as_mut().filter(|_| source.given_up == GivenUp::Nothing) else { return false };
+        let Some(builder) = source.builder.as_mut().filter(|_| source.given_up == GivenUp::Nothing)
+        else {
+            return false;
+        };
         let mut served = Served::clone(&corpora[at]);
         builder.attach(hnsw, &mut served.corpus);
         corpora[at] = Arc::new(served);
         source.is_hnsw_saved = is_saved;
-        self.current.store(Arc::new(Snapshot { corpora: corpora.clone(), loaded_at: self.current().loaded_at }));
+        self.current.store(Arc::new(Snapshot {
+            corpora: corpora.clone(),
+            loaded_at: self.current().loaded_at,
+        }));
         if !is_saved
             && source.is_complete()
             && let Err(e) = source.save(&corpora[at])
@@ -347,16 +402,23 @@ impl ServedFeed {
         n_parsed: &mut usize,
     ) -> Result<Option<(Served, ChunkDelta)>, ReloadError> {
         if before.corpus.damage().is_some() {
-            tracing::warn!("the saved index of the {} is damaged and is rebuilt from the chunks", before.name);
+            tracing::warn!(
+                "the saved index of the {} is damaged and is rebuilt from the chunks",
+                before.name
+            );
             (self.builder, self.is_restored, self.reads_saved) = (None, true, false);
         }
         let mut reload = |this: &mut Self| {
-            let tried = catch_unwind(AssertUnwindSafe(|| this.reload(before, embedder, cancel, n_parsed)));
+            let tried =
+                catch_unwind(AssertUnwindSafe(|| this.reload(before, embedder, cancel, n_parsed)));
             tried.unwrap_or_else(|panic| Err(ReloadError::Panic(message(&*panic))))
         };
         match reload(self) {
             Err(e @ (ReloadError::Index(_) | ReloadError::Panic(_))) if self.reads_saved => {
-                tracing::warn!("the saved index of the {} cannot be used and is rebuilt from the chunks: {e}", before.name);
+                tracing::warn!(
+                    "the saved index of the {} cannot be used and is rebuilt from the chunks: {e}",
+                    before.name
+                );
                 (self.builder, self.reads_saved) = (None, false);
                 reload(self)
             }
@@ -377,17 +439,24 @@ impl ServedFeed {
         *n_parsed_in_all += n_parsed;
         let rebuild = restored.is_none() && self.builder.is_none();
         let served = restored.as_ref().map_or(&before.corpus, |(_, corpus)| corpus).chunks();
-        let mut delta = if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(served, &set) };
+        let mut delta =
+            if rebuild { ChunkDelta::everything(&set) } else { ChunkDelta::between(served, &set) };
         if !rebuild {
             delta.updated.extend(self.arrived(&set, &delta));
         }
         let known = generation.map_or(before.local, |g| g == before.generation && !before.local);
-        if delta.is_empty() && !rebuild && restored.is_none() && known && warnings == before.warnings {
+        if delta.is_empty()
+            && !rebuild
+            && restored.is_none()
+            && known
+            && warnings == before.warnings
+        {
             return Ok(None);
         }
         let mut vectors = Vectors::new(&*self.feed, embedder);
         let mut no_vectors = NoVectors;
-        let source: &mut dyn VectorSource = if self.given_up == GivenUp::Vectors { &mut no_vectors } else { &mut vectors };
+        let source: &mut dyn VectorSource =
+            if self.given_up == GivenUp::Vectors { &mut no_vectors } else { &mut vectors };
         // If the update fails, this builder is dropped, and the next reload starts with a new one.
         let (mut builder, restored) = match (restored, self.builder.take()) {
             (Some((builder, corpus)), _) => (builder, Some(corpus)),
@@ -404,11 +473,21 @@ impl ServedFeed {
         self.builder = Some(builder);
         let indexed = delta.updated.iter().filter(|c| !c.metadata_only);
         let replaced: FxHashSet<&str> = indexed.map(|c| &*c.new.id).collect();
-        self.lacking.retain(|(_, e)| !rebuild && !replaced.contains(&*e.id) && corpus.chunks().by_id(&e.id).is_some());
+        self.lacking.retain(|(_, e)| {
+            !rebuild && !replaced.contains(&*e.id) && corpus.chunks().by_id(&e.id).is_some()
+        });
         self.lacking.extend(lacking);
         self.n_local += 1;
         let (generation, local) = generation.map_or((self.n_local, true), |g| (g, false));
-        let served = Served { name: before.name, generation, local, indexed_at, n_without_vectors: self.lacking.len(), corpus, warnings };
+        let served = Served {
+            name: before.name,
+            generation,
+            local,
+            indexed_at,
+            n_without_vectors: self.lacking.len(),
+            corpus,
+            warnings,
+        };
         Ok(Some((served, delta)))
     }
 
@@ -464,10 +543,14 @@ impl ServedFeed {
     fn save(&mut self, served: &Served) -> io::Result<()> {
         // Reset even if saving fails: it is tried again when more has changed.
         self.n_unsaved = 0;
-        let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else { return Err(io::Error::other("it cannot be")) };
+        let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else {
+            return Err(io::Error::other("it cannot be"));
+        };
         // Building an HNSW graph may take an hour. So a process that never used the saved graph keeps it, too.
         let most_bytes = MOST_GRAPH_BYTES * served.corpus.chunks().len() as u64;
-        let before = self.saved().filter(|saved| saved.open(HNSW_FILE).is_ok_and(|file| file.n_bytes() <= most_bytes));
+        let before = self
+            .saved()
+            .filter(|saved| saved.open(HNSW_FILE).is_ok_and(|file| file.n_bytes() <= most_bytes));
         let new = served.corpus.vectors().hnsw().filter(|_| !self.is_hnsw_saved);
         cache.save(&mut |saving| {
             let mut summing = Summing::new(saving);
@@ -475,7 +558,11 @@ impl ServedFeed {
             builder.save(&served.corpus, &mut summing)?;
             match (new, &before) {
                 (Some(new), _) => {
-                    summing.put(HNSW_FILE, &new.to_bytes().ok_or_else(|| io::Error::other("the graph cannot be encoded"))?)?;
+                    summing.put(
+                        HNSW_FILE,
+                        &new.to_bytes()
+                            .ok_or_else(|| io::Error::other("the graph cannot be encoded"))?,
+                    )?;
                 }
                 (None, Some(before)) => summing.keep(HNSW_FILE, &**before)?,
                 (None, None) => {}
@@ -493,7 +580,8 @@ impl ServedFeed {
         }
         let changed: FxHashSet<&str> = delta.updated.iter().map(|c| &*c.new.id).collect();
         let waiting = self.lacking.iter().filter(|(_, e)| !changed.contains(&*e.id));
-        let waiting: Vec<(Fingerprint, &Arc<Entry>)> = waiting.filter_map(|(key, e)| Some((*key, set.by_id(&e.id)?))).collect();
+        let waiting: Vec<(Fingerprint, &Arc<Entry>)> =
+            waiting.filter_map(|(key, e)| Some((*key, set.by_id(&e.id)?))).collect();
         let stored = self.feed.vectors(&waiting.iter().map(|(key, _)| *key).collect());
         let there = waiting.into_iter().filter(|(key, _)| stored.contains(*key));
         there.map(|(_, entry)| Change { new: entry.clone(), metadata_only: false }).collect()

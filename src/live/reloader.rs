@@ -99,13 +99,28 @@ pub(super) struct Reloading {
 }
 
 impl Reloading {
-    pub(super) fn new(manager: Arc<ChunkManager>, cancel: Arc<Cancel>, budget: Option<u64>) -> Self {
-        Self { manager, cancel, budget, backoff: Backoff::new(RETRY, LONGEST_RETRY), told: None, over_since: None }
+    pub(super) fn new(
+        manager: Arc<ChunkManager>,
+        cancel: Arc<Cancel>,
+        budget: Option<u64>,
+    ) -> Self {
+        Self {
+            manager,
+            cancel,
+            budget,
+            backoff: Backoff::new(RETRY, LONGEST_RETRY),
+            told: None,
+            over_since: None,
+        }
     }
 
     /// Reloads, and returns the time until the next unrequested reload: `rescan`, or less after a failure. Calls `published` if the reload
     /// published a snapshot.
-    pub(super) fn run(&mut self, published: impl FnOnce(), rescan: impl FnOnce() -> Duration) -> Duration {
+    pub(super) fn run(
+        &mut self,
+        published: impl FnOnce(),
+        rescan: impl FnOnce() -> Duration,
+    ) -> Duration {
         let result = self.manager.reload(&self.cancel);
         self.manager.save(WORTH_SAVING);
         let error = result.as_ref().err().map(ToString::to_string);
@@ -140,7 +155,11 @@ impl Reloading {
         match self.manager.give_up(&self.cancel) {
             Ok(true) => {
                 let without = self.manager.metrics().given_up.names().join(" and ");
-                tracing::warn!("{} MB are held, and {} may be: going on without {without}", resident >> 20, budget >> 20);
+                tracing::warn!(
+                    "{} MB are held, and {} may be: going on without {without}",
+                    resident >> 20,
+                    budget >> 20
+                );
                 PATIENCE
             }
             Ok(false) => Duration::MAX,

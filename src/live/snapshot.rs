@@ -28,7 +28,10 @@ impl Snapshot {
     pub fn damage(&self) -> Option<String> {
         let damage = |served: &Arc<Served>| {
             let why = served.corpus.damage()?;
-            Some(format!("the saved index of the {} is damaged and is being rebuilt from the chunks: {why}", served.name))
+            Some(format!(
+                "the saved index of the {} is damaged and is being rebuilt from the chunks: {why}",
+                served.name
+            ))
         };
         self.corpora.iter().find_map(damage)
     }

@@ -37,7 +37,12 @@ fn chunk(id: &str, text: &str, at: &str) -> Chunk {
         chunk_type: ChunkType::Definitions,
         embedding: None,
         tags: Vec::new(),
-        metadata: Metadata { file_path: Some(format!("src/{id}.rs")), start_line: Some(1), end_line: Some(2), ..Metadata::default() },
+        metadata: Metadata {
+            file_path: Some(format!("src/{id}.rs")),
+            start_line: Some(1),
+            end_line: Some(2),
+            ..Metadata::default()
+        },
         created_at: time("2026-01-01T00:00:00Z"),
         updated_at: time(at),
     }
@@ -51,7 +56,11 @@ fn time(s: &str) -> DateTime<Utc> {
 fn write(path: &Path, chunks: &[Chunk]) {
     let body: Vec<String> = chunks.iter().map(Chunk::to_json).collect();
     // Written under another name and renamed, so that a reader never sees half a file.
-    std::fs::write(path.with_extension("tmp"), format!("{{ \"chunks\" : [\n {} ] }}", body.join(",\n "))).unwrap();
+    std::fs::write(
+        path.with_extension("tmp"),
+        format!("{{ \"chunks\" : [\n {} ] }}", body.join(",\n ")),
+    )
+    .unwrap();
     std::fs::rename(path.with_extension("tmp"), path).unwrap();
 }
 
@@ -71,8 +80,9 @@ impl Fixture {
 
 fn search(manager: &ChunkManager, query: &str) -> Vec<String> {
     let vector = manager.embedder().embed_query(query).unwrap();
-    let results =
-        Searcher::new(&manager.current().feed("code").unwrap().corpus).search(&Query::new(query), &vector, &Filter::default(), 10).unwrap();
+    let results = Searcher::new(&manager.current().feed("code").unwrap().corpus)
+        .search(&Query::new(query), &vector, &Filter::default(), 10)
+        .unwrap();
     results.hits.iter().map(|h| h.chunk.id.to_string()).collect()
 }
 
@@ -85,7 +95,10 @@ fn loads_all_types_and_missing_files_are_empty_types() {
     let f = fixture();
     assert_eq!(f.reload().unwrap().n_added, 0, "no files: an empty set");
     for (i, t) in ChunkType::ALL.into_iter().enumerate() {
-        write(&f.layout.chunk_file(t), &[Chunk { chunk_type: t, ..chunk(&format!("c{i}"), "text", T1) }]);
+        write(
+            &f.layout.chunk_file(t),
+            &[Chunk { chunk_type: t, ..chunk(&format!("c{i}"), "text", T1) }],
+        );
         assert_eq!(f.reload().unwrap().n_added, 1);
     }
     let snapshot = f.manager.current();
@@ -93,7 +106,10 @@ fn loads_all_types_and_missing_files_are_empty_types() {
     assert_eq!(set.len(), 4);
     assert_eq!(set.by_id("c2").unwrap().chunk_type, ChunkType::Data);
     assert_eq!(set.by_file("src/c1.rs").map(|c| &*c.id).collect::<Vec<_>>(), ["c1"]);
-    assert!(snapshot.feed("code").unwrap().local, "a generation without a manifest is this process's own");
+    assert!(
+        snapshot.feed("code").unwrap().local,
+        "a generation without a manifest is this process's own"
+    );
 }
 
 #[test]
@@ -116,9 +132,19 @@ fn a_corrupt_file_is_an_error_with_its_place_and_the_old_data_stay() {
 #[test]
 fn detects_added_updated_deleted_and_unchanged() {
     let f = fixture();
-    f.write(&[chunk("same", "stays", T1), chunk("newer", "old text", T1), chunk("older", "x", T1), chunk("gone", "leaves", T1)]);
+    f.write(&[
+        chunk("same", "stays", T1),
+        chunk("newer", "old text", T1),
+        chunk("older", "x", T1),
+        chunk("gone", "leaves", T1),
+    ]);
     f.reload().unwrap();
-    f.write(&[chunk("same", "stays", T1), chunk("newer", "new text", T2), chunk("older", "x", T0), chunk("silent", "added", T0)]);
+    f.write(&[
+        chunk("same", "stays", T1),
+        chunk("newer", "new text", T2),
+        chunk("older", "x", T0),
+        chunk("silent", "added", T0),
+    ]);
     let r = f.reload().unwrap();
     // `older` has an earlier stamp than the loaded chunk, and any difference counts.
     assert_eq!((r.n_added, r.n_updated, r.n_deleted), (1, 2, 1));
@@ -159,7 +185,18 @@ fn a_chunk_that_only_moved_is_served_with_its_new_lines() {
     assert_eq!(f.reload().unwrap().n_updated, 1);
     assert_eq!(f.found("retries"), ["a"]);
     assert_eq!(
-        f.manager.current().feed("code").unwrap().corpus.chunks().by_id("a").unwrap().chunk().unwrap().metadata.start_line,
+        f.manager
+            .current()
+            .feed("code")
+            .unwrap()
+            .corpus
+            .chunks()
+            .by_id("a")
+            .unwrap()
+            .chunk()
+            .unwrap()
+            .metadata
+            .start_line,
         Some(11)
     );
 }
@@ -179,7 +216,13 @@ fn readers_beside_reloads_see_one_generation() {
     let f = fixture();
     let generation = |g: usize| {
         (0..20)
-            .map(|i| chunk(&format!("c{i}"), &format!("marker generation{g}x"), &format!("2026-01-01T10:00:{g:02}Z")))
+            .map(|i| {
+                chunk(
+                    &format!("c{i}"),
+                    &format!("marker generation{g}x"),
+                    &format!("2026-01-01T10:00:{g:02}Z"),
+                )
+            })
             .collect::<Vec<_>>()
     };
     f.write(&generation(0));
@@ -196,9 +239,17 @@ fn readers_beside_reloads_see_one_generation() {
                     let results = Searcher::new(&snapshot.feed("code").unwrap().corpus)
                         .search(&Query::new("marker"), &[], &Filter::default(), 50)
                         .unwrap();
-                    let texts: std::collections::HashSet<&str> = results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
-                    assert_eq!((results.hits.len(), texts.len()), (20, 1), "all chunks, of one generation");
-                    assert!(snapshot.feed("code").unwrap().generation >= last, "generations never fall");
+                    let texts: std::collections::HashSet<&str> =
+                        results.hits.iter().map(|h| h.chunk.text.as_str()).collect();
+                    assert_eq!(
+                        (results.hits.len(), texts.len()),
+                        (20, 1),
+                        "all chunks, of one generation"
+                    );
+                    assert!(
+                        snapshot.feed("code").unwrap().generation >= last,
+                        "generations never fall"
+                    );
                     last = snapshot.feed("code").unwrap().generation;
                 }
             });
@@ -216,10 +267,15 @@ fn readers_beside_reloads_see_one_generation() {
 #[test]
 fn inline_vectors_are_used_only_from_the_active_embedder() {
     let model = StaticModel::bundled();
-    let whale: Vec<String> = model.embed_query("whale").unwrap().iter().map(ToString::to_string).collect();
+    let whale: Vec<String> =
+        model.embed_query("whale").unwrap().iter().map(ToString::to_string).collect();
     let file = |embedder: &str| {
-        let header = format!("{{\"embedder\":\"{embedder}\",\"dimensions\":{}}}", model.dimensions());
-        format!("{{\"_metadata\":{header},\"chunks\":[{{\"id\":\"a\",\"text\":\"zzz\",\"embedding\":[{}]}}]}}", whale.join(","))
+        let header =
+            format!("{{\"embedder\":\"{embedder}\",\"dimensions\":{}}}", model.dimensions());
+        format!(
+            "{{\"_metadata\":{header},\"chunks\":[{{\"id\":\"a\",\"text\":\"zzz\",\"embedding\":[{}]}}]}}",
+            whale.join(",")
+        )
     };
     let f = fixture();
     let path = f.layout.chunk_file(ChunkType::Definitions);
@@ -238,7 +294,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
 fn concurrent_loads_are_independent() {
     let f = Arc::new(fixture());
     f.write(&[chunk("a", "text", T1)]);
-    let load = || ChunkFiles::new(f.layout.clone(), "none", 0).load(&Cancel::new(false)).unwrap().set;
+    let load =
+        || ChunkFiles::new(f.layout.clone(), "none", 0).load(&Cancel::new(false)).unwrap().set;
     let (a, b) = rayon::join(load, load);
     assert!(a.len() == b.len() && a.all().iter().zip(b.all()).all(|(a, b)| a.is_same(b)));
     assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));
@@ -249,9 +306,14 @@ fn concurrent_loads_are_independent() {
 #[test]
 fn quantised_vectors_find_the_same_neighbours() {
     let model = StaticModel::bundled();
-    let sources =
-        [include_str!("manager.rs"), include_str!("tests.rs"), include_str!("../store/layout.rs"), include_str!("../search/rank.rs")];
-    let texts: Vec<&str> = sources.iter().flat_map(|s| s.split("\n\n")).filter(|t| t.len() > 40).collect();
+    let sources = [
+        include_str!("manager.rs"),
+        include_str!("tests.rs"),
+        include_str!("../store/layout.rs"),
+        include_str!("../search/rank.rs"),
+    ];
+    let texts: Vec<&str> =
+        sources.iter().flat_map(|s| s.split("\n\n")).filter(|t| t.len() > 40).collect();
     let exact: Vec<Vec<f32>> = texts.iter().map(|t| model.embed_query(t).unwrap()).collect();
     let rounded: Vec<Vec<f32>> = exact
         .iter()
@@ -271,19 +333,25 @@ fn quantised_vectors_find_the_same_neighbours() {
     for query in &exact {
         let a: Vec<f32> = exact.iter().map(|v| dot(query, v)).collect();
         let b: Vec<f32> = rounded.iter().map(|v| dot(query, v)).collect();
-        error += a.iter().zip(&b).map(|(x, y)| f64::from((x - y).abs())).sum::<f64>() / a.len() as f64;
+        error +=
+            a.iter().zip(&b).map(|(x, y)| f64::from((x - y).abs())).sum::<f64>() / a.len() as f64;
         let want = nearest(&a);
         found += nearest(&b).iter().filter(|i| want.contains(i)).count();
     }
-    let (mean_error, recall) = (error / exact.len() as f64, found as f64 / (10 * exact.len()) as f64);
-    println!("{} texts: mean error of a cosine {mean_error:.5}, recall at 10 {recall:.4}", exact.len());
+    let (mean_error, recall) =
+        (error / exact.len() as f64, found as f64 / (10 * exact.len()) as f64);
+    println!(
+        "{} texts: mean error of a cosine {mean_error:.5}, recall at 10 {recall:.4}",
+        exact.len()
+    );
     assert!(mean_error < 0.002 && recall >= 0.98, "mean error {mean_error}, recall {recall}");
 }
 
 /// Returns many chunks on few topics, and one more for each `marker`.
 fn many(n: usize, marker: &str) -> Vec<Chunk> {
     let topics = ["parse a table", "lock a file", "retry a request", "draw a window"];
-    let text = |i: usize| format!("{} number{i} {}", topics[i % 4], ["alpha", "beta", "gamma"][i % 3]);
+    let text =
+        |i: usize| format!("{} number{i} {}", topics[i % 4], ["alpha", "beta", "gamma"][i % 3]);
     let mut chunks: Vec<Chunk> = (0..n).map(|i| chunk(&format!("c{i}"), &text(i), T1)).collect();
     chunks.push(chunk(marker, &format!("a walrus swims in cold water {marker}"), T1));
     chunks
@@ -300,7 +368,10 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
     let before = f.manager.current();
     assert!(f.manager.build_hnsw(50, &go));
     let after = f.manager.current();
-    assert!(before.feed("code").unwrap().corpus.vectors().wants_hnsw(50) && !after.feed("code").unwrap().corpus.vectors().wants_hnsw(50));
+    assert!(
+        before.feed("code").unwrap().corpus.vectors().wants_hnsw(50)
+            && !after.feed("code").unwrap().corpus.vectors().wants_hnsw(50)
+    );
     assert_eq!(
         (after.feed("code").unwrap().generation, after.loaded_at),
         (before.feed("code").unwrap().generation, before.loaded_at),
@@ -309,7 +380,10 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
     assert!(!f.manager.build_hnsw(50, &go), "it is there");
     f.write(&many(60, "second"));
     f.reload().unwrap();
-    assert!(!f.manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50), "a reload keeps it");
+    assert!(
+        !f.manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50),
+        "a reload keeps it"
+    );
     assert_eq!(f.found("animals swimming in a freezing ocean")[0], "second");
 }
 
@@ -322,7 +396,8 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     f.reload().unwrap();
     assert!(f.manager.build_hnsw(50, &go));
     let next = || {
-        let manager = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+        let manager =
+            ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
         manager.reload(&go).unwrap();
         manager
     };
@@ -337,10 +412,14 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
     assert!(fourth.build_hnsw(50, &cancelled), "it was kept");
     let query = Query::new("animals swimming in a freezing ocean");
     let vector = StaticModel::bundled().embed_query(&query.text).unwrap();
-    let found = Searcher::new(&fourth.current().feed("code").unwrap().corpus).search(&query, &vector, &Filter::default(), 3).unwrap();
+    let found = Searcher::new(&fourth.current().feed("code").unwrap().corpus)
+        .search(&query, &vector, &Filter::default(), 3)
+        .unwrap();
     assert_eq!(&*found.hits[0].chunk.id, "second");
     // A saved HNSW graph is not used after its vectors changed.
-    let changed: Vec<Chunk> = (0..60).map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1)).collect();
+    let changed: Vec<Chunk> = (0..60)
+        .map(|i| chunk(&format!("c{i}"), &format!("entirely other words {i} about gardening"), T1))
+        .collect();
     f.write(&changed);
     assert!(!next().build_hnsw(50, &cancelled), "it is stale");
 }
@@ -348,9 +427,12 @@ fn a_graph_that_one_process_built_answers_in_the_next() {
 #[test]
 fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let f = Arc::new(fixture());
-    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
+    let manager = Arc::new(
+        ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap(),
+    );
     f.write(&many(60, "first"));
-    let reloader = Reloader::with_hnsw_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
+    let reloader =
+        Reloader::with_hnsw_from(50, manager.clone(), None, |_| Reloader::RESCAN).unwrap();
     let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let has_hnsw = || {
         manager.current().feed("code").unwrap().corpus.chunks().len() == 61
@@ -364,13 +446,17 @@ fn the_reloader_has_graphs_built_and_ends_while_one_is() {
     let ticket = reloader.handle().request();
     assert!(reloader.handle().wait(ticket, deadline, &AtomicBool::new(false)));
     drop(reloader);
-    assert!(manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50), "it was cancelled");
+    assert!(
+        manager.current().feed("code").unwrap().corpus.vectors().wants_hnsw(50),
+        "it was cancelled"
+    );
 }
 
 /// Publishes chunk files of ours, as an indexer does.
 fn publish(layout: &Layout, chunks: &[Chunk]) {
     let lock = WriteLock::acquire(layout, std::time::Duration::from_secs(10)).unwrap();
-    let mut writer = ChunkWriter::create(layout, &lock, &Header::ours("none", 0), Packing::Plain).unwrap();
+    let mut writer =
+        ChunkWriter::create(layout, &lock, &Header::ours("none", 0), Packing::Plain).unwrap();
     for c in chunks {
         writer.put(c.chunk_type, &c.to_json()).unwrap();
     }
@@ -405,7 +491,8 @@ fn over_its_budget_a_server_gives_up_caches_then_vectors_and_serves_on() {
     assert_eq!(f.found("gherkin")[0], "late");
 
     // Many chunks were added, so there is something to drop again.
-    chunks.extend((0..20).map(|i| chunk(&format!("more{i}"), &format!("marmalade number {i}"), T2)));
+    chunks
+        .extend((0..20).map(|i| chunk(&format!("more{i}"), &format!("marmalade number {i}"), T2)));
     publish(&f.layout, &chunks);
     f.reload().unwrap();
     assert!(f.manager.give_up(&no).unwrap());
@@ -445,13 +532,21 @@ fn files_with_an_id_twice_keep_their_caches_and_lose_their_vectors() {
 
 #[test]
 fn without_a_feed_there_is_an_error_and_no_panic_later() {
-    assert!(matches!(ChunkManager::new(Vec::new(), StaticModel::bundled()), Err(ReloadError::NoFeed)));
+    assert!(matches!(
+        ChunkManager::new(Vec::new(), StaticModel::bundled()),
+        Err(ReloadError::NoFeed)
+    ));
 }
 
 /// Returns the files of the saved index, except the list of them.
 fn saved_files(layout: &Layout) -> Vec<std::path::PathBuf> {
-    let directories = std::fs::read_dir(layout.cache_dir()).unwrap().map(|e| e.unwrap().path()).filter(|p| p.is_dir());
-    let mut files: Vec<_> = directories.flat_map(|d| std::fs::read_dir(d).unwrap().map(|e| e.unwrap().path())).collect();
+    let directories = std::fs::read_dir(layout.cache_dir())
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.is_dir());
+    let mut files: Vec<_> = directories
+        .flat_map(|d| std::fs::read_dir(d).unwrap().map(|e| e.unwrap().path()))
+        .collect();
     files.retain(|path| path.file_name().is_some_and(|name| name != "saved.json"));
     files.sort();
     files
@@ -460,7 +555,13 @@ fn saved_files(layout: &Layout) -> Vec<std::path::PathBuf> {
 /// Returns what some questions find, with the scores.
 fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::SearchError> {
     let mut all = Vec::new();
-    for asked in ["how many cups fill the kettle", "kettel", "\"cups of water\"", "path:src kettle", "number 7"] {
+    for asked in [
+        "how many cups fill the kettle",
+        "kettel",
+        "\"cups of water\"",
+        "path:src kettle",
+        "number 7",
+    ] {
         let vector = manager.embedder().embed_query(asked).unwrap();
         let snapshot = manager.current();
         let corpus = &snapshot.feed("code").unwrap().corpus;
@@ -468,8 +569,11 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
         let results = Searcher::new(corpus).search(&query, &vector, &Filter::default(), 20)?;
         all.extend(results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     }
-    let exact =
-        Searcher::new(&manager.current().feed("code").unwrap().corpus).exact("\"cups of water\" -name:c3", &Filter::default(), 50)?;
+    let exact = Searcher::new(&manager.current().feed("code").unwrap().corpus).exact(
+        "\"cups of water\" -name:c3",
+        &Filter::default(),
+        50,
+    )?;
     all.extend(exact.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     Ok(all)
 }
@@ -479,8 +583,15 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
 #[test]
 fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
     let f = fixture();
-    let chunks: Vec<Chunk> =
-        (0..150).map(|i| chunk(&format!("c{i}"), &format!("Fills kettle number {i} with {} cups of water.", i % 7), T1)).collect();
+    let chunks: Vec<Chunk> = (0..150)
+        .map(|i| {
+            chunk(
+                &format!("c{i}"),
+                &format!("Fills kettle number {i} with {} cups of water.", i % 7),
+                T1,
+            )
+        })
+        .collect();
     publish(&f.layout, &chunks);
     f.reload().unwrap();
     let want = answers(&f.manager).unwrap();
@@ -492,7 +603,8 @@ fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
     for round in 0..rounds {
         for at in 0..n_files {
             let path = &saved_files(&f.layout)[at];
-            let manager = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+            let manager =
+                ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
             let is_open = round % 2 == 0;
             if is_open {
                 manager.reload(&Cancel::new(false)).unwrap();
@@ -532,7 +644,8 @@ fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
             });
             assert_eq!(found.unwrap(), want, "{name} after updates");
             // The next process uses the saved index or does without it.
-            let next = ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
+            let next =
+                ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap();
             next.reload(&Cancel::new(false)).unwrap();
             let next_found = next.ask(|_| answers(&next).map_err(ReloadError::from));
             assert_eq!(next_found.unwrap(), want, "{name} in the next process");
@@ -546,11 +659,18 @@ fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
 #[test]
 fn a_reloader_rebuilds_a_damaged_index_unasked() {
     let f = fixture();
-    publish(&f.layout, &(0..100).map(|i| chunk(&format!("c{i}"), &format!("kettle number {i}"), T1)).collect::<Vec<_>>());
+    publish(
+        &f.layout,
+        &(0..100)
+            .map(|i| chunk(&format!("c{i}"), &format!("kettle number {i}"), T1))
+            .collect::<Vec<_>>(),
+    );
     f.reload().unwrap();
     let want = answers(&f.manager).unwrap();
     f.manager.save(0.0);
-    let manager = Arc::new(ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap());
+    let manager = Arc::new(
+        ChunkManager::new(vec![Box::new(feed(&f.layout))], StaticModel::bundled()).unwrap(),
+    );
     let (ran, has_run) = std::sync::mpsc::channel();
     let reloader = Reloader::spawn(manager.clone(), None, move |_| {
         let _ = ran.send(());
@@ -558,10 +678,16 @@ fn a_reloader_rebuilds_a_damaged_index_unasked() {
     });
     let _reloader = reloader.unwrap();
     has_run.recv().unwrap();
-    for path in saved_files(&f.layout).iter().filter(|p| p.extension().is_some_and(|e| e == "term")) {
+    for path in saved_files(&f.layout).iter().filter(|p| p.extension().is_some_and(|e| e == "term"))
+    {
         let n_bytes = std::fs::metadata(path).unwrap().len();
         let file = std::fs::OpenOptions::new().write(true).open(path).unwrap();
-        std::os::unix::fs::FileExt::write_all_at(&file, &vec![0xa5; usize::try_from(n_bytes).unwrap()], 0).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(
+            &file,
+            &vec![0xa5; usize::try_from(n_bytes).unwrap()],
+            0,
+        )
+        .unwrap();
     }
     assert!(answers(&manager).is_err());
     has_run.recv().unwrap();

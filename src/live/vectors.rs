@@ -24,7 +24,14 @@ pub(super) struct Vectors<'a> {
 
 impl<'a> Vectors<'a> {
     pub(super) fn new(feed: &'a dyn Feed, embedder: &'a dyn Embedder) -> Self {
-        Self { feed, embedder, stored: None, is_exhausted: false, lacking: Vec::new(), failure: None }
+        Self {
+            feed,
+            embedder,
+            stored: None,
+            is_exhausted: false,
+            lacking: Vec::new(),
+            failure: None,
+        }
     }
 
     /// Returns the chunks that lack their vectors, or the error of the embedder.
@@ -59,15 +66,20 @@ impl<'a> Vectors<'a> {
 impl VectorSource for Vectors<'_> {
     fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>> {
         let key = |chunk: &Arc<Chunk>| chunk.embedding.is_none().then(|| passage(chunk).key());
-        let keys: Vec<Option<Fingerprint>> = chunks.par_iter().with_min_len(64).map(|(_, chunk)| key(chunk)).collect();
+        let keys: Vec<Option<Fingerprint>> =
+            chunks.par_iter().with_min_len(64).map(|(_, chunk)| key(chunk)).collect();
         let stored = self.stored(&keys.iter().flatten().copied().collect());
-        let find = |(key, (_, chunk)): (&Option<Fingerprint>, &Read)| match (key, &chunk.embedding) {
+        let find = |(key, (_, chunk)): (&Option<Fingerprint>, &Read)| match (key, &chunk.embedding)
+        {
             (None, inline) => inline.as_ref().map(|v| Quantized::new(v)),
             (Some(key), _) => stored.get(*key),
         };
-        let mut vectors: Vec<Option<Quantized>> = keys.par_iter().zip(chunks).with_min_len(64).map(find).collect();
-        let at: Vec<usize> = (0..chunks.len()).filter(|i| keys[*i].is_some() && vectors[*i].is_none()).collect();
-        let missing: Vec<(Fingerprint, &Read)> = at.iter().filter_map(|i| Some((keys[*i]?, &chunks[*i]))).collect();
+        let mut vectors: Vec<Option<Quantized>> =
+            keys.par_iter().zip(chunks).with_min_len(64).map(find).collect();
+        let at: Vec<usize> =
+            (0..chunks.len()).filter(|i| keys[*i].is_some() && vectors[*i].is_none()).collect();
+        let missing: Vec<(Fingerprint, &Read)> =
+            at.iter().filter_map(|i| Some((keys[*i]?, &chunks[*i]))).collect();
         if self.embedder.is_immediate() {
             for (i, vector) in at.into_iter().zip(self.make(&missing)) {
                 vectors[i] = Some(vector);

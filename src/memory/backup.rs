@@ -27,7 +27,8 @@ const PRIVATE: u32 = 0o600;
 /// # Errors
 /// When the database is damaged, or the backup cannot be written.
 pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
-    let unwritable = |cause| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), cause };
+    let unwritable =
+        |cause| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), cause };
     let (folder, _) = folder_of(store.path()).map_err(unwritable)?;
     if !is_due(&folder) || store.read_only().is_some() || store.count(&Select::default())? == 0 {
         return Ok(false);
@@ -55,14 +56,18 @@ fn copied(store: &MemoryStore, to: &Path, file: &File) -> Result<(), StorageErro
     store.copy_to(to)?;
     sql::examine(to).map_err(|e| match e {
         // It is a true copy.
-        StorageError::Damaged { why, .. } => StorageError::Damaged { path: store.path().to_path_buf(), why },
+        StorageError::Damaged { why, .. } => {
+            StorageError::Damaged { path: store.path().to_path_buf(), why }
+        }
         e => e,
     })?;
     file.sync_all().map_err(|cause| StorageError::Unreadable { path: to.to_path_buf(), cause })
 }
 
 fn is_due(folder: &Dir) -> bool {
-    folder.stat(BACKUPS[0]).is_ok_and(|stat| stat.is_none_or(|stat| stat.is_older(DAY) || stat.modified > SystemTime::now() + DAY))
+    folder.stat(BACKUPS[0]).is_ok_and(|stat| {
+        stat.is_none_or(|stat| stat.is_older(DAY) || stat.modified > SystemTime::now() + DAY)
+    })
 }
 
 /// Takes memories out of the backups as well, with what was derived from them: what is forgotten is not to come back.
@@ -71,10 +76,15 @@ fn is_due(folder: &Dir) -> bool {
 /// When a backup holds one of them, and cannot be written anew. It is as it was then.
 pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result<(), CaptureError> {
     let path = capture.store().path();
-    let unwritable = |cause| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), cause };
+    let unwritable =
+        |cause| StorageError::Unreadable { path: path.with_file_name(BACKUPS[0]), cause };
     let (folder, _) = folder_of(path).map_err(unwritable)?;
     for name in BACKUPS {
-        let Some(stat @ Stat { kind: FileKind::File, .. }) = folder.stat(name).map_err(unwritable)? else { continue };
+        let Some(stat @ Stat { kind: FileKind::File, .. }) =
+            folder.stat(name).map_err(unwritable)?
+        else {
+            continue;
+        };
         if !sql::holds_any(&folder.full(name), ids)? {
             continue;
         }
@@ -93,7 +103,12 @@ pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result
 }
 
 /// Copies a backup into an empty file, without these memories.
-fn without(capture: &MemoryCaptureService, from: &Path, to: &Path, ids: &[Uuid]) -> Result<(), CaptureError> {
+fn without(
+    capture: &MemoryCaptureService,
+    from: &Path,
+    to: &Path,
+    ids: &[Uuid],
+) -> Result<(), CaptureError> {
     sql::copy(from, to)?;
     {
         let capture = capture.of(Arc::new(MemoryStore::open(to)?));
@@ -154,7 +169,11 @@ impl RestorePlan {
         match MemoryStore::open(database).and_then(|store| store.examine()) {
             Err(StorageError::Damaged { .. } | StorageError::Lost { .. }) => Ok(plan),
             Err(e) => Err(RestoreError::Unknown(e)),
-            Ok(found) => Err(RestoreError::NotDamaged { path: database.to_path_buf(), memories: found.memories, backup: plan.file }),
+            Ok(found) => Err(RestoreError::NotDamaged {
+                path: database.to_path_buf(),
+                memories: found.memories,
+                backup: plan.file,
+            }),
         }
     }
 
@@ -180,11 +199,15 @@ impl RestorePlan {
     /// When the files cannot be written.
     pub fn carry_out(&self) -> Result<Option<PathBuf>, RestoreError> {
         let failed = |cause| RestoreError::Failed { path: self.database.clone(), cause };
-        let unusable = |e: StorageError| RestoreError::Unusable { path: self.file.clone(), why: e.to_string() };
+        let unusable = |e: StorageError| RestoreError::Unusable {
+            path: self.file.clone(),
+            why: e.to_string(),
+        };
         let (folder, name) = folder_of(&self.database).map_err(failed)?;
         let (new, file) = folder.unfinished(PRIVATE).map_err(failed)?;
         let path = folder.full(&new);
-        let copied = sql::copy(&self.file, &path).and_then(|()| MemoryStore::open(&path)?.renew_identity());
+        let copied =
+            sql::copy(&self.file, &path).and_then(|()| MemoryStore::open(&path)?.renew_identity());
         let copied = copied.and_then(|()| sql::examine(&path)).map_err(unusable);
         let done = copied.and_then(|_| {
             file.sync_all().map_err(failed)?;
@@ -209,9 +232,13 @@ fn put_aside(folder: &Dir, name: &OsStr) -> io::Result<Option<String>> {
     };
     let date = Local::now().format("%Y-%m-%d-%H%M%S");
     // Within a second there may be two.
-    let names = (0..).map(|i| format!("{DAMAGED}{date}{}.db", if i == 0 { String::new() } else { format!("-{i}") }));
+    let names = (0..).map(|i| {
+        format!("{DAMAGED}{date}{}.db", if i == 0 { String::new() } else { format!("-{i}") })
+    });
     let is_free = |name: &String| folder.stat(name).is_ok_and(|stat: Option<Stat>| stat.is_none());
-    let Some(kept) = names.take(100).find(is_free) else { return Err(io::Error::other("no name is free to keep it under")) };
+    let Some(kept) = names.take(100).find(is_free) else {
+        return Err(io::Error::other("no name is free to keep it under"));
+    };
     // Its log first: a new database of the same name must not be given it.
     for end in BESIDE {
         match folder.rename(beside(name, end), beside(OsStr::new(&kept), end)) {

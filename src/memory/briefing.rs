@@ -64,10 +64,18 @@ struct Part {
 ///
 /// # Errors
 /// When the memories cannot be read.
-pub fn briefing(store: &MemoryStore, given: &[Uuid], max_tokens: usize) -> Result<(String, Vec<Uuid>), StorageError> {
+pub fn briefing(
+    store: &MemoryStore,
+    given: &[Uuid],
+    max_tokens: usize,
+) -> Result<(String, Vec<Uuid>), StorageError> {
     let mut sections = sections(store, given)?;
-    let mut budget =
-        Budget { left: max_tokens.saturating_sub(tokens(DATA) + tokens(CLOSING) + 2), n: 0, known: Vec::new(), told: Vec::new() };
+    let mut budget = Budget {
+        left: max_tokens.saturating_sub(tokens(DATA) + tokens(CLOSING) + 2),
+        n: 0,
+        known: Vec::new(),
+        told: Vec::new(),
+    };
     for is_shared in [true, false] {
         for section in &mut sections {
             let share = if is_shared { section.share } else { usize::MAX };
@@ -97,7 +105,11 @@ impl Budget {
         while let Some(line) = section.candidates.first() {
             let heading = if section.lines.is_empty() { tokens(section.heading) + 1 } else { 0 };
             let room = self.left.min(share.saturating_sub(spent)).saturating_sub(heading);
-            let parts: Vec<&Part> = line.parts.iter().filter(|p| !p.may_be_left_out || !self.is_known(&p.text)).collect();
+            let parts: Vec<&Part> = line
+                .parts
+                .iter()
+                .filter(|p| !p.may_be_left_out || !self.is_known(&p.text))
+                .collect();
             if !parts.is_empty() {
                 let Some(text) = line.text(&parts, room).filter(|_| self.n < MOST) else { break };
                 let keys: Vec<String> = parts.iter().map(|p| between_blanks(&p.text)).collect();
@@ -136,7 +148,8 @@ impl Line {
             said.push_str(&part.text);
         }
         let (said, source) = (printable(&said), format!(" ({})\n", printable(&self.source)));
-        let room = bytes_of_tokens(max_tokens).saturating_sub("> ".len() + source.len()).min(self.most);
+        let room =
+            bytes_of_tokens(max_tokens).saturating_sub("> ".len() + source.len()).min(self.most);
         (room >= said.len().min(LEAST)).then(|| format!("> {}{source}", cut(&said, room)))
     }
 }
@@ -156,7 +169,8 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
         Ok(memories)
     };
     let pinned = read(Select { pinned: Some(true), limit: LOOKED_AT, ..Select::default() })?;
-    let mut decided = read(of(&[EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]))?;
+    let mut decided =
+        read(of(&[EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]))?;
     // What a person noted counts as what was decided.
     decided.sort_by_key(
         |m| if is_recognised(m) { statements::kind_of(&m.content).unwrap_or(StatementKind::Fact) } else { StatementKind::Decision } == StatementKind::Fact,
@@ -173,19 +187,25 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
             edits.push(Line::new(&edit, &named(&edit), when(edit.created_at), LINE));
         }
     }
-    let is =
-        |m: &&Memory, wanted: ResponseType| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type == wanted);
+    let is = |m: &&Memory, wanted: ResponseType| matches!(m.source, MemorySource::ClaudeResponse { response_type } if response_type == wanted);
     let last = answers.iter().find(|m| is(m, ResponseType::SessionSummary));
     let significant = answers.iter().filter(|m| is(m, ResponseType::SignificantResponse)).take(2);
     let statement = |m: &Memory| Line::new(m, &named(m), source_and_time(m), STATEMENT);
-    let section = |heading, share, candidates| Section { heading, share, candidates, lines: Vec::new() };
+    let section =
+        |heading, share, candidates| Section { heading, share, candidates, lines: Vec::new() };
     Ok(vec![
         section("Always", 120, pinned.iter().map(statement).collect()),
         section("Decided and noted", 170, decided.iter().map(statement).collect()),
         section("Last session", 120, last.map(summary).into_iter().collect()),
         section("Git", 70, operations.iter().map(|m| operation(m, &reasons)).collect()),
         section("Edited by hand", 70, edits),
-        section("Answered", 0, significant.map(|m| Line::new(m, &statements::rest(m), source_and_time(m), LINE)).collect()),
+        section(
+            "Answered",
+            0,
+            significant
+                .map(|m| Line::new(m, &statements::rest(m), source_and_time(m), LINE))
+                .collect(),
+        ),
     ])
 }
 
@@ -198,7 +218,11 @@ impl Line {
 
 /// The last session: what was decided in it first.
 fn summary(memory: &Memory) -> Line {
-    let part = |(start, text): (&str, &str)| Part { start: start.into(), text: folded(text), may_be_left_out: true };
+    let part = |(start, text): (&str, &str)| Part {
+        start: start.into(),
+        text: folded(text),
+        may_be_left_out: true,
+    };
     let mut parts: Vec<Part> = parts_of_summary(&memory.content).into_iter().map(part).collect();
     // What an older version wrote has them anywhere.
     parts.sort_by_key(|p| p.start != DECIDED);
@@ -207,11 +231,23 @@ fn summary(memory: &Memory) -> Line {
 
 /// An operation of git, and why the agent was asked for it, where that is known.
 fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
-    let mut line = Line::new(memory, &cut(&named(memory), OPERATION), source_and_time(memory), OPERATION + 3 * WHY);
-    let names = |reason: &&Memory| reason.session_id == memory.session_id && reason.name.split("; ").any(|name| name == memory.name);
+    let mut line = Line::new(
+        memory,
+        &cut(&named(memory), OPERATION),
+        source_and_time(memory),
+        OPERATION + 3 * WHY,
+    );
+    let names = |reason: &&Memory| {
+        reason.session_id == memory.session_id
+            && reason.name.split("; ").any(|name| name == memory.name)
+    };
     if let Some(reason) = reasons.iter().find(names) {
         let said = reason.content.lines().skip(1).filter_map(|l| l.split_once(": "));
-        let part = |(who, text): (&str, &str)| Part { start: format!("{who}: "), text: cut(text, WHY), may_be_left_out: true };
+        let part = |(who, text): (&str, &str)| Part {
+            start: format!("{who}: "),
+            text: cut(text, WHY),
+            may_be_left_out: true,
+        };
         line.parts.extend(said.map(part));
         line.ids.push(reason.id);
     }

@@ -13,8 +13,8 @@ use super::sql::Stored;
 use super::statements::{self, is_recognised};
 use super::summary::{is_summary, summary_of};
 use super::{
-    ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore, ResponseType, StorageError, TextChunk,
-    TextChunker, Vector,
+    ChunkerError, EpisodeSource, HookType, MAX_CONTENT_CHARS, Memory, MemorySource, MemoryStore,
+    ResponseType, StorageError, TextChunk, TextChunker, Vector,
 };
 use crate::chunk::Quantized;
 use crate::embed::{EmbedError, Embedder, passage};
@@ -85,15 +85,28 @@ impl MemoryCaptureService {
         tool_name: Option<String>,
         file_path: Option<String>,
     ) -> Result<Uuid, CaptureError> {
-        self.capture_text(Memory::new(content, MemorySource::HookDescription { hook_type, tool_name, file_path }, session_id))
+        self.capture_text(Memory::new(
+            content,
+            MemorySource::HookDescription { hook_type, tool_name, file_path },
+            session_id,
+        ))
     }
 
     /// Remembers what an agent answered, as [`MemoryCaptureService::capture_hook_description`] does.
     ///
     /// # Errors
     /// The same.
-    pub fn capture_claude_response(&self, content: &str, response_type: ResponseType, session_id: &str) -> Result<Uuid, CaptureError> {
-        self.capture_text(Memory::new(content, MemorySource::ClaudeResponse { response_type }, session_id))
+    pub fn capture_claude_response(
+        &self,
+        content: &str,
+        response_type: ResponseType,
+        session_id: &str,
+    ) -> Result<Uuid, CaptureError> {
+        self.capture_text(Memory::new(
+            content,
+            MemorySource::ClaudeResponse { response_type },
+            session_id,
+        ))
     }
 
     /// Remembers what a hook kept for later.
@@ -156,7 +169,13 @@ impl MemoryCaptureService {
                 let mut derived_from = before.derived_from;
                 derived_from.retain(|id| !new.derived_from.contains(id));
                 derived_from.extend(&new.derived_from);
-                all.push(Memory { derived_from, name: before.name, pinned: before.pinned, group_id: before.group_id, ..new });
+                all.push(Memory {
+                    derived_from,
+                    name: before.name,
+                    pinned: before.pinned,
+                    group_id: before.group_id,
+                    ..new
+                });
             }
         }
         Ok(all)
@@ -191,9 +210,12 @@ impl MemoryCaptureService {
         if memories.iter().any(|m| m.content.trim().is_empty()) {
             return Err(CaptureError::EmptyContent);
         }
-        let (mut memories, n_secrets): (Vec<Memory>, Vec<usize>) = memories.into_iter().map(without_secrets).unzip();
+        let (mut memories, n_secrets): (Vec<Memory>, Vec<usize>) =
+            memories.into_iter().map(without_secrets).unzip();
         if let Some((root, graph)) = &self.code {
-            for memory in memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source)) {
+            for memory in
+                memories.iter_mut().filter(|m| m.code.is_empty() && is_statement(&m.source))
+            {
                 memory.code = code::references(&memory.content, root, graph);
             }
         }
@@ -240,7 +262,11 @@ impl MemoryCaptureService {
     }
 
     /// What of the derived memories goes, and what is put in their place, when a memory goes or becomes another.
-    fn derived(&self, memory: &Memory, becomes: Option<&Memory>) -> Result<(Vec<Uuid>, Vec<Stored>), CaptureError> {
+    fn derived(
+        &self,
+        memory: &Memory,
+        becomes: Option<&Memory>,
+    ) -> Result<(Vec<Uuid>, Vec<Stored>), CaptureError> {
         if !is_text(memory) {
             return Ok((Vec::new(), Vec::new()));
         }
@@ -258,7 +284,9 @@ impl MemoryCaptureService {
         // The statements of what it becomes, of all pieces if it is one of several.
         let mut made = Vec::new();
         if let Some(becomes) = becomes.filter(|b| gives_statements(&b.source)) {
-            let is_piece = |m: &&Memory| m.id != becomes.id && m.chunk_metadata.is_some() && head_of(m) == head;
+            let is_piece = |m: &&Memory| {
+                m.id != becomes.id && m.chunk_metadata.is_some() && head_of(m) == head
+            };
             for piece in related.iter().filter(is_piece).chain([becomes]) {
                 made.extend(statements::memories(&Memory { id: head, ..piece.clone() }));
             }
@@ -279,9 +307,16 @@ impl MemoryCaptureService {
             }
         }
         if had_summary {
-            related.retain(|m| m.session_id == memory.session_id && !gone.contains(&m.id) && new.iter().all(|n| n.id != m.id));
+            related.retain(|m| {
+                m.session_id == memory.session_id
+                    && !gone.contains(&m.id)
+                    && new.iter().all(|n| n.id != m.id)
+            });
             match becomes {
-                Some(becomes) => related.iter_mut().filter(|m| m.id == becomes.id).for_each(|m| *m = becomes.clone()),
+                Some(becomes) => related
+                    .iter_mut()
+                    .filter(|m| m.id == becomes.id)
+                    .for_each(|m| *m = becomes.clone()),
                 None => related.retain(|m| m.id != memory.id),
             }
             related.extend(new.iter().filter(|m| m.session_id == memory.session_id).cloned());
@@ -320,7 +355,11 @@ impl MemoryCaptureService {
     }
 
     /// A statement as it is without one of the texts that say it: of the session of the last one that is left. `None`: there is none.
-    fn without_origin(&self, statement: &Memory, origin: Uuid) -> Result<Option<Memory>, CaptureError> {
+    fn without_origin(
+        &self,
+        statement: &Memory,
+        origin: Uuid,
+    ) -> Result<Option<Memory>, CaptureError> {
         let mut left = Vec::new();
         for id in statement.derived_from.iter().filter(|id| **id != origin) {
             left.extend(self.store.get(*id)?);
@@ -338,7 +377,12 @@ impl MemoryCaptureService {
     ///
     /// # Errors
     /// When it is no text, or as [`MemoryCaptureService::capture`]: then what was there stays.
-    pub fn capture_file(&self, path: &str, bytes: &[u8], session_id: &str) -> Result<Option<Vec<Uuid>>, CaptureError> {
+    pub fn capture_file(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        session_id: &str,
+    ) -> Result<Option<Vec<Uuid>>, CaptureError> {
         let hash = sha256(bytes);
         if self.store.file_hash(path)?.as_ref() == Some(&hash) {
             return Ok(None);
@@ -365,8 +409,12 @@ impl MemoryCaptureService {
     }
 
     /// As they are stored: without secrets, of which it says how many there were, and with vectors.
-    pub(super) fn prepared(&self, memories: impl Iterator<Item = Memory>) -> Result<(Vec<Stored>, usize), CaptureError> {
-        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) = memories.map(without_secrets).unzip();
+    pub(super) fn prepared(
+        &self,
+        memories: impl Iterator<Item = Memory>,
+    ) -> Result<(Vec<Stored>, usize), CaptureError> {
+        let (memories, n_secrets): (Vec<Memory>, Vec<usize>) =
+            memories.map(without_secrets).unzip();
         let vectors = self.vectors(&memories)?;
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
@@ -388,7 +436,11 @@ impl MemoryCaptureService {
 
     /// The vectors of each. An embedder that takes its time is not waited for.
     fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
-        if self.embedder.is_immediate() { self.make_vectors(memories) } else { Ok(vec![Vec::new(); memories.len()]) }
+        if self.embedder.is_immediate() {
+            self.make_vectors(memories)
+        } else {
+            Ok(vec![Vec::new(); memories.len()])
+        }
     }
 
     fn make_vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
@@ -396,7 +448,11 @@ impl MemoryCaptureService {
         let passages: Vec<_> = chunks.iter().map(passage).collect();
         let made = self.embedder.embed_passages(&passages)?;
         let vector = |(made, passage): (Vec<f32>, &crate::embed::Passage)| {
-            vec![Vector { embedder: self.embedder.id().into(), passage: passage.key(), vector: Quantized::new(&made) }]
+            vec![Vector {
+                embedder: self.embedder.id().into(),
+                passage: passage.key(),
+                vector: Quantized::new(&made),
+            }]
         };
         Ok(made.into_iter().zip(&passages).map(vector).collect())
     }
@@ -406,21 +462,28 @@ impl MemoryCaptureService {
 fn is_statement(source: &MemorySource) -> bool {
     match source {
         MemorySource::Episode(e) => !e.source.is_event(),
-        MemorySource::ClaudeResponse { response_type } => *response_type != ResponseType::SessionSummary,
+        MemorySource::ClaudeResponse { response_type } => {
+            *response_type != ResponseType::SessionSummary
+        }
         MemorySource::HookDescription { .. } | MemorySource::MDFileChunk { .. } => false,
     }
 }
 
 /// What a hook told or an agent answered, but for summaries: those are made of it.
 fn is_text(memory: &Memory) -> bool {
-    matches!(&memory.source, MemorySource::HookDescription { .. } | MemorySource::ClaudeResponse { .. }) && !is_summary(memory)
+    matches!(
+        &memory.source,
+        MemorySource::HookDescription { .. } | MemorySource::ClaudeResponse { .. }
+    ) && !is_summary(memory)
 }
 
 /// Whether somebody speaks there who may decide something.
 fn gives_statements(source: &MemorySource) -> bool {
     match source {
         MemorySource::HookDescription { hook_type, .. } => *hook_type == HookType::UserPromptSubmit,
-        MemorySource::ClaudeResponse { response_type } => *response_type != ResponseType::SessionSummary,
+        MemorySource::ClaudeResponse { response_type } => {
+            *response_type != ResponseType::SessionSummary
+        }
         _ => false,
     }
 }
@@ -428,18 +491,24 @@ fn gives_statements(source: &MemorySource) -> bool {
 /// The id of a piece follows from the one of the text, so that a text which is stored again is the same.
 fn piece_id(head: Uuid, index: u32) -> Uuid {
     let of_piece = [head.as_bytes().as_slice(), &index.to_le_bytes()].concat();
-    if index == 0 { head } else { Builder::from_custom_bytes(xxh3_128(&of_piece).to_be_bytes()).into_uuid() }
+    if index == 0 {
+        head
+    } else {
+        Builder::from_custom_bytes(xxh3_128(&of_piece).to_be_bytes()).into_uuid()
+    }
 }
 
 /// The id of the first piece of a text; of any other memory its own.
 fn head_of(memory: &Memory) -> Uuid {
-    let first = memory.derived_from.first().filter(|_| memory.chunk_metadata.is_some() && is_text(memory));
+    let first =
+        memory.derived_from.first().filter(|_| memory.chunk_metadata.is_some() && is_text(memory));
     first.copied().unwrap_or(memory.id)
 }
 
 fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
     let TextChunk { content, metadata, .. } = chunk;
-    let (file_path, chunk_index, total_chunks) = (metadata.file_path.clone(), metadata.chunk_index, metadata.total_chunks);
+    let (file_path, chunk_index, total_chunks) =
+        (metadata.file_path.clone(), metadata.chunk_index, metadata.total_chunks);
     let source = MemorySource::MDFileChunk { file_path, chunk_index, total_chunks };
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
 }
@@ -447,15 +516,20 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
 /// The memory without its secrets, and how many there were. A text that is longer than any that is kept is cut.
 pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
     let (content, name) = (redact(&memory.content), redact(&memory.name));
-    (Memory { content: shortened(content.text, MAX_TEXT_CHARS), name: name.text, ..memory }, content.n_secrets + name.n_secrets)
+    (
+        Memory { content: shortened(content.text, MAX_TEXT_CHARS), name: name.text, ..memory },
+        content.n_secrets + name.n_secrets,
+    )
 }
 
 /// The same, and no longer than a memory may be. What a hook, an agent's answer or a file holds beyond is cut off, and so is what
 /// redaction added to any other: nobody is there who could shorten it.
 fn without_secrets(memory: Memory) -> (Memory, usize) {
-    let may_be_cut = !matches!(&memory.source, MemorySource::Episode(_)) || memory.content.chars().count() <= MAX_CONTENT_CHARS;
+    let may_be_cut = !matches!(&memory.source, MemorySource::Episode(_))
+        || memory.content.chars().count() <= MAX_CONTENT_CHARS;
     let (memory, n_secrets) = redacted(memory);
-    let content = if may_be_cut { shortened(memory.content, MAX_CONTENT_CHARS) } else { memory.content };
+    let content =
+        if may_be_cut { shortened(memory.content, MAX_CONTENT_CHARS) } else { memory.content };
     (Memory { content, ..memory }, n_secrets)
 }
 

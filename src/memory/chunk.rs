@@ -10,7 +10,17 @@ const MAX_TITLE: usize = 80;
 pub(super) fn chunk_of(memory: &Memory) -> Chunk {
     // A piece of what somebody said is of no file.
     let piece = memory.chunk_metadata.as_ref().filter(|p| !p.file_path.is_empty());
-    let first_line = || memory.content.trim_start().lines().next().unwrap_or_default().chars().take(MAX_TITLE).collect();
+    let first_line = || {
+        memory
+            .content
+            .trim_start()
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .chars()
+            .take(MAX_TITLE)
+            .collect()
+    };
     let title = match (&memory.name, piece) {
         (name, _) if !name.is_empty() => name.clone(),
         (_, Some(piece)) => piece.file_path.clone(),
@@ -23,7 +33,11 @@ pub(super) fn chunk_of(memory: &Memory) -> Chunk {
         text: memory.content.clone(),
         chunk_type: ChunkType::Documentation,
         embedding: None,
-        tags: [Some(memory.source.name()), operation].into_iter().flatten().map(String::from).collect(),
+        tags: [Some(memory.source.name()), operation]
+            .into_iter()
+            .flatten()
+            .map(String::from)
+            .collect(),
         metadata: Metadata {
             file_path: piece.map(|p| p.file_path.clone()),
             start_line: piece.map(|p| p.start_line),

@@ -92,8 +92,13 @@ impl TextChunker {
     ///
     /// # Errors
     /// When the file is empty or not UTF-8.
-    pub fn chunk_bytes(&self, bytes: &[u8], file_path: &str) -> Result<Vec<TextChunk>, ChunkerError> {
-        let content = str::from_utf8(bytes).map_err(|e| ChunkerError::InvalidUtf8 { offset: e.valid_up_to() })?;
+    pub fn chunk_bytes(
+        &self,
+        bytes: &[u8],
+        file_path: &str,
+    ) -> Result<Vec<TextChunk>, ChunkerError> {
+        let content = str::from_utf8(bytes)
+            .map_err(|e| ChunkerError::InvalidUtf8 { offset: e.valid_up_to() })?;
         self.chunk_text(content, file_path)
     }
 
@@ -101,7 +106,11 @@ impl TextChunker {
     ///
     /// # Errors
     /// When the text is empty.
-    pub fn chunk_text(&self, content: &str, file_path: &str) -> Result<Vec<TextChunk>, ChunkerError> {
+    pub fn chunk_text(
+        &self,
+        content: &str,
+        file_path: &str,
+    ) -> Result<Vec<TextChunk>, ChunkerError> {
         if content.is_empty() {
             return Err(ChunkerError::EmptyContent);
         }
@@ -127,7 +136,11 @@ impl TextChunker {
                 start_line: number(line),
                 end_line: number(line + text.lines().count() - 1),
             };
-            TextChunk { content: text.to_string(), word_count: number(end.words - start.words), metadata }
+            TextChunk {
+                content: text.to_string(),
+                word_count: number(end.words - start.words),
+                metadata,
+            }
         };
         Ok(ranges.iter().enumerate().map(chunk).collect())
     }
@@ -148,7 +161,9 @@ impl TextChunker {
         let (mut start, mut end) = (0, 0);
         loop {
             let (from, previous_end) = (&cuts[start], end);
-            let fits = |c: &Cut| c.words - from.words <= self.chunk_size && c.chars - from.chars <= MAX_CONTENT_CHARS;
+            let fits = |c: &Cut| {
+                c.words - from.words <= self.chunk_size && c.chars - from.chars <= MAX_CONTENT_CHARS
+            };
             end = start + cuts[start..].partition_point(fits) - 1;
             if end == last {
                 ranges.push((start, end));
@@ -157,12 +172,17 @@ impl TextChunker {
             let words = cuts[end].words - from.words;
             let early = cuts[end].words - words / 5;
             // In the last fifth; an end no further than the one before would be no progress.
-            let sentence = (previous_end + 1..=end).rev().take_while(|i| cuts[*i].words > early).find(|i| cuts[*i].ends_sentence);
+            let sentence = (previous_end + 1..=end)
+                .rev()
+                .take_while(|i| cuts[*i].words > early)
+                .find(|i| cuts[*i].ends_sentence);
             end = sentence.unwrap_or(end);
             ranges.push((start, end));
             // Of few long words at most half a chunk is shared, and there must be room for the next one.
-            let shared = if words == self.chunk_size { MAX_CONTENT_CHARS } else { MAX_CONTENT_CHARS / 2 };
-            let earliest = within(shared, &cuts[end]).max(within(MAX_CONTENT_CHARS, &cuts[end + 1]));
+            let shared =
+                if words == self.chunk_size { MAX_CONTENT_CHARS } else { MAX_CONTENT_CHARS / 2 };
+            let earliest =
+                within(shared, &cuts[end]).max(within(MAX_CONTENT_CHARS, &cuts[end + 1]));
             let word = cuts[end].words.saturating_sub(self.overlap).max(from.words + 1);
             start = at_word(word).min(end).max(earliest).min(tail);
         }
@@ -191,7 +211,12 @@ fn cuts(text: &str) -> Vec<Cut> {
         byte += piece.len();
         chars += piece.chars().count();
         words += usize::from(!word.is_empty());
-        cuts.push(Cut { byte, chars, words, ends_sentence: word.trim_end_matches(CLOSERS).ends_with(SENTENCE_TERMINATORS) });
+        cuts.push(Cut {
+            byte,
+            chars,
+            words,
+            ends_sentence: word.trim_end_matches(CLOSERS).ends_with(SENTENCE_TERMINATORS),
+        });
     }
     cuts
 }
@@ -206,7 +231,10 @@ fn first_piece(text: &str) -> &str {
         }
         if n == MAX_CONTENT_CHARS {
             // With one character more it is known whether a grapheme ends here.
-            let start_of_last = text[..i + c.len_utf8()].grapheme_indices(true).next_back().map_or(0, |(start, _)| start);
+            let start_of_last = text[..i + c.len_utf8()]
+                .grapheme_indices(true)
+                .next_back()
+                .map_or(0, |(start, _)| start);
             return &text[..if start_of_last > 0 { start_of_last } else { i }];
         }
         behind = c.is_whitespace();

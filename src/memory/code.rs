@@ -35,8 +35,11 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     files.extend(defining_files(graph, &named).into_iter().map(|(_, path)| path));
     for path in files.into_iter().take(MAX_FILES) {
         let Some(code) = read(root, &path) else { continue };
-        let symbols: BTreeSet<String> =
-            definitions(&path, &code).map(|(name, _)| name).filter(|name| names(text, name)).take(MAX_SYMBOLS).collect();
+        let symbols: BTreeSet<String> = definitions(&path, &code)
+            .map(|(name, _)| name)
+            .filter(|name| names(text, name))
+            .take(MAX_SYMBOLS)
+            .collect();
         let reference = |symbol: Option<String>| {
             let hash = hash_of(&path, &code, symbol.as_deref())?;
             Some(CodeReference { path: path.clone(), symbol, commit: commit.clone(), hash })
@@ -52,7 +55,8 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
 /// Whether the code is no longer what it was.
 #[must_use]
 pub fn is_stale(reference: &CodeReference, root: &Path) -> bool {
-    let now = read(root, &reference.path).and_then(|code| hash_of(&reference.path, &code, reference.symbol.as_deref()));
+    let now = read(root, &reference.path)
+        .and_then(|code| hash_of(&reference.path, &code, reference.symbol.as_deref()));
     now.as_ref() != Some(&reference.hash)
 }
 
@@ -66,14 +70,19 @@ fn read(root: &Path, path: &str) -> Option<String> {
 fn paths(text: &str, root: &Path) -> BTreeSet<String> {
     let is_between = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;*|=".contains(c);
     let mut found = BTreeSet::new();
-    for word in text.split(is_between).filter(|w| w.contains(['.', '/']) && w.len() <= MAX_PATH && !w.contains("://")) {
+    for word in text
+        .split(is_between)
+        .filter(|w| w.contains(['.', '/']) && w.len() <= MAX_PATH && !w.contains("://"))
+    {
         // `src/a.rs:12-30`, `src/a.rs#name`, the end of a sentence.
         let word = word.trim_end_matches(['.', ':', '!', '?']);
         let word = word.split_once([':', '#']).map_or(word, |(path, _)| path);
         let path = Path::new(word);
         let path = path.strip_prefix(root).unwrap_or(path);
         let is_below = path.components().all(|c| matches!(c, Component::Normal(_)));
-        if let Some(path) = path.to_str().filter(|p| is_below && !p.is_empty() && root.join(p).is_file()) {
+        if let Some(path) =
+            path.to_str().filter(|p| is_below && !p.is_empty() && root.join(p).is_file())
+        {
             found.insert(path.to_string());
         }
         if found.len() == MAX_FILES {
@@ -86,7 +95,10 @@ fn paths(text: &str, root: &Path) -> BTreeSet<String> {
 /// Words of the text that can hardly be anything but identifiers.
 fn identifiers(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let mut found: Vec<&str> = text.split(|c| !is_part(c)).filter(|w| (MIN_NAME..=MAX_NAME).contains(&w.len()) && names(text, w)).collect();
+    let mut found: Vec<&str> = text
+        .split(|c| !is_part(c))
+        .filter(|w| (MIN_NAME..=MAX_NAME).contains(&w.len()) && names(text, w))
+        .collect();
     found.sort_unstable();
     found.dedup();
     found.truncate(MAX_NAMES);
@@ -96,10 +108,14 @@ fn identifiers(text: &str) -> Vec<&str> {
 /// Whether the text names an identifier: as a whole word, and not one that any sentence has.
 fn names(text: &str, identifier: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
-    let is_marked = |at: usize| text[..at].ends_with(['`', ':', '.', '#']) || text[at + identifier.len()..].starts_with(['`', '(']);
+    let is_marked = |at: usize| {
+        text[..at].ends_with(['`', ':', '.', '#'])
+            || text[at + identifier.len()..].starts_with(['`', '('])
+    };
     let is_odd = identifier.contains('_') || identifier.chars().skip(1).any(char::is_uppercase);
     text.match_indices(identifier).any(|(at, _)| {
-        let is_whole = !text[..at].ends_with(is_part) && !text[at + identifier.len()..].starts_with(is_part);
+        let is_whole =
+            !text[..at].ends_with(is_part) && !text[at + identifier.len()..].starts_with(is_part);
         is_whole && (is_odd || is_marked(at))
     })
 }
@@ -118,9 +134,16 @@ fn hash_of(path: &str, code: &str, symbol: Option<&str>) -> Option<String> {
     let written = |text: &str| format!("xxh3:{:032x}", xxh3_128(text.as_bytes()));
     let Some(symbol) = symbol else { return Some(written(code)) };
     let lines: Vec<&str> = code.lines().collect();
-    let of_lines =
-        |(first, last): (u32, u32)| lines.get(first as usize - 1..(last as usize).min(lines.len())).unwrap_or_default().join("\n");
-    let texts: Vec<String> = definitions(path, code).filter(|(name, _)| name == symbol).map(|(_, at)| of_lines(at)).collect();
+    let of_lines = |(first, last): (u32, u32)| {
+        lines
+            .get(first as usize - 1..(last as usize).min(lines.len()))
+            .unwrap_or_default()
+            .join("\n")
+    };
+    let texts: Vec<String> = definitions(path, code)
+        .filter(|(name, _)| name == symbol)
+        .map(|(_, at)| of_lines(at))
+        .collect();
     (!texts.is_empty()).then(|| written(&texts.join("\n\n")))
 }
 
@@ -128,7 +151,8 @@ fn hash_of(path: &str, code: &str, symbol: Option<&str>) -> Option<String> {
 mod tests {
     use super::*;
 
-    const CODE: &str = "/// Waits.\npub fn retry_later(n: u32) -> u32 {\n    n * 2\n}\n\npub fn run() {}\n";
+    const CODE: &str =
+        "/// Waits.\npub fn retry_later(n: u32) -> u32 {\n    n * 2\n}\n\npub fn run() {}\n";
 
     fn tied(references: &[CodeReference]) -> Vec<(&str, Option<&str>)> {
         references.iter().map(|r| (&*r.path, r.symbol.as_deref())).collect()
@@ -141,12 +165,24 @@ mod tests {
         fs::write(dir.path().join("src/retry.rs"), CODE).unwrap();
         fs::write(dir.path().join("notes.md"), "# Notes\n").unwrap();
         let of = |text: &str| references(text, dir.path(), Path::new("none"));
-        assert_eq!(tied(&of("In src/retry.rs, retry_later waits.")), [("src/retry.rs", Some("retry_later"))]);
-        assert_eq!(tied(&of("`src/retry.rs:2-4` is slow when they run.")), [("src/retry.rs", None)], "run is a word");
+        assert_eq!(
+            tied(&of("In src/retry.rs, retry_later waits.")),
+            [("src/retry.rs", Some("retry_later"))]
+        );
+        assert_eq!(
+            tied(&of("`src/retry.rs:2-4` is slow when they run.")),
+            [("src/retry.rs", None)],
+            "run is a word"
+        );
         assert_eq!(tied(&of("`run()` of (src/retry.rs).")), [("src/retry.rs", Some("run"))]);
         let absolute = dir.path().join("notes.md");
         assert_eq!(tied(&of(&format!("See {}!", absolute.display()))), [("notes.md", None)]);
-        assert_eq!(of("src/gone.rs, ../etc/passwd, /etc/passwd, https://example.org/src/retry.rs and e.g. nothing"), []);
+        assert_eq!(
+            of(
+                "src/gone.rs, ../etc/passwd, /etc/passwd, https://example.org/src/retry.rs and e.g. nothing"
+            ),
+            []
+        );
     }
 
     #[test]
@@ -158,9 +194,18 @@ mod tests {
         let of = |text: &str| references(text, dir.path(), &database);
         assert_eq!(of("`retry_later` doubles"), [], "nobody has asked the graph yet");
         let files = ["retry.rs", "other.rs"].map(|path| (path.to_string(), "1".to_string()));
-        crate::graph::CodeGraph::open(&database).unwrap().update(files, |path| fs::read_to_string(dir.path().join(path)).ok()).unwrap();
-        assert_eq!(tied(&of("We found that retry_later doubles.")), [("retry.rs", Some("retry_later"))]);
-        assert_eq!(tied(&of("stop_all in other.rs, and retry_later")), [("other.rs", Some("stop_all")), ("retry.rs", Some("retry_later"))]);
+        crate::graph::CodeGraph::open(&database)
+            .unwrap()
+            .update(files, |path| fs::read_to_string(dir.path().join(path)).ok())
+            .unwrap();
+        assert_eq!(
+            tied(&of("We found that retry_later doubles.")),
+            [("retry.rs", Some("retry_later"))]
+        );
+        assert_eq!(
+            tied(&of("stop_all in other.rs, and retry_later")),
+            [("other.rs", Some("stop_all")), ("retry.rs", Some("retry_later"))]
+        );
     }
 
     #[test]
@@ -168,10 +213,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("retry.rs");
         fs::write(&path, CODE).unwrap();
-        let symbol = references("retry_later in retry.rs doubles", dir.path(), Path::new("none")).remove(0);
+        let symbol =
+            references("retry_later in retry.rs doubles", dir.path(), Path::new("none")).remove(0);
         let file = references("all of retry.rs", dir.path(), Path::new("none")).remove(0);
         assert!(!is_stale(&symbol, dir.path()) && !is_stale(&file, dir.path()));
-        fs::write(&path, CODE.replace("pub fn run() {}", "pub fn run() { retry_later(1); }")).unwrap();
+        fs::write(&path, CODE.replace("pub fn run() {}", "pub fn run() { retry_later(1); }"))
+            .unwrap();
         assert!(!is_stale(&symbol, dir.path()), "something else changed");
         assert!(is_stale(&file, dir.path()));
         fs::write(&path, CODE.replace("n * 2", "n * 3")).unwrap();

@@ -8,7 +8,10 @@ use chrono::{DateTime, Local, TimeDelta, Utc};
 use uuid::Uuid;
 
 use super::sql::Noted;
-use super::{Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType, Select, StorageError};
+use super::{
+    Episode, EpisodeSource, HookType, Memory, MemorySource, MemoryStore, Operation, ResponseType,
+    Select, StorageError,
+};
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
 
@@ -46,7 +49,8 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
             all.insert(key, new);
             continue;
         };
-        let symbols: BTreeSet<String> = before.change.symbols.drain(..).chain(new.change.symbols).collect();
+        let symbols: BTreeSet<String> =
+            before.change.symbols.drain(..).chain(new.change.symbols).collect();
         let change = FileChange {
             path: new.change.path,
             before: before.change.before.take(),
@@ -57,14 +61,18 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     }
     // One that is there and no longer indexed was not deleted.
     let is_event = |n: &Noted| {
-        n.change.before != n.change.after && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
+        n.change.before != n.change.after
+            && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
     };
     all.into_values().filter(is_event).collect()
 }
 
 /// The events, in order of paths. A file that went and one with the same content that came to the same work tree are one that was
 /// moved, by whoever made the new one.
-pub(super) fn events(changes: Vec<(Noted, Attribution)>, tree_of: impl Fn(&str) -> Option<String>) -> Vec<Event> {
+pub(super) fn events(
+    changes: Vec<(Noted, Attribution)>,
+    tree_of: impl Fn(&str) -> Option<String>,
+) -> Vec<Event> {
     let empty = source::sha256(b"");
     let mut gone: HashMap<(String, Option<String>), Vec<String>> = HashMap::new();
     for (noted, _) in &changes {
@@ -76,13 +84,18 @@ pub(super) fn events(changes: Vec<(Noted, Attribution)>, tree_of: impl Fn(&str) 
     }
     let mut moved = BTreeSet::new();
     let mut event = |(noted, whose): (Noted, Attribution)| {
-        let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } = noted;
+        let Noted { change: FileChange { path, before, after, symbols }, session_id, at, .. } =
+            noted;
         let is_new = before.is_none();
         let is_gone = after.is_none();
-        let from = after.filter(|_| is_new).and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
+        let from = after
+            .filter(|_| is_new)
+            .and_then(|after| gone.get_mut(&(after, tree_of(&path)))?.pop());
         moved.extend(from.clone());
         let operation = match &from {
-            Some(from) if Path::new(from).parent() == Path::new(&path).parent() => Operation::Rename,
+            Some(from) if Path::new(from).parent() == Path::new(&path).parent() => {
+                Operation::Rename
+            }
             Some(_) => Operation::Move,
             None if is_new => Operation::Create,
             None if is_gone => Operation::Delete,
@@ -107,9 +120,23 @@ impl Event {
         1 + usize::from(self.from.is_some())
     }
 
-    fn memory(&self, content: String, source: EpisodeSource, git_batch_id: Option<String>) -> Memory {
-        let episode = Episode { source, operation: Some(self.operation), origin_path: Some(self.path.clone()), git_batch_id };
-        Memory { name: self.name(), created_at: self.at, ..Memory::new(content, MemorySource::Episode(episode), &self.session_id) }
+    fn memory(
+        &self,
+        content: String,
+        source: EpisodeSource,
+        git_batch_id: Option<String>,
+    ) -> Memory {
+        let episode = Episode {
+            source,
+            operation: Some(self.operation),
+            origin_path: Some(self.path.clone()),
+            git_batch_id,
+        };
+        Memory {
+            name: self.name(),
+            created_at: self.at,
+            ..Memory::new(content, MemorySource::Episode(episode), &self.session_id)
+        }
     }
 }
 
@@ -128,11 +155,15 @@ pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageEr
         None => former(event, store)?,
     };
     let known = before.as_ref().and_then(|m| m.content.strip_prefix(&m.name)?.strip_prefix(": "));
-    let known = known.unwrap_or_default().split(", ").filter(|s| !s.is_empty() && !s.starts_with('…')).map(String::from);
+    let known = known
+        .unwrap_or_default()
+        .split(", ")
+        .filter(|s| !s.is_empty() && !s.starts_with('…'))
+        .map(String::from);
     let symbols: BTreeSet<String> = known.chain(event.symbols.iter().cloned()).collect();
-    if let Some(created) =
-        before.as_ref().filter(|m| event.operation == Operation::Delete && m.source.operation() == Some(Operation::Create))
-    {
+    if let Some(created) = before.as_ref().filter(|m| {
+        event.operation == Operation::Delete && m.source.operation() == Some(Operation::Create)
+    }) {
         return Ok(Edit::Undone(created.id));
     }
     let operation = match (before.as_ref().and_then(|m| m.source.operation()), event.operation) {
@@ -163,7 +194,12 @@ fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageE
     };
     let found = store.select(&select)?.pop();
     // A move is an event of its own.
-    Ok(found.filter(|m| matches!(m.source.operation(), Some(Operation::Create | Operation::Update | Operation::Delete))))
+    Ok(found.filter(|m| {
+        matches!(
+            m.source.operation(),
+            Some(Operation::Create | Operation::Update | Operation::Delete)
+        )
+    }))
 }
 
 /// An operation of git, and what it did to files so far.
@@ -200,7 +236,14 @@ impl Batch {
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
         let (at, subject) = (event.at.timestamp(), String::new());
-        let operation = source::GitOperation { kind: OperationKind::Other, from: None, to: None, subject, at, zone };
+        let operation = source::GitOperation {
+            kind: OperationKind::Other,
+            from: None,
+            to: None,
+            subject,
+            at,
+            zone,
+        };
         Self::new(tree, operation, &event.session_id)
     }
 
@@ -240,7 +283,10 @@ impl Batch {
             content = format!("{content}, in {}", self.tree);
         }
         if from.is_some() || to.is_some() {
-            let (from, to) = (from.as_deref().map_or("nothing", short), to.as_deref().map_or("uncommitted", short));
+            let (from, to) = (
+                from.as_deref().map_or("nothing", short),
+                to.as_deref().map_or("uncommitted", short),
+            );
             content = format!("{content}\n{from} → {to}");
         }
         if !subject.is_empty() {
@@ -251,10 +297,16 @@ impl Batch {
         } else {
             let mut places: Vec<(&String, &usize)> = self.places.iter().collect();
             places.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
-            places.iter().take(MAX_PLACES).map(|(name, n)| format!("{name} {n}")).collect::<Vec<_>>().join(", ")
+            places
+                .iter()
+                .take(MAX_PLACES)
+                .map(|(name, n)| format!("{name} {n}"))
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         content = format!("{content}\n{places}");
-        let new = metadata(name, &content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
+        let new =
+            metadata(name, &content, &self.session_id, time(*at), Some(self.git_batch_id.clone()));
         Memory { id: self.memory_id, ..new }
     }
 }
@@ -262,11 +314,13 @@ impl Batch {
 /// A commit: its subject and its files.
 pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> Memory {
     let name = commit_name(commit);
-    let inside = |file: &String| if tree.is_empty() { file.clone() } else { format!("{tree}/{file}") };
+    let inside =
+        |file: &String| if tree.is_empty() { file.clone() } else { format!("{tree}/{file}") };
     let files: Vec<String> = commit.files.iter().take(10 * MAX_PLACES).map(inside).collect();
     let more = commit.files.len() - files.len();
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let content = if files.is_empty() { name.clone() } else { format!("{name}\n{}{more}", files.join(", ")) };
+    let content =
+        if files.is_empty() { name.clone() } else { format!("{name}\n{}{more}", files.join(", ")) };
     metadata(name, &content, session_id, time(at), None)
 }
 
@@ -275,14 +329,33 @@ pub(super) fn commit_name(commit: &Commit) -> String {
     format!("commit {}: {}", short(&commit.id), commit.subject)
 }
 
-fn metadata(name: String, content: &str, session_id: &str, at: DateTime<Utc>, git_batch_id: Option<String>) -> Memory {
-    let episode = Episode { source: EpisodeSource::GitMetadata, operation: None, origin_path: None, git_batch_id };
+fn metadata(
+    name: String,
+    content: &str,
+    session_id: &str,
+    at: DateTime<Utc>,
+    git_batch_id: Option<String>,
+) -> Memory {
+    let episode = Episode {
+        source: EpisodeSource::GitMetadata,
+        operation: None,
+        origin_path: None,
+        git_batch_id,
+    };
     let content = content.chars().take(super::MAX_CONTENT_CHARS).collect::<String>();
-    Memory { name, created_at: at, ..Memory::new(content, MemorySource::Episode(episode), session_id) }
+    Memory {
+        name,
+        created_at: at,
+        ..Memory::new(content, MemorySource::Episode(episode), session_id)
+    }
 }
 
 /// Why git was told to: what the session was asked last, and what the agent said last. `None` when that is not known.
-pub(super) fn context(what: &[String], session_id: &str, store: &MemoryStore) -> Result<Option<Memory>, StorageError> {
+pub(super) fn context(
+    what: &[String],
+    session_id: &str,
+    store: &MemoryStore,
+) -> Result<Option<Memory>, StorageError> {
     if what.is_empty() || session_id.is_empty() {
         return Ok(None);
     }
@@ -293,19 +366,36 @@ pub(super) fn context(what: &[String], session_id: &str, store: &MemoryStore) ->
         ..Select::default()
     };
     let recent = store.select(&recent)?;
-    let newest = |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source) && !m.is_continued());
-    let asked = newest(|s| matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. }));
-    let said = newest(|s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary));
-    let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", said)].into_iter().filter_map(|(who, m)| Some((who, m?))).collect();
+    let newest =
+        |is: fn(&MemorySource) -> bool| recent.iter().find(|m| is(&m.source) && !m.is_continued());
+    let asked = newest(|s| {
+        matches!(s, MemorySource::HookDescription { hook_type: HookType::UserPromptSubmit, .. })
+    });
+    let said = newest(
+        |s| matches!(s, MemorySource::ClaudeResponse { response_type } if *response_type != ResponseType::SessionSummary),
+    );
+    let told: Vec<(&str, &Memory)> = [("Asked", asked), ("Said", said)]
+        .into_iter()
+        .filter_map(|(who, m)| Some((who, m?)))
+        .collect();
     if told.is_empty() {
         return Ok(None);
     }
     let parts: Vec<String> = told.iter().map(|(who, m)| format!("{who}: {}", quoted(m))).collect();
     let derived_from = told.iter().map(|(_, m)| m.id).collect();
     let name = cut(&what.join("; "), REASONING);
-    let episode = Episode { source: EpisodeSource::GitContext, operation: None, origin_path: None, git_batch_id: None };
+    let episode = Episode {
+        source: EpisodeSource::GitContext,
+        operation: None,
+        origin_path: None,
+        git_batch_id: None,
+    };
     let content = format!("{name}\n{}", parts.join("\n"));
-    Ok(Some(Memory { name, derived_from, ..Memory::new(content, MemorySource::Episode(episode), session_id) }))
+    Ok(Some(Memory {
+        name,
+        derived_from,
+        ..Memory::new(content, MemorySource::Episode(episode), session_id)
+    }))
 }
 
 /// What of a prompt or an answer is kept with what git did.

@@ -15,10 +15,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::chunk::chunk_of;
-use super::{Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError};
+use super::{
+    Memory, MemoryHome, MemorySource, MemoryStore, Operation, Period, Select, StorageError,
+};
 use crate::chunk::{
-    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Quantized, SaveWriter,
-    SavedFiles, StoredVectors,
+    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint,
+    LineStore, Loaded, Quantized, SaveWriter, SavedFiles, StoredVectors,
 };
 use crate::search::Condition;
 
@@ -53,7 +55,9 @@ impl Facts {
     pub fn condition(&self, filter: &MemoryFilter) -> Condition {
         let facts = self.0.read().clone();
         let allowed = filter.compiled();
-        Condition::new(move |entry| number_of(entry).and_then(|n| facts.get(n)).is_some_and(|fact| allowed.allows(*fact)))
+        Condition::new(move |entry| {
+            number_of(entry).and_then(|n| facts.get(n)).is_some_and(|fact| allowed.allows(*fact))
+        })
     }
 
     /// Whoever still reads them keeps them as they were.
@@ -195,14 +199,19 @@ impl MemoryFeed {
         }
         let lines: Arc<dyn LineStore> = Arc::new(Rows(store.clone()));
         let changed = store.changed_since(self.position.change)?;
-        let left = if now.deleted == self.position.deleted { None } else { Some(store.numbers()?.into_iter().collect::<FxHashSet<u32>>()) };
+        let left = if now.deleted == self.position.deleted {
+            None
+        } else {
+            Some(store.numbers()?.into_iter().collect::<FxHashSet<u32>>())
+        };
         let entries = &mut self.entries;
         self.facts.change(|facts| {
             for (number, memory) in changed {
                 let chunk = chunk_of(&memory);
                 let line = chunk.to_json();
                 let at = (xxh3_128(line.as_bytes()), lines.clone(), number..number);
-                let entry = Entry::of_known_line(chunk.id.clone(), NO_FILE, chunk.chunk_type, None, at);
+                let entry =
+                    Entry::of_known_line(chunk.id.clone(), NO_FILE, chunk.chunk_type, None, at);
                 put(facts, number, Fact::of(&memory));
                 entries.insert(number, Arc::new(entry));
             }
@@ -218,12 +227,24 @@ impl MemoryFeed {
 
 impl Fact {
     fn of(memory: &Memory) -> Self {
-        let source = MemorySource::names().iter().position(|name| *name == memory.source.name()).unwrap_or_default();
-        let operation = memory.source.operation().and_then(|o| Operation::ALL.iter().position(|one| *one == o)).map_or(0, |at| at + 1);
+        let source = MemorySource::names()
+            .iter()
+            .position(|name| *name == memory.source.name())
+            .unwrap_or_default();
+        let operation = memory
+            .source
+            .operation()
+            .and_then(|o| Operation::ALL.iter().position(|one| *one == o))
+            .map_or(0, |at| at + 1);
         // There are ten of them, and five.
         #[expect(clippy::cast_possible_truncation, reason = "a few names")]
         let (source, operation) = (source as u8, operation as u8);
-        Self { source, operation, group: xxh3_64(memory.group_id.as_bytes()), at: memory.created_at.timestamp_millis() }
+        Self {
+            source,
+            operation,
+            group: xxh3_64(memory.group_id.as_bytes()),
+            at: memory.created_at.timestamp_millis(),
+        }
     }
 }
 
@@ -250,9 +271,19 @@ impl Feed for MemoryFeed {
         let facts = self.facts.0.read().clone();
         let row = |(number, entry): (&u32, &Arc<Entry>)| {
             let (hash, _) = entry.line()?;
-            Some(SavedRow { number: *number, id: entry.id.clone(), hash, fact: *facts.get(*number as usize)? })
+            Some(SavedRow {
+                number: *number,
+                id: entry.id.clone(),
+                hash,
+                fact: *facts.get(*number as usize)?,
+            })
         };
-        let rows = self.entries.iter().map(row).collect::<Option<Vec<_>>>().ok_or_else(|| io::Error::other("an entry is unknown"))?;
+        let rows = self
+            .entries
+            .iter()
+            .map(row)
+            .collect::<Option<Vec<_>>>()
+            .ok_or_else(|| io::Error::other("an entry is unknown"))?;
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
     }
 
@@ -269,7 +300,10 @@ impl Feed for MemoryFeed {
             for SavedRow { number, id, hash, fact } in rows {
                 put(facts, number, fact);
                 let at = (hash, lines.clone(), number..number);
-                entries.insert(number, Arc::new(Entry::of_known_line(id, NO_FILE, ChunkType::Documentation, None, at)));
+                entries.insert(
+                    number,
+                    Arc::new(Entry::of_known_line(id, NO_FILE, ChunkType::Documentation, None, at)),
+                );
             }
         });
         self.position = position;
@@ -282,7 +316,10 @@ impl Feed for MemoryFeed {
             if wanted.len() > FEW {
                 return opened.store.vectors(&self.embedder).unwrap_or_default();
             }
-            wanted.iter().filter_map(|key| Some((*key, opened.store.vector(&self.embedder, *key).ok()??))).collect()
+            wanted
+                .iter()
+                .filter_map(|key| Some((*key, opened.store.vector(&self.embedder, *key).ok()??)))
+                .collect()
         });
         Box::new(Vectors(found.unwrap_or_default().into_iter().collect()))
     }
@@ -317,15 +354,21 @@ impl MemoryFilter {
     /// Whether everything may be found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids].iter().all(|list| list.is_empty())
+        [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids]
+            .iter()
+            .all(|list| list.is_empty())
             && self.period == Period::default()
     }
 
     /// What it says, to be asked of many memories.
     fn compiled(&self) -> Allowed {
         let listed = |list: &[String], name: &str| list.iter().any(|one| one == name);
-        let source = |name: &&str| (self.sources.is_empty() || listed(&self.sources, name)) && !listed(&self.exclude_sources, name);
-        let operations = std::iter::once(true).chain(Operation::ALL.iter().map(|o| !listed(&self.exclude_operations, o.as_str())));
+        let source = |name: &&str| {
+            (self.sources.is_empty() || listed(&self.sources, name))
+                && !listed(&self.exclude_sources, name)
+        };
+        let operations = std::iter::once(true)
+            .chain(Operation::ALL.iter().map(|o| !listed(&self.exclude_operations, o.as_str())));
         Allowed {
             sources: MemorySource::names().iter().map(source).collect(),
             operations: operations.collect(),
@@ -339,8 +382,13 @@ impl MemoryFilter {
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let sources = MemorySource::names();
-        let unknown_sources = self.sources.iter().chain(&self.exclude_sources).filter(|s| !sources.contains(&s.as_str()));
-        let unknown_operations = self.exclude_operations.iter().filter(|o| Operation::parse(o).is_none());
+        let unknown_sources = self
+            .sources
+            .iter()
+            .chain(&self.exclude_sources)
+            .filter(|s| !sources.contains(&s.as_str()));
+        let unknown_operations =
+            self.exclude_operations.iter().filter(|o| Operation::parse(o).is_none());
         unknown_sources.chain(unknown_operations).map(String::as_str).collect()
     }
 }
@@ -348,8 +396,17 @@ impl MemoryFilter {
 impl From<&MemoryFilter> for Select {
     /// The memories in the database that the filter allows.
     fn from(filter: &MemoryFilter) -> Self {
-        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period } = filter.clone();
-        Self { sources, exclude_sources, exclude_operations, group_ids, since: period.since, until: period.until, ..Self::default() }
+        let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period } =
+            filter.clone();
+        Self {
+            sources,
+            exclude_sources,
+            exclude_operations,
+            group_ids,
+            since: period.since,
+            until: period.until,
+            ..Self::default()
+        }
     }
 }
 

@@ -15,7 +15,10 @@ pub(super) const DAMAGED: &str = "memory.damaged-";
 /// Opens the folder of a file, and returns it with the file's name. The folder must belong to this user.
 pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(Error::new(ErrorKind::InvalidInput, format!("{}: it names no file", path.display())));
+        return Err(Error::new(
+            ErrorKind::InvalidInput,
+            format!("{}: it names no file", path.display()),
+        ));
     };
     let folder = match folder.parent().zip(folder.file_name()) {
         Some((above, folder)) => OwnedDir::new(Arc::new(Dir::open(above)?), folder).open()?,
@@ -26,9 +29,13 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
 
 /// The names of files which show that there was a database here.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
-    let is_trace = |name: &String| BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"));
-    let names = folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == FileKind::File);
-    let mut names: Vec<String> = names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
+    let is_trace = |name: &String| {
+        BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"))
+    };
+    let names =
+        folder.list().unwrap_or_default().into_iter().filter(|(_, kind)| *kind == FileKind::File);
+    let mut names: Vec<String> =
+        names.map(|(name, _)| name.to_string_lossy().into_owned()).filter(is_trace).collect();
     names.sort();
     (!names.is_empty()).then(|| names.join(", "))
 }

@@ -7,7 +7,10 @@ use std::time::{Duration, SystemTime};
 
 use super::folder::trace;
 use super::trust::Records;
-use super::{CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, now, sessions, spool, sql};
+use super::{
+    CaptureError, Memory, MemoryCaptureService, MemoryStore, SessionManager, StorageError, now,
+    sessions, spool, sql,
+};
 use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
 use crate::embed::Embedder;
 use crate::source::{self, FileChange, GitWatch};
@@ -65,7 +68,14 @@ impl MemoryHome {
     /// Decides where the memory of a project is: in `own`, its `.cortex`, unless that holds a database that came with a clone or is
     /// not to be written (`keep_out`); then in `state`, the user's directory for such things.
     #[must_use]
-    pub fn of(tree: &SharedDir, own: OwnedDir, keep_out: bool, state: Option<&Path>, graph: PathBuf, embedder: Arc<dyn Embedder>) -> Self {
+    pub fn of(
+        tree: &SharedDir,
+        own: OwnedDir,
+        keep_out: bool,
+        state: Option<&Path>,
+        graph: PathBuf,
+        embedder: Arc<dyn Embedder>,
+    ) -> Self {
         let records = state.map(|state| Records::new(state, tree));
         let found = found(&own, records.as_ref());
         let apart = || records.as_ref().and_then(|records| records.apart().ok());
@@ -74,7 +84,9 @@ impl MemoryHome {
             DatabaseState::Foreign | DatabaseState::Traces => apart(),
             DatabaseState::Nothing | DatabaseState::Unusable if keep_out => apart(),
             // What was remembered beside a database that is gone now.
-            DatabaseState::Nothing => state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database),
+            DatabaseState::Nothing => {
+                state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database)
+            }
             // What is there is told, also where nothing can be added to it.
             DatabaseState::Ours | DatabaseState::Unusable => None,
         };
@@ -98,7 +110,10 @@ impl MemoryHome {
     /// The same, where a function says when the index was last compared with the tree. The changes that are noted first happened since
     /// then, so that what git did since then belongs to a memory that begins later.
     #[must_use]
-    pub fn counting_from(self, compared_at: impl Fn() -> Option<SystemTime> + Send + Sync + 'static) -> Self {
+    pub fn counting_from(
+        self,
+        compared_at: impl Fn() -> Option<SystemTime> + Send + Sync + 'static,
+    ) -> Self {
         Self { compared_at: Arc::new(compared_at), ..self }
     }
 
@@ -117,7 +132,8 @@ impl MemoryHome {
     /// Whether anything was ever remembered, that may be told.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
-        let is_strange = self.is_in_project && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
+        let is_strange = self.is_in_project
+            && matches!(self.found, DatabaseState::Foreign | DatabaseState::Traces);
         let is_there = |dir: Dir| !matches!(dir.stat(DATABASE), Ok(None)) || trace(&dir).is_some();
         !is_strange && self.place.open().is_ok_and(is_there)
     }
@@ -142,7 +158,9 @@ impl MemoryHome {
                 return;
             }
             let session = home.current_session();
-            if let Err(e) = home.store(NOTING).and_then(|store| store.note_changes(changes, &session, now())) {
+            if let Err(e) =
+                home.store(NOTING).and_then(|store| store.note_changes(changes, &session, now()))
+            {
                 tracing::warn!("what happened to {} files is not remembered: {e}", changes.len());
             }
         }
@@ -160,7 +178,9 @@ impl MemoryHome {
         }
         match found(&self.place, self.records.as_ref()) {
             DatabaseState::Foreign | DatabaseState::Traces => return Err(StorageError::Foreign),
-            DatabaseState::Ours | DatabaseState::Unusable => return MemoryStore::open_within(&self.database, busy),
+            DatabaseState::Ours | DatabaseState::Unusable => {
+                return MemoryStore::open_within(&self.database, busy);
+            }
             DatabaseState::Nothing => {}
         }
         let records = self.records.as_ref().ok_or(StorageError::NoState)?;
@@ -183,7 +203,8 @@ impl MemoryHome {
             let position = |tree: String| {
                 let at = self.root.join(&tree);
                 // A folder without a repository of its own is in the one around it.
-                let watch = GitWatch::open_since(&at, since).filter(|watch| tree.is_empty() || watch.is_of(&at))?;
+                let watch = GitWatch::open_since(&at, since)
+                    .filter(|watch| tree.is_empty() || watch.is_of(&at))?;
                 Some((tree, watch.without_commits().position()))
             };
             let trees = source::submodules(&self.root).into_iter().chain([String::new()]);
@@ -209,17 +230,24 @@ impl MemoryHome {
     /// When it cannot be opened, or is kept busy.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(self.store(busy)?);
-        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone()).tied_to(&self.root, &self.graph);
+        let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone())
+            .tied_to(&self.root, &self.graph);
         if let Some(spool) = self.spool.as_ref().filter(|_| store.read_only().is_none()) {
             match spool::drain(spool, &capture) {
                 // The next process stores it.
                 Ok(_) | Err(CaptureError::StorageFailed(StorageError::Busy { .. })) => {}
-                Err(CaptureError::StorageFailed(e @ StorageError::Damaged { .. })) => return Err(e.into()),
+                Err(CaptureError::StorageFailed(e @ StorageError::Damaged { .. })) => {
+                    return Err(e.into());
+                }
                 // What is there can be read all the same.
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }
-        Ok(Memories { sessions: SessionManager::new(store.clone(), self.place.clone()), store, capture })
+        Ok(Memories {
+            sessions: SessionManager::new(store.clone(), self.place.clone()),
+            store,
+            capture,
+        })
     }
 
     /// Keeps a memory for whoever opens the database next.
@@ -227,7 +255,9 @@ impl MemoryHome {
     /// # Errors
     /// When it cannot be written.
     pub fn keep_for_later(&self, memory: Memory) -> Result<(), StorageError> {
-        let (Some(spool), Some(records)) = (&self.spool, &self.records) else { return Err(StorageError::NoState) };
+        let (Some(spool), Some(records)) = (&self.spool, &self.records) else {
+            return Err(StorageError::NoState);
+        };
         records.apart()?.make(PRIVATE_DIR)?;
         Ok(spool::append(spool, memory)?)
     }
@@ -255,7 +285,9 @@ fn found(own: &OwnedDir, records: Option<&Records>) -> DatabaseState {
                 Err(_) => was_made(),
             };
             // One that is being made just now is recorded when its maker lets go of the lock.
-            if is_ours() || records.is_some_and(|records| records.lock().is_ok_and(|_lock| is_ours())) {
+            if is_ours()
+                || records.is_some_and(|records| records.lock().is_ok_and(|_lock| is_ours()))
+            {
                 DatabaseState::Ours
             } else {
                 DatabaseState::Foreign

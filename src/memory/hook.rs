@@ -13,7 +13,10 @@ use super::statements::{self, is_recognised};
 use crate::source::printable;
 use crate::text::{cut_at_word as cut, folded, tokens};
 
-use super::{HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType, Select, StorageError, question};
+use super::{
+    HookType, Memory, MemoryFilter, MemorySource, MemoryStore, Recall, RecallError, ResponseType,
+    Select, StorageError, question,
+};
 
 /// What a session may be told when it begins, and with each prompt, in tokens.
 pub const BRIEFING_TOKENS: usize = 500;
@@ -65,31 +68,43 @@ impl HookInput {
         let prompt = self.prompt.as_deref()?.trim();
         // Commands of the agent's own say nothing of the project.
         let is_command = prompt.starts_with('/') && !prompt.contains(char::is_whitespace);
-        (!prompt.is_empty() && !is_command).then(|| self.described(first(prompt, KEPT), HookType::UserPromptSubmit, None))
+        (!prompt.is_empty() && !is_command)
+            .then(|| self.described(first(prompt, KEPT), HookType::UserPromptSubmit, None))
     }
 
     /// What a tool did in the project at `root`, to be remembered: only what changes something.
     #[must_use]
     pub fn tool_memory(&self, root: &Path) -> Option<Memory> {
         let tool = self.tool_name.as_deref()?;
-        let argument = |key: &str| self.tool_input.get(key).and_then(Value::as_str).filter(|s| !s.trim().is_empty());
+        let argument = |key: &str| {
+            self.tool_input.get(key).and_then(Value::as_str).filter(|s| !s.trim().is_empty())
+        };
         let said = match tool {
             "Edit" | "MultiEdit" | "Write" | "NotebookEdit" => {
                 let path = self.file(root)?;
                 let edits = self.tool_input.get("edits").and_then(Value::as_array);
                 let of_first = |key: &str| edits.and_then(|e| e.first()?.get(key)?.as_str());
-                let change = |key: &str| argument(key).or_else(|| of_first(key)).map(|s| first(s.trim(), ARGUMENT));
-                let content =
-                    match (change("old_string"), change("new_string").or_else(|| change("content")).or_else(|| change("new_source"))) {
-                        (Some(old), Some(new)) => format!("{tool} {path}\n- {old}\n+ {new}"),
-                        (_, Some(new)) => format!("{tool} {path}\n+ {new}"),
-                        _ => format!("{tool} {path}"),
-                    };
+                let change = |key: &str| {
+                    argument(key).or_else(|| of_first(key)).map(|s| first(s.trim(), ARGUMENT))
+                };
+                let content = match (
+                    change("old_string"),
+                    change("new_string")
+                        .or_else(|| change("content"))
+                        .or_else(|| change("new_source")),
+                ) {
+                    (Some(old), Some(new)) => format!("{tool} {path}\n- {old}\n+ {new}"),
+                    (_, Some(new)) => format!("{tool} {path}\n+ {new}"),
+                    _ => format!("{tool} {path}"),
+                };
                 return Some(self.described(&content, HookType::PostToolUse, Some(path)));
             }
             "Bash" => {
                 let command = first(argument("command")?, ARGUMENT);
-                argument("description").map_or_else(|| command.to_string(), |d| format!("{}\n{command}", first(d, ARGUMENT)))
+                argument("description").map_or_else(
+                    || command.to_string(),
+                    |d| format!("{}\n{command}", first(d, ARGUMENT)),
+                )
             }
             _ => return None,
         };
@@ -105,19 +120,29 @@ impl HookInput {
             return None;
         }
         let is_significant = answer.split_whitespace().count() >= SIGNIFICANT_WORDS;
-        let response_type = if is_significant { ResponseType::SignificantResponse } else { ResponseType::StopResponse };
+        let response_type = if is_significant {
+            ResponseType::SignificantResponse
+        } else {
+            ResponseType::StopResponse
+        };
         Some(Memory::new(answer, MemorySource::ClaudeResponse { response_type }, &self.session_id))
     }
 
     fn described(&self, content: &str, hook_type: HookType, file_path: Option<String>) -> Memory {
         let tool_name = self.tool_name.clone();
-        Memory::new(content, MemorySource::HookDescription { hook_type, tool_name, file_path }, &self.session_id)
+        Memory::new(
+            content,
+            MemorySource::HookDescription { hook_type, tool_name, file_path },
+            &self.session_id,
+        )
     }
 
     /// The file that a tool is about, relative to `root` where it is below.
     #[must_use]
     pub fn file(&self, root: &Path) -> Option<String> {
-        let path = ["file_path", "notebook_path"].iter().find_map(|key| self.tool_input.get(key)?.as_str())?;
+        let path = ["file_path", "notebook_path"]
+            .iter()
+            .find_map(|key| self.tool_input.get(key)?.as_str())?;
         let path = Path::new(path.trim());
         if path.as_os_str().is_empty() {
             return None;
@@ -125,7 +150,8 @@ impl HookInput {
         // An agent may know the project by a link to it.
         let full = self.cwd.as_deref().filter(|_| path.is_relative()).unwrap_or(root).join(path);
         let below = full.strip_prefix(root).ok().filter(|p| is_plain(p)).map(Path::to_path_buf);
-        let below = below.or_else(|| canonical(&full)?.strip_prefix(root).ok().map(Path::to_path_buf));
+        let below =
+            below.or_else(|| canonical(&full)?.strip_prefix(root).ok().map(Path::to_path_buf));
         Some(below.as_deref().unwrap_or(&full).to_string_lossy().into_owned())
     }
 }
@@ -137,16 +163,23 @@ fn is_plain(path: &Path) -> bool {
 
 /// The path without links above the file, which need not be there.
 fn canonical(path: &Path) -> Option<PathBuf> {
-    let above = path.ancestors().skip(1).find_map(|above| Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?)));
+    let above = path.ancestors().skip(1).find_map(|above| {
+        Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?))
+    });
     above.filter(|(_, rest)| is_plain(rest)).map(|(above, rest)| above.join(rest))
 }
 
 /// The text of the last answer in a transcript: JSON, one message a line.
 fn last_answer(transcript: &str) -> Option<String> {
     transcript.lines().rev().find_map(|line| {
-        let message: Value = serde_json::from_str(line).ok().filter(|m: &Value| m["type"] == "assistant")?;
+        let message: Value =
+            serde_json::from_str(line).ok().filter(|m: &Value| m["type"] == "assistant")?;
         let parts = message["message"]["content"].as_array()?;
-        let texts: Vec<&str> = parts.iter().filter(|p| p["type"] == "text").filter_map(|p| p["text"].as_str()).collect();
+        let texts: Vec<&str> = parts
+            .iter()
+            .filter(|p| p["type"] == "text")
+            .filter_map(|p| p["text"].as_str())
+            .collect();
         (!texts.is_empty()).then(|| texts.join("\n"))
     })
 }
@@ -155,10 +188,17 @@ fn last_answer(transcript: &str) -> Option<String> {
 ///
 /// # Errors
 /// When the memories cannot be searched.
-pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<Utc>) -> Result<(String, Vec<Uuid>), RecallError> {
+pub fn for_prompt(
+    recall: &Recall,
+    prompt: &str,
+    given: &[Uuid],
+    now: DateTime<Utc>,
+) -> Result<(String, Vec<Uuid>), RecallError> {
     // What was asked before is no answer, and what was done to files is told when a session begins.
     let filter = MemoryFilter {
-        exclude_sources: ["git_bulk_update", "filesystem_watch", "hook_description"].map(String::from).to_vec(),
+        exclude_sources: ["git_bulk_update", "filesystem_watch", "hook_description"]
+            .map(String::from)
+            .to_vec(),
         exclude_operations: vec!["move".into(), "rename".into()],
         ..MemoryFilter::default()
     };
@@ -182,10 +222,18 @@ pub fn for_prompt(recall: &Recall, prompt: &str, given: &[Uuid], now: DateTime<U
 ///
 /// # Errors
 /// When the memories cannot be read.
-pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(String, Vec<Uuid>), StorageError> {
+pub fn for_file(
+    store: &MemoryStore,
+    path: &str,
+    given: &[Uuid],
+) -> Result<(String, Vec<Uuid>), StorageError> {
     let said = Select {
         about: Some(path.into()),
-        exclude_sources: vec!["git_bulk_update".into(), "filesystem_watch".into(), "hook_description".into()],
+        exclude_sources: vec![
+            "git_bulk_update".into(),
+            "filesystem_watch".into(),
+            "hook_description".into(),
+        ],
         limit: MOST_OF_FILE,
         ..Select::default()
     };
@@ -196,7 +244,11 @@ pub fn for_file(store: &MemoryStore, path: &str, given: &[Uuid]) -> Result<(Stri
     let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());
     for memory in memories.into_iter().filter(|m| !given.contains(&m.id)) {
         let key = statements::key(&memory.content);
-        let line = format!("> {} ({})\n", printable(&cut(&folded(&memory.content), 300)), printable(&source_of(&memory.source)));
+        let line = format!(
+            "> {} ({})\n",
+            printable(&cut(&folded(&memory.content), 300)),
+            printable(&source_of(&memory.source))
+        );
         if !known.contains(&key) {
             if tokens(&text) + tokens(&line) > FILE_TOKENS {
                 break;

@@ -64,7 +64,8 @@ pub use backup::{RestoreError, RestorePlan, back_up_if_due, forget_in_backups};
 pub use briefing::briefing;
 pub use capture::{CaptureError, MemoryCaptureService};
 pub use chunker::{
-    CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS, SENTENCE_TERMINATORS, TextChunk, TextChunker,
+    CHUNK_SIZE_WORDS, ChunkMetadata, ChunkerError, MIN_CHUNK_WORDS, OVERLAP_WORDS,
+    SENTENCE_TERMINATORS, TextChunk, TextChunker,
 };
 pub use feed::{Facts, MemoryFeed, MemoryFilter};
 pub use home::{Memories, MemoryHome};
@@ -285,7 +286,10 @@ impl Memory {
     /// Which piece of a long text it is, from 0, and of how many; `None` where it is all of it.
     #[must_use]
     pub fn piece(&self) -> Option<(u32, u32)> {
-        self.chunk_metadata.as_ref().filter(|m| m.total_chunks > 1).map(|m| (m.chunk_index, m.total_chunks))
+        self.chunk_metadata
+            .as_ref()
+            .filter(|m| m.total_chunks > 1)
+            .map(|m| (m.chunk_index, m.total_chunks))
     }
 
     /// Whether it goes on with a text that another memory begins.

@@ -1,6 +1,8 @@
 //! Times as people and agents write them.
 
-use chrono::{DateTime, Days, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc};
+use chrono::{
+    DateTime, Days, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc,
+};
 
 /// From when to when.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -13,7 +15,9 @@ pub struct Period {
 
 /// Why a text is no time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a time: give a date (2026-01-31), a date and time (2026-01-31T12:00:00Z), or how long ago (30m, 12h, 3d, 2w)")]
+#[error(
+    "`{0}` is not a time: give a date (2026-01-31), a date and time (2026-01-31T12:00:00Z), or how long ago (30m, 12h, 3d, 2w)"
+)]
 pub struct NoTime(String);
 
 impl Period {
@@ -21,7 +25,11 @@ impl Period {
     ///
     /// # Errors
     /// When one of them is not a time.
-    pub fn parse(since: Option<&str>, until: Option<&str>, now: DateTime<Utc>) -> Result<Self, NoTime> {
+    pub fn parse(
+        since: Option<&str>,
+        until: Option<&str>,
+        now: DateTime<Utc>,
+    ) -> Result<Self, NoTime> {
         let time = |text: Option<&str>, days: u64| {
             text.map(str::trim)
                 .filter(|text| !text.is_empty())
@@ -65,7 +73,9 @@ fn read(text: &str, days: u64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 /// A time of this place's clocks; the next one that there is where clocks skip it.
 fn here(at: NaiveDateTime) -> Option<DateTime<Utc>> {
     let found = Local.from_local_datetime(&at).earliest();
-    found.or_else(|| Local.from_local_datetime(&(at + TimeDelta::hours(1))).earliest()).map(|at| at.to_utc())
+    found
+        .or_else(|| Local.from_local_datetime(&(at + TimeDelta::hours(1))).earliest())
+        .map(|at| at.to_utc())
 }
 
 #[cfg(test)]
@@ -87,9 +97,23 @@ mod tests {
             assert_eq!(since(text), Ok(is.parse().unwrap()), "{text}");
         }
         let day = Period::parse(Some("2026-01-31"), Some("2026-01-31"), now).unwrap();
-        assert_eq!(day.until.unwrap() - day.since.unwrap(), TimeDelta::days(1), "a date is the whole day");
+        assert_eq!(
+            day.until.unwrap() - day.since.unwrap(),
+            TimeDelta::days(1),
+            "a date is the whole day"
+        );
         assert_eq!(since("2026-01-31 00:00"), Ok(day.since.unwrap()));
-        for none in ["yesterday", "3", "d", "-3d", "3y", "2026-13-01", "99999999999999999d", "9223372036854775807w", "3é"] {
+        for none in [
+            "yesterday",
+            "3",
+            "d",
+            "-3d",
+            "3y",
+            "2026-13-01",
+            "99999999999999999d",
+            "9223372036854775807w",
+            "3é",
+        ] {
             assert_eq!(since(none), Err(NoTime(none.into())), "{none}");
         }
         assert_eq!(Period::parse(Some(" "), None, now), Ok(Period::default()));
@@ -98,8 +122,17 @@ mod tests {
     #[test]
     fn a_period_has_its_beginning_and_not_its_end() {
         let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap();
-        let period = Period { since: Some(at("2026-01-01T00:00:00Z")), until: Some(at("2026-01-02T00:00:00Z")) };
-        assert!(period.contains(at("2026-01-01T00:00:00Z")) && !period.contains(at("2026-01-02T00:00:00Z")));
-        assert!(!period.contains(at("2025-12-31T23:59:59Z")) && Period::default().contains(at("2026-01-02T00:00:00Z")));
+        let period = Period {
+            since: Some(at("2026-01-01T00:00:00Z")),
+            until: Some(at("2026-01-02T00:00:00Z")),
+        };
+        assert!(
+            period.contains(at("2026-01-01T00:00:00Z"))
+                && !period.contains(at("2026-01-02T00:00:00Z"))
+        );
+        assert!(
+            !period.contains(at("2025-12-31T23:59:59Z"))
+                && Period::default().contains(at("2026-01-02T00:00:00Z"))
+        );
     }
 }

@@ -20,19 +20,24 @@ fn is_in(list: &str, word: &str) -> bool {
 
 /// The words of a text with the form in which the lists have them.
 fn words(text: &str) -> impl Iterator<Item = (&str, String)> {
-    text.split_whitespace().map(|word| (word, word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()))
+    text.split_whitespace()
+        .map(|word| (word, word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()))
 }
 
 /// The words of a prompt that name its subject; empty where it names none ("ok, go on").
 pub(super) fn subject(prompt: &str) -> String {
-    let named: Vec<&str> =
-        words(prompt).filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word)).map(|(as_typed, _)| as_typed).collect();
+    let named: Vec<&str> = words(prompt)
+        .filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word))
+        .map(|(as_typed, _)| as_typed)
+        .collect();
     named.join(" ")
 }
 
 /// Whether a query names nothing, or only asks for what is recent.
 pub(super) fn is_for_recent(query: &str) -> bool {
-    words(query).all(|(_, word)| word.is_empty() || is_in(GENERIC, &word) || is_in(FILLERS, &word) || is_stop_word(&word))
+    words(query).all(|(_, word)| {
+        word.is_empty() || is_in(GENERIC, &word) || is_in(FILLERS, &word) || is_stop_word(&word)
+    })
 }
 
 #[cfg(test)]
@@ -50,8 +55,15 @@ mod tests {
 
     #[test]
     fn a_query_for_what_is_recent_is_told_from_one_for_a_subject() {
-        for query in ["", " ", "recent project context", "What happened in the last session?", "latest changes", "everything you know", "?"]
-        {
+        for query in [
+            "",
+            " ",
+            "recent project context",
+            "What happened in the last session?",
+            "latest changes",
+            "everything you know",
+            "?",
+        ] {
             assert!(is_for_recent(query), "{query}");
         }
         for query in ["cookie", "recent cookie changes", "last release", "最近"] {

@@ -8,7 +8,9 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 
 use super::code::is_stale;
-use super::{Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question};
+use super::{
+    Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question,
+};
 use crate::embed::{Embedder, vector_of_question};
 use crate::search::{Corpus, Filter, Hit, SearchError, Searcher, Term};
 use crate::source::{printable, printable_lines};
@@ -108,37 +110,68 @@ impl Recall<'_> {
         }
         let condition = (!filter.is_empty()).then(|| self.facts.condition(filter));
         // Recency may bring up what stands a little below.
-        let results = searcher.search(&query, &vector, &Filter { condition, ..Filter::default() }, limit + NEXT)?;
+        let results = searcher.search(
+            &query,
+            &vector,
+            &Filter { condition, ..Filter::default() },
+            limit + NEXT,
+        )?;
         let certainty = (results.query_weight / CERTAIN).min(1.0);
         let found = results.hits.iter().map(|hit| self.found(hit, &vector, certainty, now));
-        let mut found: Vec<RecalledMemory> = found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
-        found.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id)));
+        let mut found: Vec<RecalledMemory> =
+            found.filter_map(Result::transpose).collect::<Result<_, _>>()?;
+        found.sort_by(|a, b| {
+            b.score.total_cmp(&a.score).then_with(|| a.memory.id.cmp(&b.memory.id))
+        });
         found.truncate(limit);
         Ok(found)
     }
 
     /// The newest memories, newest first.
-    fn recent(&self, filter: &MemoryFilter, limit: usize, now: DateTime<Utc>) -> Result<Vec<RecalledMemory>, RecallError> {
+    fn recent(
+        &self,
+        filter: &MemoryFilter,
+        limit: usize,
+        now: DateTime<Utc>,
+    ) -> Result<Vec<RecalledMemory>, RecallError> {
         let newest = self.store.select(&Select { limit, ..Select::from(filter) })?;
         Ok(newest.into_iter().map(|memory| self.dated(memory, now)).collect())
     }
 
     /// `None` when it was deleted since it was indexed.
-    fn found(&self, hit: &Hit, vector: &[f32], certainty: f64, now: DateTime<Utc>) -> Result<Option<RecalledMemory>, StorageError> {
+    fn found(
+        &self,
+        hit: &Hit,
+        vector: &[f32],
+        certainty: f64,
+        now: DateTime<Utc>,
+    ) -> Result<Option<RecalledMemory>, StorageError> {
         let Ok(id) = uuid::Uuid::parse_str(&hit.chunk.id) else { return Ok(None) };
         let Some(memory) = self.store.get(id)? else { return Ok(None) };
         let mut found = self.dated(memory, now);
         for (retriever, features) in RETRIEVERS {
-            let adds: f64 = hit.terms.iter().filter(|t| features.contains(&t.feature)).map(Term::contribution).sum();
+            let adds: f64 = hit
+                .terms
+                .iter()
+                .filter(|t| features.contains(&t.feature))
+                .map(Term::contribution)
+                .sum();
             if adds > 0.0 {
                 found.retrievers.insert(retriever, adds);
             }
         }
-        found.dominant = found.retrievers.iter().max_by(|a, b| a.1.total_cmp(b.1)).map_or(RECENT, |(name, _)| name);
+        found.dominant = found
+            .retrievers
+            .iter()
+            .max_by(|a, b| a.1.total_cmp(b.1))
+            .map_or(RECENT, |(name, _)| name);
         found.score += hit.score;
         found.words = hit.coverage;
-        let stored = self.store.vectors_of(id)?.into_iter().find(|v| v.embedder == self.embedder.id());
-        let cosine = |v: &crate::chunk::Quantized| v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>();
+        let stored =
+            self.store.vectors_of(id)?.into_iter().find(|v| v.embedder == self.embedder.id());
+        let cosine = |v: &crate::chunk::Quantized| {
+            v.components.iter().zip(vector).map(|(a, b)| f32::from(*a) * v.scale * b).sum::<f32>()
+        };
         found.similarity = stored.map_or(0.0, |v| cosine(&v.vector).clamp(0.0, 1.0));
         found.evidence = f64::from(found.similarity) + found.words * certainty;
         Ok(Some(found))
@@ -152,7 +185,11 @@ impl Recall<'_> {
             .code
             .iter()
             .filter(|code| is_stale(code, self.root))
-            .map(|code| code.symbol.as_ref().map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path)))
+            .map(|code| {
+                code.symbol
+                    .as_ref()
+                    .map_or_else(|| code.path.clone(), |symbol| format!("{} {symbol}", code.path))
+            })
             .collect();
         RecalledMemory {
             memory,
@@ -184,16 +221,34 @@ const LEAST: usize = 24;
 pub fn context(found: &[RecalledMemory], max_tokens: usize) -> (String, usize) {
     let (mut text, mut n) = (String::new(), 0);
     for (i, one) in found.iter().enumerate() {
-        let mut head = format!("### Memory {} (similarity: {:.2}, via {})\n", i + 1, one.similarity, one.dominant);
+        let mut head = format!(
+            "### Memory {} (similarity: {:.2}, via {})\n",
+            i + 1,
+            one.similarity,
+            one.dominant
+        );
         let _ = match &one.memory.source {
             MemorySource::MDFileChunk { file_path, chunk_index, total_chunks } => {
                 let file_path = printable(file_path);
-                writeln!(head, "**Source**: `{file_path}` (chunk {}/{total_chunks})", chunk_index + 1)
+                writeln!(
+                    head,
+                    "**Source**: `{file_path}` (chunk {}/{total_chunks})",
+                    chunk_index + 1
+                )
             }
-            source => writeln!(head, "**Source**: {}, {}", printable(&source_of(source)), one.memory.created_at.format("%Y-%m-%d")),
+            source => writeln!(
+                head,
+                "**Source**: {}, {}",
+                printable(&source_of(source)),
+                one.memory.created_at.format("%Y-%m-%d")
+            ),
         };
         if !one.stale.is_empty() {
-            let _ = writeln!(head, "**May be out of date**: {} changed since", printable(&one.stale.join(", ")));
+            let _ = writeln!(
+                head,
+                "**May be out of date**: {} changed since",
+                printable(&one.stale.join(", "))
+            );
         }
         let left = max_tokens.saturating_sub(tokens(&text) + tokens(&head) + 1);
         if left < LEAST.min(tokens(&one.memory.content)) {
@@ -211,12 +266,18 @@ pub fn context(found: &[RecalledMemory], max_tokens: usize) -> (String, usize) {
 /// A source in words.
 pub(super) fn source_of(source: &MemorySource) -> String {
     match source {
-        MemorySource::HookDescription { tool_name: Some(tool), hook_type, .. } => format!("{} {tool}", hook_type.as_str()),
+        MemorySource::HookDescription { tool_name: Some(tool), hook_type, .. } => {
+            format!("{} {tool}", hook_type.as_str())
+        }
         MemorySource::HookDescription { hook_type, .. } => hook_type.as_str().to_string(),
         MemorySource::ClaudeResponse { response_type } => response_type.as_str().to_string(),
         MemorySource::MDFileChunk { file_path, .. } => format!("`{file_path}`"),
         MemorySource::Episode(episode) => {
-            let parts = [Some(episode.source.as_str()), episode.operation.map(super::Operation::as_str), episode.origin_path.as_deref()];
+            let parts = [
+                Some(episode.source.as_str()),
+                episode.operation.map(super::Operation::as_str),
+                episode.origin_path.as_deref(),
+            ];
             parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
         }
     }

@@ -85,7 +85,10 @@ impl Recorder {
     ///
     /// # Errors
     /// When no thread can be started.
-    pub fn spawn(mut self, is_responsible: impl Fn() -> bool + Send + 'static) -> std::io::Result<Recording> {
+    pub fn spawn(
+        mut self,
+        is_responsible: impl Fn() -> bool + Send + 'static,
+    ) -> std::io::Result<Recording> {
         let mut watching = Watching::default();
         let window = self.settings.window;
         let pause = (4 * window).max(LEAST_PAUSE);
@@ -114,7 +117,9 @@ impl Recorder {
                         handle.when_quiet(wait);
                     }
                 }
-                Err(e) => tracing::warn!("what happened to files, or a vector of it, is still lacking: {e}"),
+                Err(e) => tracing::warn!(
+                    "what happened to files, or a vector of it, is still lacking: {e}"
+                ),
             }
             watching.follow(&self.trees, window, handle);
             pause
@@ -143,21 +148,38 @@ impl Recorder {
     }
 
     /// Returns the commits since the last call as memories, each with its name, and begins a batch for every other operation of git.
-    fn committed(&mut self, trees: &mut BTreeMap<String, Tree>, session: &str) -> Vec<(String, Memory)> {
+    fn committed(
+        &mut self,
+        trees: &mut BTreeMap<String, Tree>,
+        session: &str,
+    ) -> Vec<(String, Memory)> {
         let mut new = Vec::new();
         for (name, tree) in trees.iter_mut() {
             let Some(watch) = &mut tree.watch else { continue };
             let happened = watch.operations();
             // The commits of a repository that has just appeared were not made here.
-            let commits = if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
-            new.extend(self.commits(name, commits).into_iter().map(|(id, at)| (commit_name(&id), commit(&id, name, session, at))));
-            self.recent.extend(happened.operations.into_iter().map(|o| (Batch::new(name, o, session), Instant::now())));
+            let commits =
+                if tree.position.is_some() || name.is_empty() { &*happened.commits } else { &[] };
+            new.extend(
+                self.commits(name, commits)
+                    .into_iter()
+                    .map(|(id, at)| (commit_name(&id), commit(&id, name, session, at))),
+            );
+            self.recent.extend(
+                happened
+                    .operations
+                    .into_iter()
+                    .map(|o| (Batch::new(name, o, session), Instant::now())),
+            );
         }
         new
     }
 
     /// False: somebody else has recorded meanwhile.
-    fn try_to_record(&mut self, memories: &Memories) -> Result<(bool, Option<Duration>), CaptureError> {
+    fn try_to_record(
+        &mut self,
+        memories: &Memories,
+    ) -> Result<(bool, Option<Duration>), CaptureError> {
         let Memories { store, capture, sessions } = memories;
         let noted = store.noted_changes()?;
         let trees = self.trees.clone();
@@ -167,11 +189,15 @@ impl Recorder {
             return Ok((true, Some(wait)));
         }
         let session = sessions.current_session().ok().flatten().unwrap_or_default();
-        let mut recorded = Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
+        let mut recorded =
+            Recorded { changes: noted.iter().map(|n| n.number).collect(), ..Recorded::default() };
         let n_before = self.recent.len();
-        let (mut by_git, mut new): (Vec<String>, Vec<Memory>) = self.committed(&mut trees, &session).into_iter().unzip();
+        let (mut by_git, mut new): (Vec<String>, Vec<Memory>) =
+            self.committed(&mut trees, &session).into_iter().unzip();
         let mut touched = BTreeSet::new();
-        for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| tree_of(path, &trees)) {
+        for event in events(classified(coalesced(noted, &self.home.root), &trees), |path| {
+            tree_of(path, &trees)
+        }) {
             if event.whose == Attribution::Git {
                 let i = self.batch_of(&event, n_before, &trees);
                 touched.insert(i);
@@ -189,14 +215,23 @@ impl Recorder {
         }
         new.extend(context(&by_git, &session, store)?);
         self.recent.retain(|(_, since)| since.elapsed() < RECENT);
-        if new.is_empty() && recorded.changes.is_empty() && trees.values().all(|tree| tree.position.is_some() && tree.watch.is_some()) {
+        if new.is_empty()
+            && recorded.changes.is_empty()
+            && trees.values().all(|tree| tree.position.is_some() && tree.watch.is_some())
+        {
             return Ok((true, None));
         }
         let now = |tree: &Tree| tree.watch.as_ref().map(GitWatch::position);
-        recorded.positions = trees.iter().map(|(name, tree)| (name.clone(), tree.position.clone(), now(tree))).collect();
+        recorded.positions = trees
+            .iter()
+            .map(|(name, tree)| (name.clone(), tree.position.clone(), now(tree)))
+            .collect();
         let (episodes, n_secrets) = capture.prepared(new.into_iter())?;
         recorded.episodes = episodes;
-        let limits = EventLimits { most: self.settings.most, since: Utc::now() - TimeDelta::days(self.settings.days.into()) };
+        let limits = EventLimits {
+            most: self.settings.most,
+            since: Utc::now() - TimeDelta::days(self.settings.days.into()),
+        };
         let is_done = store.record(&recorded, &limits)?;
         if is_done {
             store.count_redacted(n_secrets)?;
@@ -208,16 +243,27 @@ impl Recorder {
     }
 
     /// Every work tree that the project or a change is in, read from where it was last recorded.
-    fn open(&self, trees: &mut BTreeMap<String, Tree>, noted: &[Noted], store: &MemoryStore) -> Result<(), StorageError> {
+    fn open(
+        &self,
+        trees: &mut BTreeMap<String, Tree>,
+        noted: &[Noted],
+        store: &MemoryStore,
+    ) -> Result<(), StorageError> {
         let positions = store.git_positions()?;
         let root = &self.home.root;
-        let folders: BTreeSet<&Path> = noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
-        let nested = folders.into_iter().filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
+        let folders: BTreeSet<&Path> =
+            noted.iter().flat_map(|n| Path::new(&n.change.path).ancestors().skip(1)).collect();
+        let nested = folders
+            .into_iter()
+            .filter(|f| !f.as_os_str().is_empty() && root.join(f).join(".git").exists());
         let nested = nested.map(|f| f.to_string_lossy().into_owned());
         let known = positions.keys().cloned();
-        let names: BTreeSet<String> = nested.chain(source::submodules(root)).chain(known).chain([String::new()]).collect();
-        let is_right =
-            |name: &str, tree: &Tree| tree.position.as_ref() == positions.get(name) && tree.watch.as_ref().is_some_and(GitWatch::is_there);
+        let names: BTreeSet<String> =
+            nested.chain(source::submodules(root)).chain(known).chain([String::new()]).collect();
+        let is_right = |name: &str, tree: &Tree| {
+            tree.position.as_ref() == positions.get(name)
+                && tree.watch.as_ref().is_some_and(GitWatch::is_there)
+        };
         trees.retain(|name, tree| names.contains(name) && is_right(name, tree));
         for name in names {
             if trees.contains_key(&name) {
@@ -227,7 +273,10 @@ impl Recorder {
             let watch = match &position {
                 Some(position) => GitWatch::open_at(&at, position),
                 // It came when there were memories already, or a former version stored them.
-                None if name.is_empty() => GitWatch::open_since(&at, store.began()?.map_or_else(SystemTime::now, SystemTime::from)),
+                None if name.is_empty() => GitWatch::open_since(
+                    &at,
+                    store.began()?.map_or_else(SystemTime::now, SystemTime::from),
+                ),
                 // The first changes come with it.
                 None => GitWatch::open_new(&at),
             };
@@ -249,7 +298,11 @@ impl Recorder {
         let age = |n: &Noted| (Utc::now() - n.at).to_std().unwrap_or_default();
         let touched = trees.values().filter_map(|tree| tree.touched).map(|at| at.elapsed());
         let newest = noted.iter().map(age).chain(touched).min()?;
-        let waited = self.waiting_since.map(|since| since.elapsed()).max(noted.iter().map(age).max()).unwrap_or_default();
+        let waited = self
+            .waiting_since
+            .map(|since| since.elapsed())
+            .max(noted.iter().map(age).max())
+            .unwrap_or_default();
         let wait = window.checked_sub(newest).filter(|wait| !wait.is_zero() && waited < 3 * window);
         self.waiting_since = wait.and(self.waiting_since.or_else(|| Some(Instant::now())));
         wait
@@ -265,7 +318,11 @@ impl Recorder {
         let known = source::these_commits(&self.home.root.join(tree), &ids).unwrap_or_default();
         let full = |c: &source::Committed| {
             let found = known.iter().find(|k| k.id == c.id).cloned();
-            let found = found.unwrap_or_else(|| Commit { id: c.id.clone(), subject: c.subject.clone(), files: Vec::new() });
+            let found = found.unwrap_or_else(|| Commit {
+                id: c.id.clone(),
+                subject: c.subject.clone(),
+                files: Vec::new(),
+            });
             (found, c.at)
         };
         made.iter().map(full).collect()
@@ -273,13 +330,22 @@ impl Recorder {
 
     /// Returns the operation of the same work tree that is nearest in time, the later of two in the same second. One of those before
     /// `n_before`, which were told before, is only taken when it is near, and rather one of which no file is known yet.
-    fn batch_of(&mut self, event: &Event, n_before: usize, trees: &BTreeMap<String, Tree>) -> usize {
+    fn batch_of(
+        &mut self,
+        event: &Event,
+        n_before: usize,
+        trees: &BTreeMap<String, Tree>,
+    ) -> usize {
         let name = tree_of(&event.path, trees).unwrap_or_default();
         let is_there = trees.get(&name).is_some_and(|tree| tree.watch.is_some());
         let near = 2 * self.settings.window.as_secs().max(1);
-        let may_be = |i: usize, batch: &Batch| batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near);
+        let may_be = |i: usize, batch: &Batch| {
+            batch.tree == name && (i >= n_before || is_there && batch.distance(event) <= near)
+        };
         let own = self.recent.iter().enumerate().rev().filter(|(i, (batch, _))| may_be(*i, batch));
-        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| (*i < n_before && !batch.is_empty(), batch.distance(event))) {
+        if let Some((i, _)) = own.min_by_key(|(i, (batch, _))| {
+            (*i < n_before && !batch.is_empty(), batch.distance(event))
+        }) {
             return i;
         }
         self.recent.push((Batch::untold(&name, event), Instant::now()));
@@ -289,7 +355,10 @@ impl Recorder {
 
 /// The innermost work tree that a path is in.
 fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
-    let is_in = |name: &&String| name.is_empty() || path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'));
+    let is_in = |name: &&String| {
+        name.is_empty()
+            || path.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
     trees.keys().filter(is_in).max_by_key(|name| name.len()).cloned()
 }
 
@@ -297,10 +366,15 @@ fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
 fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
     let mut whose: HashMap<String, Attribution> = HashMap::new();
     for (name, tree) in trees {
-        let own: Vec<&Noted> = noted.iter().filter(|n| tree_of(&n.change.path, trees).as_ref() == Some(name)).collect();
+        let own: Vec<&Noted> = noted
+            .iter()
+            .filter(|n| tree_of(&n.change.path, trees).as_ref() == Some(name))
+            .collect();
         let inside = |path: &str| PathBuf::from(path[name.len()..].trim_start_matches('/'));
-        let changed: Vec<ChangedFile> =
-            own.iter().map(|n| ChangedFile { path: inside(&n.change.path), exists: n.change.after.is_some() }).collect();
+        let changed: Vec<ChangedFile> = own
+            .iter()
+            .map(|n| ChangedFile { path: inside(&n.change.path), exists: n.change.after.is_some() })
+            .collect();
         let by_whom = match &tree.watch {
             Some(watch) => watch.classify(&changed),
             // All of it went at once.
@@ -308,7 +382,11 @@ fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, 
         };
         whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
     }
-    noted.into_iter().map(|n| (whose.get(&n.change.path).copied().unwrap_or(Attribution::Hand), n)).map(|(whose, n)| (n, whose)).collect()
+    noted
+        .into_iter()
+        .map(|n| (whose.get(&n.change.path).copied().unwrap_or(Attribution::Hand), n))
+        .map(|(whose, n)| (n, whose))
+        .collect()
 }
 
 /// The watched directories of git.
@@ -320,9 +398,18 @@ struct Watching {
 
 impl Watching {
     /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
-    fn follow(&mut self, trees: &Arc<Mutex<BTreeMap<String, Tree>>>, window: Duration, handle: &WorkerHandle) {
-        let wanted: BTreeSet<PathBuf> =
-            trees.lock().values().filter_map(|tree| tree.watch.as_ref()).flat_map(GitWatch::directories).collect();
+    fn follow(
+        &mut self,
+        trees: &Arc<Mutex<BTreeMap<String, Tree>>>,
+        window: Duration,
+        handle: &WorkerHandle,
+    ) {
+        let wanted: BTreeSet<PathBuf> = trees
+            .lock()
+            .values()
+            .filter_map(|tree| tree.watch.as_ref())
+            .flat_map(GitWatch::directories)
+            .collect();
         if self.watcher.is_none() {
             let (trees, handle) = (trees.clone(), handle.clone());
             let tell = move |change| {
@@ -330,7 +417,9 @@ impl Watching {
                 for Tree { watch, touched, .. } in trees.lock().values_mut() {
                     let Some(watch) = watch else { continue };
                     let is_its = match &change {
-                        TreeChange::Paths(paths) => paths.iter().any(|path| watch.is_relevant(path)),
+                        TreeChange::Paths(paths) => {
+                            paths.iter().any(|path| watch.is_relevant(path))
+                        }
                         TreeChange::Unknown => true,
                     };
                     if is_its {
@@ -343,7 +432,9 @@ impl Watching {
                     handle.when_quiet(window);
                 }
             };
-            self.watcher = ChangeWatcher::new(tell).inspect_err(|e| tracing::info!("git is not watched: {e}")).ok();
+            self.watcher = ChangeWatcher::new(tell)
+                .inspect_err(|e| tracing::info!("git is not watched: {e}"))
+                .ok();
         }
         let Some(watcher) = &mut self.watcher else { return };
         for gone in self.directories.difference(&wanted) {

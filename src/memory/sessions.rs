@@ -74,7 +74,13 @@ impl SessionManager {
 
     fn begin(&self, id: &str) -> Result<(), SessionError> {
         let started_at = self.store.session(id)?.map_or_else(now, |s| s.started_at);
-        self.store.put_session(&Session { id: id.into(), started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0 })?;
+        self.store.put_session(&Session {
+            id: id.into(),
+            started_at,
+            ended_at: None,
+            status: SessionStatus::Active,
+            memory_count: 0,
+        })?;
         self.write_current(id)
     }
 
@@ -87,8 +93,13 @@ impl SessionManager {
     /// # Errors
     /// When it cannot be written.
     pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
-        if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active) {
-            self.store.put_session(&Session { ended_at: Some(now()), status: SessionStatus::Completed, ..session })?;
+        if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active)
+        {
+            self.store.put_session(&Session {
+                ended_at: Some(now()),
+                status: SessionStatus::Completed,
+                ..session
+            })?;
         }
         if self.current_session()?.as_deref() == Some(id) {
             self.write_current("")?;
@@ -107,10 +118,16 @@ impl SessionManager {
     /// Sessions of which nothing was heard for long end here: the process of their agent has died.
     fn give_up_abandoned(&self) -> Result<(), SessionError> {
         for session in self.store.active_sessions()? {
-            let newest = Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
-            let last = self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
+            let newest =
+                Select { session_id: Some(session.id.clone()), limit: 1, ..Select::default() };
+            let last =
+                self.store.select(&newest)?.first().map_or(session.started_at, |m| m.created_at);
             if Utc::now() - last.max(session.started_at) > SILENCE {
-                self.store.put_session(&Session { ended_at: Some(now()), status: SessionStatus::Abandoned, ..session })?;
+                self.store.put_session(&Session {
+                    ended_at: Some(now()),
+                    status: SessionStatus::Abandoned,
+                    ..session
+                })?;
             }
         }
         Ok(())
@@ -134,7 +151,10 @@ mod tests {
 
     fn manager(dir: &tempfile::TempDir) -> SessionManager {
         let store = Arc::new(MemoryStore::open(&dir.path().join("memory.db")).unwrap());
-        SessionManager::new(store, OwnedDir::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."))
+        SessionManager::new(
+            store,
+            OwnedDir::new(Arc::new(crate::dir::Dir::open(dir.path()).unwrap()), "."),
+        )
     }
 
     #[test]
@@ -145,7 +165,9 @@ mod tests {
         let id = sessions.start_session().unwrap();
         assert!(Uuid::parse_str(&id).is_ok());
         assert_eq!(sessions.current_session().unwrap().as_ref(), Some(&id));
-        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { session_id }) if session_id == id));
+        assert!(
+            matches!(sessions.start_session(), Err(SessionError::AlreadyActive { session_id }) if session_id == id)
+        );
         for _ in 0..2 {
             sessions.end_session(&id).unwrap();
             sessions.end_session("unknown").unwrap();
@@ -165,10 +187,14 @@ mod tests {
             let session = sessions.store.session(&id).unwrap().unwrap();
             sessions.store.put_session(&session).unwrap();
             let c = rusqlite::Connection::open(dir.path().join("memory.db")).unwrap();
-            c.execute("UPDATE sessions SET started_at = started_at - ?1 * 3600000", [hours]).unwrap();
+            c.execute("UPDATE sessions SET started_at = started_at - ?1 * 3600000", [hours])
+                .unwrap();
         };
         silent(23);
-        assert!(matches!(sessions.start_session(), Err(SessionError::AlreadyActive { .. })), "it may go on");
+        assert!(
+            matches!(sessions.start_session(), Err(SessionError::AlreadyActive { .. })),
+            "it may go on"
+        );
         silent(2);
         assert_ne!(sessions.start_session().unwrap(), id);
         assert_eq!(sessions.store.session(&id).unwrap().unwrap().status, SessionStatus::Abandoned);
@@ -183,7 +209,11 @@ mod tests {
         sessions.resume("b").unwrap();
         assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"));
         sessions.end_session("a").unwrap();
-        assert_eq!(sessions.current_session().unwrap().as_deref(), Some("b"), "another one is under way");
+        assert_eq!(
+            sessions.current_session().unwrap().as_deref(),
+            Some("b"),
+            "another one is under way"
+        );
         sessions.resume("a").unwrap();
         let again = sessions.store.session("a").unwrap().unwrap();
         assert_eq!((again.started_at, again.status), (started_at, SessionStatus::Active));

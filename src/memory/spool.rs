@@ -34,7 +34,11 @@ pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let mut file = own(&folder, &name)?;
     let end = file.seek(SeekFrom::End(0))?;
     if end + line.len() as u64 > MAX_BYTES {
-        let why = format!("{}: it holds {} MB already, which no database has taken", spool.display(), MAX_BYTES >> 20);
+        let why = format!(
+            "{}: it holds {} MB already, which no database has taken",
+            spool.display(),
+            MAX_BYTES >> 20
+        );
         return Err(io::Error::other(why));
     }
     if end > 0 {
@@ -64,7 +68,10 @@ fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
         }
         thread::sleep(PAUSE);
     }
-    Err(io::Error::new(ErrorKind::WouldBlock, format!("{}: other processes kept it busy", folder.full(name).display())))
+    Err(io::Error::new(
+        ErrorKind::WouldBlock,
+        format!("{}: other processes kept it busy", folder.full(name).display()),
+    ))
 }
 
 /// Whether the file still has this name.
@@ -91,7 +98,12 @@ pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, Capt
     Ok(n)
 }
 
-fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
+fn drain_one(
+    folder: &Dir,
+    spool: &OsStr,
+    name: &OsStr,
+    capture: &MemoryCaptureService,
+) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: folder.full(name), cause };
     let file = match folder.open_file(name) {
         // Another process was quicker.
@@ -122,7 +134,11 @@ fn drain_one(folder: &Dir, spool: &OsStr, name: &OsStr, capture: &MemoryCaptureS
         result = result.and(Err(unreadable(e).into()));
     }
     left.extend_from_slice(&bytes[at..]);
-    let done = if left.is_empty() { folder.remove_file(name) } else { folder.replace(name, &left, PRIVATE, true) };
+    let done = if left.is_empty() {
+        folder.remove_file(name)
+    } else {
+        folder.replace(name, &left, PRIVATE, true)
+    };
     // Where that cannot be written, it is stored once more, under the same ids.
     let _ = done.inspect_err(|e| tracing::debug!("{e}"));
     result.map(|()| n)
@@ -146,13 +162,21 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, Cap
     };
     if !memory.session_id.is_empty() && capture.store().session(&memory.session_id)?.is_none() {
         let (id, started_at) = (memory.session_id.clone(), memory.created_at);
-        let session = Session { id, started_at, ended_at: None, status: SessionStatus::Active, memory_count: 0 };
+        let session = Session {
+            id,
+            started_at,
+            ended_at: None,
+            status: SessionStatus::Active,
+            memory_count: 0,
+        };
         capture.store().put_session(&session)?;
     }
     match capture.capture_kept(memory) {
         Ok(_) => Ok(SpooledItem::Yes),
         Err(CaptureError::EmptyContent) => Ok(SpooledItem::Nothing),
-        Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => Ok(SpooledItem::Unusable(e.to_string())),
+        Err(CaptureError::StorageFailed(e @ StorageError::ContentTooLong { .. })) => {
+            Ok(SpooledItem::Unusable(e.to_string()))
+        }
         Err(e) => Err(e),
     }
 }
@@ -176,8 +200,16 @@ fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Resul
         }
     }
     let (from, to, n) = (folder.full(spool), folder.full(&name), bad.len());
-    let dropped = if n_dropped > 0 { format!(", {n_dropped} of them not: it is full") } else { String::new() };
-    tracing::warn!("{}: of its lines {n} could not be stored ({why}); they are kept in {}{dropped}", from.display(), to.display());
+    let dropped = if n_dropped > 0 {
+        format!(", {n_dropped} of them not: it is full")
+    } else {
+        String::new()
+    };
+    tracing::warn!(
+        "{}: of its lines {n} could not be stored ({why}); they are kept in {}{dropped}",
+        from.display(),
+        to.display()
+    );
     Ok(())
 }
 
@@ -200,8 +232,12 @@ fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
     let mut start = spool.to_os_string();
     start.push("-");
     let is_taken = |name: &OsStr| name.as_encoded_bytes().starts_with(start.as_encoded_bytes());
-    let mut all: Vec<_> =
-        folder.list()?.into_iter().filter(|(name, kind)| *kind == FileKind::File && is_taken(name)).map(|(n, _)| n).collect();
+    let mut all: Vec<_> = folder
+        .list()?
+        .into_iter()
+        .filter(|(name, kind)| *kind == FileKind::File && is_taken(name))
+        .map(|(n, _)| n)
+        .collect();
     all.sort();
     Ok(all)
 }

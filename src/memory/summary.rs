@@ -43,7 +43,8 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
         Some(text) => Some(text.clone()),
         None => decided.is_empty().then(|| folded(&any_asked.content)),
     };
-    let mut said: Vec<String> = first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
+    let mut said: Vec<String> =
+        first_asked.map(|text| format!("{ASKED_FIRST}{}", cut(&text, 200))).into_iter().collect();
     said.extend(telling.next_back().map(|text| format!("{ASKED_LAST}{}", cut(text, 200))));
     if let Some(last) = said.last_mut().filter(|_| n_prompts > 1) {
         *last = format!("{last} ({n_prompts} prompts).");
@@ -52,32 +53,60 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     let mut files: Vec<&str> = Vec::new();
     for memory in of(HookType::PostToolUse) {
         // What an older version remembered has the path in its text alone.
-        let in_text = || memory.content.lines().next()?.split_once(' ').filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write");
+        let in_text = || {
+            memory
+                .content
+                .lines()
+                .next()?
+                .split_once(' ')
+                .filter(|(tool, _)| tool.ends_with("Edit") || *tool == "Write")
+        };
         let path = memory.source.file_path().or_else(|| Some(in_text()?.1));
         if let Some(path) = path.filter(|p| !files.contains(p)) {
             files.push(path);
         }
     }
     if !files.is_empty() {
-        let more = if files.len() > 8 { format!(" and {} more", files.len() - 8) } else { String::new() };
-        parts.push(format!("{CHANGED}{}{more}", files.iter().take(8).copied().collect::<Vec<_>>().join(", ")));
+        let more =
+            if files.len() > 8 { format!(" and {} more", files.len() - 8) } else { String::new() };
+        parts.push(format!(
+            "{CHANGED}{}{more}",
+            files.iter().take(8).copied().collect::<Vec<_>>().join(", ")
+        ));
     }
-    let is_answer = |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
-    let answer = begun().rev().filter(is_answer).map(statements::rest).find(|rest| rest.split_whitespace().count() >= TELLING);
+    let is_answer =
+        |m: &&Memory| matches!(m.source, MemorySource::ClaudeResponse { .. }) && !is_summary(m);
+    let answer = begun()
+        .rev()
+        .filter(is_answer)
+        .map(statements::rest)
+        .find(|rest| rest.split_whitespace().count() >= TELLING);
     parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
     // A session that goes on after a summary replaces it.
     let before = memories.iter().find(|m| is_summary(m));
-    let new = Memory::new(parts.join("\n"), MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }, session_id);
+    let new = Memory::new(
+        parts.join("\n"),
+        MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary },
+        session_id,
+    );
     Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
 }
 
 /// The parts of a summary, each with how it begins.
 pub(super) fn parts_of_summary(content: &str) -> Vec<(&str, &str)> {
     let starts = [DECIDED, ASKED_FIRST, ASKED_LAST, CHANGED, ANSWERED];
-    let part = |line| starts.iter().find_map(|start| Some((*start, str::strip_prefix(line, start)?))).unwrap_or(("", line));
+    let part = |line| {
+        starts
+            .iter()
+            .find_map(|start| Some((*start, str::strip_prefix(line, start)?)))
+            .unwrap_or(("", line))
+    };
     content.lines().map(part).collect()
 }
 
 pub(super) fn is_summary(memory: &Memory) -> bool {
-    matches!(memory.source, MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary })
+    matches!(
+        memory.source,
+        MemorySource::ClaudeResponse { response_type: ResponseType::SessionSummary }
+    )
 }

@@ -63,7 +63,8 @@ impl Records {
     }
 
     fn apart_name(&self) -> PathBuf {
-        Path::new(PROJECTS).join(format!("{:032x}", xxh3_128(self.tree.path().as_os_str().as_encoded_bytes())))
+        Path::new(PROJECTS)
+            .join(format!("{:032x}", xxh3_128(self.tree.path().as_os_str().as_encoded_bytes())))
     }
 
     fn dir(&self) -> io::Result<Dir> {
@@ -90,8 +91,14 @@ impl Records {
     pub(super) fn know_any(&self) -> bool {
         let here = self.here();
         let is_here = |dir: Dir| {
-            let names = dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
-            names.filter(|name| name != LOCK).any(|id| record(&dir, &id).is_ok_and(|record| record.is_of(&here)))
+            let names = dir
+                .list()
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|(name, _)| name.into_string().ok());
+            names
+                .filter(|name| name != LOCK)
+                .any(|id| record(&dir, &id).is_ok_and(|record| record.is_of(&here)))
         };
         self.there().is_ok_and(is_here)
     }

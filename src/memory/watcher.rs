@@ -12,7 +12,10 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use uuid::Uuid;
 
-use super::{CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemoryHome, MemorySource, Operation};
+use super::{
+    CaptureError, Episode, EpisodeSource, Memory, MemoryCaptureService, MemoryHome, MemorySource,
+    Operation,
+};
 use crate::dir::{Dir, FileKind, SharedDir};
 use crate::source::DirectoryWatcher;
 use crate::worker::{Backoff, Worker, WorkerHandle};
@@ -120,7 +123,8 @@ impl MDFileWatcher {
     pub fn start(&self) -> Result<(), WatcherError> {
         let follower = self.follower.clone();
         let job = move |handle: &WorkerHandle| follower.lock().look(Some(handle));
-        let worker = Worker::spawn("notes", job).map_err(|e| WatcherError::WatchFailed { message: e.to_string() })?;
+        let worker = Worker::spawn("notes", job)
+            .map_err(|e| WatcherError::WatchFailed { message: e.to_string() })?;
         worker.handle().request();
         *self.worker.lock() = Some(worker);
         Ok(())
@@ -166,7 +170,10 @@ impl Follower {
                 Ok(memories) => self.capture = Some(memories.capture),
                 Err(e) => {
                     let again = self.backoff.failed();
-                    tracing::warn!("notes are not remembered, which is tried again in {} s: {e}", again.as_secs());
+                    tracing::warn!(
+                        "notes are not remembered, which is tried again in {} s: {e}",
+                        again.as_secs()
+                    );
                     return again;
                 }
             }
@@ -174,7 +181,8 @@ impl Follower {
             self.rescan_at = None;
         }
         let root = &self.root;
-        let has_changed = self.named.iter_mut().filter_map(|named| named.find(root).then_some(())).count() > 0;
+        let has_changed =
+            self.named.iter_mut().filter_map(|named| named.find(root).then_some(())).count() > 0;
         let is_due = self.rescan_at.is_none_or(|at| at <= Instant::now());
         if self.is_told.swap(false, Ordering::Relaxed) || has_changed || is_due {
             if let Some(handle) = handle {
@@ -197,7 +205,8 @@ impl Follower {
                     is_told.store(true, Ordering::Relaxed);
                     wake.request();
                 };
-                self.watched.push((directory.clone(), DirectoryWatcher::new(&directory, DEBOUNCE, tell)));
+                self.watched
+                    .push((directory.clone(), DirectoryWatcher::new(&directory, DEBOUNCE, tell)));
             }
         }
         for (directory, watcher) in &mut self.watched {
@@ -211,7 +220,11 @@ impl Follower {
     ///
     /// # Errors
     /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it stays.
-    fn process_file(capture: &MemoryCaptureService, notes: &Notes, path: &Path) -> Result<Option<Vec<Uuid>>, WatcherError> {
+    fn process_file(
+        capture: &MemoryCaptureService,
+        notes: &Notes,
+        path: &Path,
+    ) -> Result<Option<Vec<Uuid>>, WatcherError> {
         let bytes = match notes.base.read(path, MAX_NOTE) {
             // It was there when its folder was listed.
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
@@ -238,11 +251,18 @@ impl Follower {
         }
         let known = capture.store().file_hashes().unwrap_or_default();
         let is_gone = |path: &Path| {
-            let inside = self.notes().filter(|notes| path.starts_with(notes.base.full(&notes.path)));
-            let mut there = inside.map(|notes| path.strip_prefix(notes.base.path()).is_ok_and(|p| notes.base.has_file(p))).peekable();
+            let inside =
+                self.notes().filter(|notes| path.starts_with(notes.base.full(&notes.path)));
+            let mut there = inside
+                .map(|notes| {
+                    path.strip_prefix(notes.base.path()).is_ok_and(|p| notes.base.has_file(p))
+                })
+                .peekable();
             there.peek().is_some() && !there.any(|there| there)
         };
-        for path in known.keys().filter(|p| !files.contains_key(Path::new(p)) && is_gone(Path::new(p))) {
+        for path in
+            known.keys().filter(|p| !files.contains_key(Path::new(p)) && is_gone(Path::new(p)))
+        {
             let episode = Episode {
                 source: EpisodeSource::FilesystemWatch,
                 operation: Some(Operation::Delete),
@@ -269,7 +289,8 @@ impl Follower {
         let mut all = BTreeSet::new();
         for notes in self.notes() {
             let full = notes.base.full(&notes.path);
-            if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == FileKind::Directory) {
+            if !matches!(notes.base.stat(&notes.path), Ok(Some(stat)) if stat.kind == FileKind::Directory)
+            {
                 all.extend(full.parent().map(Path::to_path_buf));
                 continue;
             }
@@ -287,7 +308,9 @@ impl Follower {
         let mut all = BTreeMap::new();
         for notes in self.notes() {
             notes.walk(&mut |path, kind| {
-                if kind == FileKind::File && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md")) {
+                if kind == FileKind::File
+                    && path.extension().is_some_and(|e| e.eq_ignore_ascii_case("md"))
+                {
                     all.insert(notes.base.full(path), (notes, path.to_path_buf()));
                 }
             });
@@ -330,12 +353,16 @@ impl Notes {
     fn new(path: &Path, root: &SharedDir) -> io::Result<Self> {
         let notes = match path.strip_prefix(root.path()) {
             // A path with `..` is not a project's to name.
-            Ok(inside) if inside.file_name().is_some() && inside.components().all(|c| c != Component::ParentDir) => {
+            Ok(inside)
+                if inside.file_name().is_some()
+                    && inside.components().all(|c| c != Component::ParentDir) =>
+            {
                 Self { base: root.clone(), path: inside.to_path_buf() }
             }
             _ => {
                 let path = std::fs::canonicalize(path)?;
-                let (above, name) = path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound)?;
+                let (above, name) =
+                    path.parent().zip(path.file_name()).ok_or(ErrorKind::NotFound)?;
                 Self { base: Arc::new(Dir::open(above)?), path: name.into() }
             }
         };
@@ -354,7 +381,13 @@ impl Notes {
         }
     }
 
-    fn walk_from(&self, path: &Path, kind: FileKind, depth: usize, visit: &mut impl FnMut(&Path, FileKind)) {
+    fn walk_from(
+        &self,
+        path: &Path,
+        kind: FileKind,
+        depth: usize,
+        visit: &mut impl FnMut(&Path, FileKind),
+    ) {
         visit(path, kind);
         if kind == FileKind::Directory && depth < MAX_DEPTH {
             for (name, kind) in self.base.dir(path).and_then(|dir| dir.list()).unwrap_or_default() {
@@ -367,6 +400,10 @@ impl Notes {
 /// Where an agent keeps its own notes of a project, once it has any: Claude Code's, below the user's home.
 #[must_use]
 pub fn notes_of_agents(root: &Path, home: &Path) -> PathBuf {
-    let project: String = root.to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let project: String = root
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     home.join(".claude/projects").join(project).join("memory")
 }

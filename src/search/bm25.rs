@@ -88,7 +88,11 @@ fn bm25(frequency: f32, much: f32) -> f32 {
 }
 
 impl TermWeight {
-    fn new(term: &QueryTerm, text: &TextReader, [lengths, much]: [&Lengths; 2]) -> Result<Self, TextError> {
+    fn new(
+        term: &QueryTerm,
+        text: &TextReader,
+        [lengths, much]: [&Lengths; 2],
+    ) -> Result<Self, TextError> {
         let mut hits = Vec::new();
         let mut df = 0;
         text.occurrences(&term.variants, |o| {
@@ -101,7 +105,11 @@ impl TermWeight {
                 place: o.place,
                 fields: tf / (tf + K1),
                 body: bm25(n(Field::Body) as f32, much.get(o.length)),
-                counts: Counts { names: counted(Field::Name), comments: counted(Field::Comment), body: counted(Field::Body) },
+                counts: Counts {
+                    names: counted(Field::Name),
+                    comments: counted(Field::Comment),
+                    body: counted(Field::Body),
+                },
             });
         })?;
         let idf = idf(text.n_chunks(), df);
@@ -122,10 +130,13 @@ impl Lexical {
         let of_term = |term: &QueryTerm| TermWeight::new(term, text, [&lengths, &much]);
         let of_word = |word: &String| {
             let mut hits: Vec<(Slot, f32)> = Vec::new();
-            text.postings(Field::Body, word, |p| hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length)))))?;
+            text.postings(Field::Body, word, |p| {
+                hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length))))
+            })?;
             Ok::<_, TextError>(hits)
         };
-        let (terms, words) = cores::join(|| cores::map(&query.terms, of_term), || cores::map(&query.words, of_word));
+        let (terms, words) =
+            cores::join(|| cores::map(&query.terms, of_term), || cores::map(&query.words, of_word));
         let mut out = Self {
             total_idf: 0.0,
             total_plain: 0.0,
@@ -199,11 +210,18 @@ impl Lexical {
 
     /// How much of the query the names, the place and the text of some files hold together, 0–1. Chunks count that are `allowed`,
     /// and no outline.
-    pub(super) fn files(&self, files: &[&IndexedFile], average_bytes: f64, allowed: impl Fn(Slot) -> bool) -> Vec<f64> {
+    pub(super) fn files(
+        &self,
+        files: &[&IndexedFile],
+        average_bytes: f64,
+        allowed: impl Fn(Slot) -> bool,
+    ) -> Vec<f64> {
         // By slot: its file, counted from 1.
         let mut file_of = vec![0u32; self.chunks.len()];
         for (file, number) in files.iter().zip(1..) {
-            for part in file.parts.iter().filter(|p| Some(p.slot) != file.outline && allowed(p.slot)) {
+            for part in
+                file.parts.iter().filter(|p| Some(p.slot) != file.outline && allowed(p.slot))
+            {
                 file_of[part.slot as usize] = number;
             }
         }
@@ -217,7 +235,9 @@ impl Lexical {
                     *sum += u32::from(n);
                 }
             }
-            for ((file, share), [names, comments, body]) in files.iter().zip(&mut shares).zip(&counts[1..]) {
+            for ((file, share), [names, comments, body]) in
+                files.iter().zip(&mut shares).zip(&counts[1..])
+            {
                 let has = |set: &[Key]| f64::from(u8::from(set.contains(&term.key)));
                 let relative = 0.6 + 0.4 * file.n_bytes as f64 / average_bytes;
                 let x = 3.0 * has(&file.stem)
@@ -255,5 +275,6 @@ fn chunk_frequency(f: &Frequencies, length: f32) -> f32 {
             tf += weight * *n as f32;
         }
     }
-    tf / length + if f[Field::Path as usize] > 0 { FIELD_WEIGHTS[Field::Path as usize] } else { 0.0 }
+    tf / length
+        + if f[Field::Path as usize] > 0 { FIELD_WEIGHTS[Field::Path as usize] } else { 0.0 }
 }

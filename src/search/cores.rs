@@ -32,7 +32,10 @@ pub(super) fn are_free() -> bool {
 }
 
 /// Does both, beside each other where that pays.
-pub(super) fn join<A: Send, B: Send>(a: impl FnOnce() -> A + Send, b: impl FnOnce() -> B + Send) -> (A, B) {
+pub(super) fn join<A: Send, B: Send>(
+    a: impl FnOnce() -> A + Send,
+    b: impl FnOnce() -> B + Send,
+) -> (A, B) {
     if are_free() { rayon::join(a, b) } else { (a(), b()) }
 }
 

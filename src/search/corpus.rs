@@ -35,7 +35,9 @@ pub enum SearchError {
     Unreadable(ChunkId),
     #[error("what was kept of the last start cannot be read: {0}")]
     Saved(#[from] std::io::Error),
-    #[error("the saved index is damaged and is being rebuilt from the chunks, so ask again in a moment: {0}")]
+    #[error(
+        "the saved index is damaged and is being rebuilt from the chunks, so ask again in a moment: {0}"
+    )]
     Damaged(String),
 }
 
@@ -140,7 +142,14 @@ impl CorpusBuilder {
     /// When the text index cannot be made.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
         let vectors = VectorTable::new(dimensions);
-        Ok(Self::of_parts(TextIndex::in_memory()?, Vec::new(), vectors, Vec::new(), AllMentions::Here(Vec::new()), Vec::new()))
+        Ok(Self::of_parts(
+            TextIndex::in_memory()?,
+            Vec::new(),
+            vectors,
+            Vec::new(),
+            AllMentions::Here(Vec::new()),
+            Vec::new(),
+        ))
     }
 
     pub(super) fn of_parts(
@@ -151,11 +160,25 @@ impl CorpusBuilder {
         mentions: AllMentions,
         file_of: Vec<u32>,
     ) -> Self {
-        Self { text, places: None, rows, vectors, files, mentions, file_of, analyzer: Analyzer::default() }
+        Self {
+            text,
+            places: None,
+            rows,
+            vectors,
+            files,
+            mentions,
+            file_of,
+            analyzer: Analyzer::default(),
+        }
     }
 
     /// The corpus as it is now.
-    pub(super) fn corpus(&self, set: Arc<ChunkSet>, text: TextReader, references: OnceLock<References>) -> Corpus {
+    pub(super) fn corpus(
+        &self,
+        set: Arc<ChunkSet>,
+        text: TextReader,
+        references: OnceLock<References>,
+    ) -> Corpus {
         let live = || self.files.iter().filter(|f| !f.parts.is_empty());
         let (n, bytes) = live().fold((0usize, 0usize), |(n, bytes), f| (n + 1, bytes + f.n_bytes));
         Corpus {
@@ -178,7 +201,12 @@ impl CorpusBuilder {
     ///
     /// # Errors
     /// When the text index refuses the update, or a chunk cannot be read.
-    pub fn update(&mut self, set: Arc<ChunkSet>, delta: &ChunkDelta, vectors: &mut dyn VectorSource) -> Result<Corpus, SearchError> {
+    pub fn update(
+        &mut self,
+        set: Arc<ChunkSet>,
+        delta: &ChunkDelta,
+        vectors: &mut dyn VectorSource,
+    ) -> Result<Corpus, SearchError> {
         let mut places = self.places.take().unwrap_or_else(|| Places::new(&self.rows, &self.files));
         let plan = places.plan(delta, self.rows.len());
         if !plan.stale.is_empty() || !plan.indexed.is_empty() {
@@ -207,7 +235,12 @@ impl CorpusBuilder {
     }
 
     /// Writes entries to their slots; returns the homes of all that changed, old and new.
-    fn place(&mut self, places: &mut Places, delta: &ChunkDelta, plan: &Placement) -> BTreeSet<Arc<str>> {
+    fn place(
+        &mut self,
+        places: &mut Places,
+        delta: &ChunkDelta,
+        plan: &Placement,
+    ) -> BTreeSet<Arc<str>> {
         let mut homes = BTreeSet::new();
         let needed = plan.indexed.iter().map(|(s, _)| *s as usize + 1).max().unwrap_or(0);
         if needed > self.rows.len() {
@@ -249,8 +282,13 @@ impl CorpusBuilder {
                 let piece = FileContribution::new(*slot, &chunk, analyzer);
                 Ok(((entry.clone(), chunk), (*slot, piece)))
             };
-            let read = batch.par_iter().with_min_len(16).map_init(Analyzer::default, read).collect::<Result<Vec<_>, SearchError>>()?;
-            let (chunks, new): (Vec<Read>, Vec<(Slot, FileContribution)>) = read.into_iter().unzip();
+            let read = batch
+                .par_iter()
+                .with_min_len(16)
+                .map_init(Analyzer::default, read)
+                .collect::<Result<Vec<_>, SearchError>>()?;
+            let (chunks, new): (Vec<Read>, Vec<(Slot, FileContribution)>) =
+                read.into_iter().unzip();
             for ((slot, _), (_, chunk)) in batch.iter().zip(&chunks) {
                 self.text.add(*slot, chunk)?;
             }
@@ -277,8 +315,11 @@ impl CorpusBuilder {
         let all_mentions = self.mentions.load(self.files.len())?;
         for path in homes {
             let own = set.by_id(&path).filter(|e| e.file_path.is_none());
-            let mut entries: Vec<(Slot, &Arc<Entry>)> =
-                set.by_file(&path).chain(own).filter_map(|e| Some((*places.slots.get(&e.id)?, e))).collect();
+            let mut entries: Vec<(Slot, &Arc<Entry>)> = set
+                .by_file(&path)
+                .chain(own)
+                .filter_map(|e| Some((*places.slots.get(&e.id)?, e)))
+                .collect();
             // The order in which a writer happens to list them must not show.
             entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
             let mut of_file = Vec::new();
@@ -331,10 +372,12 @@ impl Places {
     /// Where every changed chunk will stand.
     fn plan(&self, delta: &ChunkDelta, n_rows: usize) -> Placement {
         let mut plan = Placement::default();
-        let freed: Vec<Slot> = delta.deleted.iter().filter_map(|id| self.slots.get(id).copied()).collect();
+        let freed: Vec<Slot> =
+            delta.deleted.iter().filter_map(|id| self.slots.get(id).copied()).collect();
         plan.stale.extend(&freed);
         let fresh = n_rows..;
-        let mut free = self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
+        let mut free =
+            self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
         for entry in &delta.added {
             // Endless but for 2^32 chunks, which do not fit in memory.
             let slot = free.next().expect("a free slot");

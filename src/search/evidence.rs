@@ -97,12 +97,22 @@ fn flag(b: bool) -> f64 {
 }
 
 impl<'a> Evidence<'a> {
-    pub(super) fn new(corpus: &'a Corpus, query: &'a Query, vector: &[f32], filter: &'a Filter) -> Result<Self, TextError> {
+    pub(super) fn new(
+        corpus: &'a Corpus,
+        query: &'a Query,
+        vector: &[f32],
+        filter: &'a Filter,
+    ) -> Result<Self, TextError> {
         let allows = |e: &Entry| filter.allows(e) && query.only.allows(e);
         let restricted = !(filter.is_empty() && query.only.is_empty());
-        let allowed = if restricted { corpus.rows.iter().map(|e| e.as_ref().is_some_and(|e| allows(e))).collect() } else { Vec::new() };
+        let allowed = if restricted {
+            corpus.rows.iter().map(|e| e.as_ref().is_some_and(|e| allows(e))).collect()
+        } else {
+            Vec::new()
+        };
         let n = corpus.text.n_chunks() as f64;
-        let (lexical, nearness) = cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
+        let (lexical, nearness) =
+            cores::join(|| Lexical::new(query, corpus), || corpus.vectors.ask(vector));
         let mut out = Self {
             lexical: lexical?,
             nearness,
@@ -164,7 +174,9 @@ impl<'a> Evidence<'a> {
 
     /// How well one chunk answers.
     pub(super) fn chunk_score(&self, slot: Slot) -> f64 {
-        CHUNK_WORDS * self.lexical.body(slot) + CHUNK_CLOSENESS * self.closeness(slot) + CHUNK_MEANING * f64::from(self.cosine(slot))
+        CHUNK_WORDS * self.lexical.body(slot)
+            + CHUNK_CLOSENESS * self.closeness(slot)
+            + CHUNK_MEANING * f64::from(self.cosine(slot))
     }
 
     /// The files that are looked at closely, and what should be said of the choice.
@@ -174,7 +186,10 @@ impl<'a> Evidence<'a> {
         if !self.query.phrases.is_empty() {
             let holding = self.holding_phrases();
             if holding.is_empty() {
-                notes.push(format!("no file holds “{}”: searched for its words", self.query.phrases.join("” and “")));
+                notes.push(format!(
+                    "no file holds “{}”: searched for its words",
+                    self.query.phrases.join("” and “")
+                ));
             } else {
                 files = holding;
             }
@@ -187,7 +202,11 @@ impl<'a> Evidence<'a> {
         let files_with = |phrase: &String| {
             // What is no query holds nothing.
             let slots = self.corpus.text.phrase(phrase).unwrap_or_default();
-            slots.into_iter().filter(|s| self.allowed(*s)).map(|s| self.corpus.file_of[s as usize]).collect::<BTreeSet<u32>>()
+            slots
+                .into_iter()
+                .filter(|s| self.allowed(*s))
+                .map(|s| self.corpus.file_of[s as usize])
+                .collect::<BTreeSet<u32>>()
         };
         self.query.phrases.iter().map(files_with).reduce(|a, b| &a & &b).unwrap_or_default()
     }
@@ -195,18 +214,30 @@ impl<'a> Evidence<'a> {
     /// The files that the searchers propose.
     fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
         let by_words = |score: fn(&Lexical, Slot) -> f64| {
-            let touched = self.lexical.touched.iter().map(|(slot, _)| ((*slot, ()), score(&self.lexical, *slot)));
+            let touched = self
+                .lexical
+                .touched
+                .iter()
+                .map(|(slot, _)| ((*slot, ()), score(&self.lexical, *slot)));
             self.top(touched, POOL)
         };
-        let near = self.nearness.near(POOL, MIN_COSINE, |s| self.allowed(s)).map(|(s, c)| ((s, ()), f64::from(c)));
-        let (by_fields, (by_plain, by_meaning)) =
-            cores::join(|| by_words(Lexical::fields), || (by_words(Lexical::plain), self.top(near, POOL)));
+        let near = self
+            .nearness
+            .near(POOL, MIN_COSINE, |s| self.allowed(s))
+            .map(|(s, c)| ((s, ()), f64::from(c)));
+        let (by_fields, (by_plain, by_meaning)) = cores::join(
+            || by_words(Lexical::fields),
+            || (by_words(Lexical::plain), self.top(near, POOL)),
+        );
         let found = [by_fields, by_plain, by_meaning];
-        let mut files: BTreeSet<u32> = found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
+        let mut files: BTreeSet<u32> =
+            found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
         // What the query names is looked at even if its text says little.
         files.extend(self.defining()?);
         if !self.query.paths.is_empty() {
-            let named = |(_, file): &(u32, &Arc<IndexedFile>)| self.path(file) > 0.0 && file.parts.iter().any(|p| self.allowed(p.slot));
+            let named = |(_, file): &(u32, &Arc<IndexedFile>)| {
+                self.path(file) > 0.0 && file.parts.iter().any(|p| self.allowed(p.slot))
+            };
             files.extend((0..).zip(&self.corpus.files).filter(named).take(POOL).map(|(at, _)| at));
         }
         Ok(files)
@@ -220,7 +251,8 @@ impl<'a> Evidence<'a> {
             match runs(identifier).next() {
                 Some(run) => {
                     let whole: String = lower_parts(&identifier[run.range]).collect();
-                    let add = |p: Posting| candidates.extend([self.corpus.file_of[p.slot as usize]]);
+                    let add =
+                        |p: Posting| candidates.extend([self.corpus.file_of[p.slot as usize]]);
                     self.corpus.text.postings(Field::Name, &whole, add)?;
                 }
                 // Not in the index: a name of signs only.
@@ -237,9 +269,14 @@ impl<'a> Evidence<'a> {
 
     /// Whether the query names the file (1) or a folder that it lies in (less).
     fn path(&self, file: &IndexedFile) -> f64 {
-        let named = |(path, folder): (&String, &String)| match file.path.strip_suffix(path.as_str()) {
+        let named = |(path, folder): (&String, &String)| match file.path.strip_suffix(path.as_str())
+        {
             Some(before) if before.is_empty() || before.ends_with('/') => 1.0,
-            _ if path.contains('/') && (file.path.starts_with(&folder[1..]) || file.path.contains(folder)) => FOLDER,
+            _ if path.contains('/')
+                && (file.path.starts_with(&folder[1..]) || file.path.contains(folder)) =>
+            {
+                FOLDER
+            }
             _ => 0.0,
         };
         self.query.paths.iter().zip(&self.folders).map(named).fold(0.0, f64::max)
@@ -248,7 +285,9 @@ impl<'a> Evidence<'a> {
     /// The best slots by score, ties by chunk id, with what else is known of them.
     fn top<T>(&self, scored: impl Iterator<Item = ((Slot, T), f64)>, n: usize) -> Vec<(Slot, T)> {
         type Scored<T> = ((Slot, T), f64);
-        let order = |a: &Scored<T>, b: &Scored<T>| b.1.total_cmp(&a.1).then_with(|| self.id(a.0.0).cmp(self.id(b.0.0)));
+        let order = |a: &Scored<T>, b: &Scored<T>| {
+            b.1.total_cmp(&a.1).then_with(|| self.id(a.0.0).cmp(self.id(b.0.0)))
+        };
         let mut best: Vec<Scored<T>> = Vec::with_capacity(2 * n);
         // Most are worse than `n` that came before: they are not compared with each other.
         let mut least = f64::MIN;
@@ -273,12 +312,20 @@ impl<'a> Evidence<'a> {
     }
 
     /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
-    pub(super) fn parts<'f>(&self, file: &'f IndexedFile) -> impl Iterator<Item = &'f FileChunk> + use<'f, '_, 'a> {
-        let skip = file.outline.filter(|_| ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols)));
+    pub(super) fn parts<'f>(
+        &self,
+        file: &'f IndexedFile,
+    ) -> impl Iterator<Item = &'f FileChunk> + use<'f, '_, 'a> {
+        let skip = file.outline.filter(|_| {
+            ![self.filter, &self.query.only].iter().any(|f| f.types.contains(&ChunkType::Symbols))
+        });
         file.parts.iter().filter(move |p| Some(p.slot) != skip && self.allowed(p.slot))
     }
 
-    pub(super) fn slots<'f>(&self, file: &'f IndexedFile) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
+    pub(super) fn slots<'f>(
+        &self,
+        file: &'f IndexedFile,
+    ) -> impl Iterator<Item = Slot> + use<'f, '_, 'a> {
         self.parts(file).map(|p| p.slot)
     }
 
@@ -309,8 +356,10 @@ impl<'a> Evidence<'a> {
 
     /// Looks at the files of the pool, before [`Evidence::facts`] are asked for.
     pub(super) fn look_at(&mut self, pool: &BTreeSet<u32>) {
-        let files: Vec<&IndexedFile> = pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
-        let shares = self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
+        let files: Vec<&IndexedFile> =
+            pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
+        let shares =
+            self.lexical.files(&files, self.corpus.average_file_bytes, |slot| self.allowed(slot));
         self.in_files = pool.iter().copied().zip(shares).collect();
         self.follow_references(pool);
     }
@@ -358,7 +407,11 @@ impl<'a> Evidence<'a> {
             document: flag(file.is_document),
             path: self.path(file),
             definition: self.definition(file).0,
-            type_name: flag(file.definitions.iter().any(|d| d.is_top_type && self.capitalised.contains(&d.name))),
+            type_name: flag(
+                file.definitions
+                    .iter()
+                    .any(|d| d.is_top_type && self.capitalised.contains(&d.name)),
+            ),
             test: flag(file.is_test && !file.is_document && !self.query.about_tests),
             config: flag(file.is_config),
             aside: flag(file.is_aside),
@@ -374,7 +427,9 @@ impl<'a> Evidence<'a> {
         let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
         for identifier in &self.identifiers {
             let mut worth = 0f32;
-            for d in file.definitions.iter().filter(|d| d.name == *identifier && self.allowed(d.slot)) {
+            for d in
+                file.definitions.iter().filter(|d| d.name == *identifier && self.allowed(d.slot))
+            {
                 worth = worth.max(d.worth);
                 if best.is_none_or(|b| d.worth > b.0) {
                     best = Some((d.worth, d.slot));

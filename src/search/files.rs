@@ -85,7 +85,14 @@ impl FileContribution {
             is_between: m.names.is_empty() && chunk.chunk_type != ChunkType::Documentation,
             section: m.symbol.as_deref().map_or(0, key),
         };
-        let mut piece = Self { part, n_bytes: 0, types: Vec::new(), functions: Vec::new(), definitions: Vec::new(), mentions: Vec::new() };
+        let mut piece = Self {
+            part,
+            n_bytes: 0,
+            types: Vec::new(),
+            functions: Vec::new(),
+            definitions: Vec::new(),
+            mentions: Vec::new(),
+        };
         if chunk.chunk_type != ChunkType::Symbols {
             piece.n_bytes = chunk.text.len();
         }
@@ -101,7 +108,9 @@ impl FileContribution {
                 _ => 0.8,
             };
             let weak = name.prototype || name.kind == "impl";
-            let worth = by_kind * WORTH_BY_DEPTH[usize::from(name.depth).min(2)] * if weak { 0.4 } else { 1.0 };
+            let worth = by_kind
+                * WORTH_BY_DEPTH[usize::from(name.depth).min(2)]
+                * if weak { 0.4 } else { 1.0 };
             piece.definitions.push(Definition {
                 name: key(simple),
                 worth,
@@ -112,7 +121,9 @@ impl FileContribution {
             if is_type && name.depth <= 2 {
                 extend(&mut piece.types, canonical_parts(simple, analyzer));
             }
-            if matches!(name.kind.as_str(), "function" | "method" | "macro") && name.start_line <= name.end_line {
+            if matches!(name.kind.as_str(), "function" | "method" | "macro")
+                && name.start_line <= name.end_line
+            {
                 piece.functions.push((name.start_line, name.end_line));
             }
         }
@@ -153,9 +164,17 @@ const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", 
 
 impl IndexedFile {
     /// Puts a file together from its chunks, which must come in the order of their ids.
-    pub(super) fn new(path: Arc<str>, pieces: Vec<FileContribution>, analyzer: &mut Analyzer) -> Self {
-        let mut file =
-            Self { is_test: is_test_path(&path), is_aside: is_aside(&path), depth: path.matches('/').count(), ..Self::default() };
+    pub(super) fn new(
+        path: Arc<str>,
+        pieces: Vec<FileContribution>,
+        analyzer: &mut Analyzer,
+    ) -> Self {
+        let mut file = Self {
+            is_test: is_test_path(&path),
+            is_aside: is_aside(&path),
+            depth: path.matches('/').count(),
+            ..Self::default()
+        };
         for piece in pieces {
             file.parts.push(piece.part);
             file.n_bytes += piece.n_bytes;
@@ -169,15 +188,21 @@ impl IndexedFile {
         let (n_code, n_data) = (n_of(ChunkType::Definitions), n_of(ChunkType::Data));
         // One symbols chunk beside others is the outline; several, or it alone, are text like any other.
         if n_outlines == 1 && file.parts.len() > 1 {
-            file.outline = file.parts.iter().find(|p| p.chunk_type == ChunkType::Symbols).map(|p| p.slot);
+            file.outline =
+                file.parts.iter().find(|p| p.chunk_type == ChunkType::Symbols).map(|p| p.slot);
         }
         file.is_document = n_documents > n_code + n_data;
         file.is_config = n_data > 0 && n_code + n_documents + n_outlines == 0;
-        let without_extension = path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
+        let without_extension =
+            path.rsplit_once('.').map_or(&*path, |(p, e)| if e.contains('/') { &*path } else { p });
         let mut parts = without_extension.rsplit('/');
         let own = parts.next().unwrap_or_default();
         let folder = parts.next().unwrap_or_default();
-        let own = if NAMELESS.contains(&own.to_lowercase().as_str()) && !folder.is_empty() { folder } else { own };
+        let own = if NAMELESS.contains(&own.to_lowercase().as_str()) && !folder.is_empty() {
+            folder
+        } else {
+            own
+        };
         extend(&mut file.stem, canonical_parts(own, analyzer));
         extend(&mut file.path_terms, canonical_parts(without_extension, analyzer));
         file.path = path;
@@ -191,7 +216,8 @@ pub(super) const MIN_MENTION: usize = 4;
 /// Identifiers of a text that could mean a definition elsewhere.
 fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
-    text.split(move |c| !word(c)).filter(|w| w.len() >= MIN_MENTION && !w.starts_with(char::is_numeric))
+    text.split(move |c| !word(c))
+        .filter(|w| w.len() >= MIN_MENTION && !w.starts_with(char::is_numeric))
 }
 
 fn extend(set: &mut Vec<Key>, more: impl IntoIterator<Item = Key>) {
@@ -233,7 +259,10 @@ fn is_aside(path: &str) -> bool {
     ];
     let name = path.rsplit('/').next().unwrap_or(path);
     let is_private = name.starts_with('_') && !name.starts_with("__");
-    is_private || path.split('/').any(|part| NAMES.contains(&part.split('.').next().unwrap_or(part).to_lowercase().as_str()))
+    is_private
+        || path.split('/').any(|part| {
+            NAMES.contains(&part.split('.').next().unwrap_or(part).to_lowercase().as_str())
+        })
 }
 
 /// A path that names tests, fixtures, mocks or benchmarks.
@@ -256,11 +285,22 @@ fn is_test_path(path: &str) -> bool {
         "benchmark",
         "benchmarks",
     ];
-    const ENDINGS: [&str; 9] = ["_test", "_tests", "_spec", "_unittest", "_benchmark", ".test", ".spec", "_bench", "-test"];
+    const ENDINGS: [&str; 9] = [
+        "_test",
+        "_tests",
+        "_spec",
+        "_unittest",
+        "_benchmark",
+        ".test",
+        ".spec",
+        "_bench",
+        "-test",
+    ];
     const CAMEL: [&str; 5] = ["Test", "Tests", "Spec", "Suite", "TestCase"];
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let stem =
-        name.split_once('.').map_or(name, |(s, rest)| if rest.contains('.') { &name[..name.rfind('.').unwrap_or(s.len())] } else { s });
+    let stem = name.split_once('.').map_or(name, |(s, rest)| {
+        if rest.contains('.') { &name[..name.rfind('.').unwrap_or(s.len())] } else { s }
+    });
     folders.split('/').any(|f| FOLDERS.contains(&f))
         || stem.starts_with("test_")
         || stem == "conftest"

@@ -43,18 +43,28 @@ impl Filter {
     /// Whether everything may be found.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.types.is_empty() && self.languages.is_empty() && self.paths.is_empty() && self.tags.is_empty() && self.condition.is_none()
+        self.types.is_empty()
+            && self.languages.is_empty()
+            && self.paths.is_empty()
+            && self.tags.is_empty()
+            && self.condition.is_none()
     }
 
     /// Languages asked for in which nothing of `chunks` is written, and those in which something is; `None` when all are there.
     #[must_use]
-    pub fn unknown_languages<'a>(&'a self, chunks: &'a ChunkSet) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
+    pub fn unknown_languages<'a>(
+        &'a self,
+        chunks: &'a ChunkSet,
+    ) -> Option<(Vec<&'a str>, Vec<&'a str>)> {
         if self.languages.is_empty() {
             return None;
         }
-        let there: BTreeSet<&str> = chunks.all().iter().filter_map(|e| e.language.as_deref()).collect();
-        let is_known = |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written_in(e, l));
-        let unknown: Vec<&str> = self.languages.iter().map(String::as_str).filter(|l| !is_known(l)).collect();
+        let there: BTreeSet<&str> =
+            chunks.all().iter().filter_map(|e| e.language.as_deref()).collect();
+        let is_known =
+            |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written_in(e, l));
+        let unknown: Vec<&str> =
+            self.languages.iter().map(String::as_str).filter(|l| !is_known(l)).collect();
         (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
@@ -64,8 +74,12 @@ impl Filter {
         self.condition.as_ref().is_none_or(|c| (c.0)(entry))
             && (self.types.is_empty() || self.types.contains(&entry.chunk_type))
             && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(entry, l)))
-            && (self.paths.is_empty() || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(&**p)))
-            && (self.tags.is_empty() || entry.chunk().is_some_and(|chunk| self.tags.iter().all(|t| chunk.tags.contains(t))))
+            && (self.paths.is_empty()
+                || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(&**p)))
+            && (self.tags.is_empty()
+                || entry
+                    .chunk()
+                    .is_some_and(|chunk| self.tags.iter().all(|t| chunk.tags.contains(t))))
     }
 }
 

@@ -37,18 +37,24 @@ pub enum Form {
 }
 
 fn words(text: &str) -> Vec<String> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-' && c != '_').filter(|w| !w.is_empty()).map(lower).collect()
+    text.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '-' && c != '_')
+        .filter(|w| !w.is_empty())
+        .map(lower)
+        .collect()
 }
 
 impl Form {
     /// The form of a text.
     pub(super) fn of(text: &str) -> Self {
         let words = words(text);
-        let is_question = words.first().is_some_and(|w| is_one_of(QUESTION_WORDS, w)) || text.trim_end().ends_with('?');
+        let is_question = words.first().is_some_and(|w| is_one_of(QUESTION_WORDS, w))
+            || text.trim_end().ends_with('?');
         if is_question || words.len() < SHORT {
             return Self::Topic;
         }
-        let is_statement = is_imperative(text) || words.len() > LONG || words.iter().any(|w| is_one_of(SENTENCE_WORDS, w));
+        let is_statement = is_imperative(text)
+            || words.len() > LONG
+            || words.iter().any(|w| is_one_of(SENTENCE_WORDS, w));
         if is_statement { Self::Statement } else { Self::Topic }
     }
 }
@@ -77,9 +83,11 @@ mod tests {
 
     #[test]
     fn sentences_are_statements() {
-        for q in
-            ["returns the number of bytes that were written", "fix crash on empty list", "The cache is cleared when the limit is reached"]
-        {
+        for q in [
+            "returns the number of bytes that were written",
+            "fix crash on empty list",
+            "The cache is cleared when the limit is reached",
+        ] {
             assert_eq!(Form::of(q), Form::Statement, "{q}");
         }
     }

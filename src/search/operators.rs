@@ -54,7 +54,8 @@ impl Filter {
                 true
             }
             "path" | "in" => {
-                let globs: Vec<Glob> = values().flat_map(path_globs).filter_map(|g| Glob::new(&g).ok()).collect();
+                let globs: Vec<Glob> =
+                    values().flat_map(path_globs).filter_map(|g| Glob::new(&g).ok()).collect();
                 let any = !globs.is_empty();
                 for glob in globs {
                     paths.add(glob);
@@ -77,7 +78,10 @@ fn path_globs(value: &str) -> Vec<String> {
     if value.contains(['*', '?', '[', '{']) {
         vec![value.to_string(), format!("**/{value}")]
     } else {
-        ["", "/**"].iter().flat_map(|end| [format!("{value}{end}"), format!("**/{value}{end}")]).collect()
+        ["", "/**"]
+            .iter()
+            .flat_map(|end| [format!("{value}{end}"), format!("**/{value}{end}")])
+            .collect()
     }
 }
 
@@ -109,7 +113,14 @@ mod tests {
 
     #[test]
     fn code_is_no_prefix() {
-        for q in ["fn f(path: &str)", "std::path::Path", "type:u32", "lang:", "path::join", "what is in: it"] {
+        for q in [
+            "fn f(path: &str)",
+            "std::path::Path",
+            "type:u32",
+            "lang:",
+            "path::join",
+            "what is in: it",
+        ] {
             let o = operators(q);
             assert!(o.only.is_empty(), "{q}");
             assert_eq!(o.text, q, "nothing is lost");

@@ -11,12 +11,19 @@ const MAX_DISTANCE: u32 = 8;
 
 /// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf; for each of some
 /// chunks, in the order of their places.
-pub(super) fn closeness(query: &Query, lexical: &Lexical, text: &TextReader, chunks: &[DocAddress]) -> Result<Vec<f64>, TextError> {
+pub(super) fn closeness(
+    query: &Query,
+    lexical: &Lexical,
+    text: &TextReader,
+    chunks: &[DocAddress],
+) -> Result<Vec<f64>, TextError> {
     // (position, term) of every chunk.
     let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); chunks.len()];
     for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {
         for variant in &term.variants {
-            text.positions(variant, chunks, |i, found| places[i].extend(found.iter().map(|p| (*p, at))))?;
+            text.positions(variant, chunks, |i, found| {
+                places[i].extend(found.iter().map(|p| (*p, at)))
+            })?;
         }
     }
     let idf = |term: usize| f64::from(lexical.terms[term].idf);

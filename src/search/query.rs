@@ -69,9 +69,13 @@ impl Query {
     /// A text that is nothing but words.
     pub(super) fn words(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
-        let all: Vec<(String, Vec<String>)> =
-            runs(&text).map(|r| (text[r.range].to_string(), r.parts.into_iter().map(|p| lower(&text[p])).collect())).collect();
-        let mut kept: Vec<_> = all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
+        let all: Vec<(String, Vec<String>)> = runs(&text)
+            .map(|r| {
+                (text[r.range].to_string(), r.parts.into_iter().map(|p| lower(&text[p])).collect())
+            })
+            .collect();
+        let mut kept: Vec<_> =
+            all.iter().filter(|(run, _)| !is_stop_word(&run.to_lowercase())).collect();
         if kept.is_empty() {
             kept = all.iter().collect();
         }
@@ -99,10 +103,12 @@ impl Query {
         Self {
             identifiers: identifiers(&text, is_symbol),
             capitalised: if is_symbol { Vec::new() } else { capitalised(&text) },
-            about_tests: all
-                .iter()
-                .flat_map(|(_, p)| p)
-                .any(|w| matches!(w.as_str(), "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark")),
+            about_tests: all.iter().flat_map(|(_, p)| p).any(|w| {
+                matches!(
+                    w.as_str(),
+                    "test" | "tests" | "testing" | "mock" | "spec" | "bench" | "benchmark"
+                )
+            }),
             form: Form::of(&text),
             is_imperative: is_imperative(&text),
             paths: paths(&text),
@@ -138,8 +144,10 @@ fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
 }
 
 fn looks_like_symbol(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | ':' | '.' | '\\' | '-' | '>' | '#' | '!' | '?' | '$' | '(' | ')'))
-        && text.chars().any(char::is_alphabetic)
+    text.chars().all(|c| {
+        c.is_alphanumeric()
+            || matches!(c, '_' | ':' | '.' | '\\' | '-' | '>' | '#' | '!' | '?' | '$' | '(' | ')')
+    }) && text.chars().any(char::is_alphabetic)
 }
 
 /// Words of the query that look like identifiers: camel case, underscores, qualified names; a symbol query's last component.
@@ -162,8 +170,12 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
         }
         for run in runs(word) {
             let run = &word[run.range.clone()];
-            let humps = run.chars().zip(run.chars().skip(1)).any(|(a, b)| !a.is_uppercase() && b.is_uppercase());
-            let acronym = run.chars().take(2).all(char::is_uppercase) && run.chars().any(char::is_lowercase);
+            let humps = run
+                .chars()
+                .zip(run.chars().skip(1))
+                .any(|(a, b)| !a.is_uppercase() && b.is_uppercase());
+            let acronym =
+                run.chars().take(2).all(char::is_uppercase) && run.chars().any(char::is_lowercase);
             if humps || acronym || (run.contains('_') && run.len() > 1) {
                 add(run);
             }
@@ -176,14 +188,23 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
 fn paths(text: &str) -> Vec<String> {
     let like_path = |w: &&str| {
         let name = w.rsplit('/').next().unwrap_or_default();
-        let has_extension = name.rsplit_once('.').is_some_and(|(stem, e)| !stem.is_empty() && (1..=8).contains(&e.len()));
+        let has_extension = name
+            .rsplit_once('.')
+            .is_some_and(|(stem, e)| !stem.is_empty() && (1..=8).contains(&e.len()));
         (w.contains('/') || has_extension)
             && w.chars().all(|c| c.is_alphanumeric() || "/._-+@".contains(c))
             && w.contains(char::is_alphanumeric)
     };
-    let trim = |w: &'_ str| w.trim_matches(['`', ',', '(', ')', '\'', '?', ':', ';']).trim_end_matches('.').to_string();
+    let trim = |w: &'_ str| {
+        w.trim_matches(['`', ',', '(', ')', '\'', '?', ':', ';']).trim_end_matches('.').to_string()
+    };
     let words: Vec<String> = text.split_whitespace().map(trim).collect();
-    words.iter().map(String::as_str).filter(like_path).map(|w| w.trim_start_matches("./").trim_matches('/').to_string()).collect()
+    words
+        .iter()
+        .map(String::as_str)
+        .filter(like_path)
+        .map(|w| w.trim_start_matches("./").trim_matches('/').to_string())
+        .collect()
 }
 
 fn capitalised(text: &str) -> Vec<String> {
@@ -211,7 +232,10 @@ mod tests {
 
     #[test]
     fn identifiers_are_found_in_sentences_and_alone() {
-        assert_eq!(Query::new("where does ChunkManager call load_all").identifiers, ["ChunkManager", "load_all"]);
+        assert_eq!(
+            Query::new("where does ChunkManager call load_all").identifiers,
+            ["ChunkManager", "load_all"]
+        );
         assert_eq!(Query::new("absl::flat_hash_map iteration").identifiers, ["flat_hash_map"]);
         assert_eq!(Query::new("Server.Start()").identifiers, ["Start"]);
         assert!(Query::new("Session handling").identifiers.is_empty());

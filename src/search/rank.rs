@@ -51,13 +51,23 @@ const fn feature(name: &'static str, weight: f64, value: fn(&Facts) -> f64) -> F
 }
 
 /// Ranks by words and meaning.
-pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, TextError> {
+pub(super) fn hybrid(
+    corpus: &Corpus,
+    query: &Query,
+    vector: &[f32],
+    filter: &Filter,
+    limit: usize,
+) -> Result<Results, TextError> {
     let mut ranking = Evidence::new(corpus, query, vector, filter)?;
     let (pool, notes) = ranking.pool()?;
     ranking.look_at(&pool);
     let rank = |at: u32| {
         let terms = terms(&ranking.facts(at));
-        Ranked { file: &corpus.files[at as usize], score: terms.iter().map(Term::contribution).sum(), terms }
+        Ranked {
+            file: &corpus.files[at as usize],
+            score: terms.iter().map(Term::contribution).sum(),
+            terms,
+        }
     };
     let mut files: Vec<Ranked> = pool.into_iter().map(rank).collect();
     files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
@@ -67,7 +77,13 @@ pub(super) fn hybrid(corpus: &Corpus, query: &Query, vector: &[f32], filter: &Fi
 }
 
 /// Ranks what an exact query matched, by its words alone.
-pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &Filter, limit: usize) -> Result<Results, TextError> {
+pub(super) fn exact(
+    corpus: &Corpus,
+    query: &Query,
+    found: Vec<Slot>,
+    filter: &Filter,
+    limit: usize,
+) -> Result<Results, TextError> {
     let ranking = Evidence::new(corpus, query, &[], filter)?;
     let mut files: HashMap<u32, Vec<Slot>> = HashMap::new();
     for slot in found.into_iter().filter(|s| ranking.allowed(*s)) {
@@ -82,7 +98,11 @@ pub(super) fn exact(corpus: &Corpus, query: &Query, found: Vec<Slot>, filter: &F
         .into_iter()
         .filter_map(|(at, mut slots)| {
             slots.sort_by(|a, b| {
-                ranking.lexical.fields(*b).total_cmp(&ranking.lexical.fields(*a)).then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
+                ranking
+                    .lexical
+                    .fields(*b)
+                    .total_cmp(&ranking.lexical.fields(*a))
+                    .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
             let value = ranking.lexical.fields(slots[0]);
             let mut entries = slots.iter().filter_map(|s| corpus.entry(*s));
@@ -117,7 +137,9 @@ pub(super) fn by_meaning(
     let mut files: Vec<(f32, &IndexedFile)> = (0..)
         .zip(&corpus.files)
         .filter(|(at, _)| Some(*at) != without)
-        .map(|(_, file)| (ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max), &**file))
+        .map(|(_, file)| {
+            (ranking.slots(file).map(|s| ranking.cosine(s)).fold(0.0, f32::max), &**file)
+        })
         .filter(|(nearest, _)| *nearest >= MIN_COSINE)
         .collect();
     files.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));

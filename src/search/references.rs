@@ -42,9 +42,13 @@ impl AllMentions {
     /// Those of so many files.
     pub(super) fn load(&mut self, n_files: usize) -> io::Result<&mut Vec<Mentions>> {
         if let Self::Saved(saved) = self {
-            let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?).map_err(|e| io::Error::other(e.to_string()))?;
+            let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?)
+                .map_err(|e| io::Error::other(e.to_string()))?;
             if all.len() != n_files {
-                return Err(io::Error::other(format!("{MENTIONS} is of {} files, not of {n_files}", all.len())));
+                return Err(io::Error::other(format!(
+                    "{MENTIONS} is of {} files, not of {n_files}",
+                    all.len()
+                )));
             }
             *self = Self::Here(all);
         }
@@ -112,10 +116,16 @@ impl References {
         owners.retain(|_, owners| owners.len() <= MAX_OWNERS);
         let stem_if = |file: &'_ IndexedFile, extensions: fn(&Spec) -> &[&str]| {
             let (stem, extension) = file.path.rsplit('/').next()?.rsplit_once('.')?;
-            grammars().iter().any(|g| extensions(&g.spec).contains(&extension)).then(|| stem.to_lowercase())
+            grammars()
+                .iter()
+                .any(|g| extensions(&g.spec).contains(&extension))
+                .then(|| stem.to_lowercase())
         };
-        let headers: HashSet<String> = live().filter_map(|(_, f)| stem_if(f, |spec| spec.headers)).collect();
-        let has_header = |f: &IndexedFile| stem_if(f, |spec| spec.with_headers).is_some_and(|stem| headers.contains(&stem));
+        let headers: HashSet<String> =
+            live().filter_map(|(_, f)| stem_if(f, |spec| spec.headers)).collect();
+        let has_header = |f: &IndexedFile| {
+            stem_if(f, |spec| spec.with_headers).is_some_and(|stem| headers.contains(&stem))
+        };
         let with_header = live().filter(|(_, f)| has_header(f)).map(|(at, _)| at).collect();
         Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
     }
@@ -135,7 +145,8 @@ impl References {
     /// The other files whose definitions a file mentions, in order. `mentions`: of all files, where not every file was asked.
     pub(super) fn used_by(&self, at: u32, mentions: &[Mentions]) -> &[u32] {
         self.uses[at as usize].get_or_init(|| {
-            let owners = mentions[at as usize].iter().filter_map(|m| self.owners.get(m)).flatten().copied();
+            let owners =
+                mentions[at as usize].iter().filter_map(|m| self.owners.get(m)).flatten().copied();
             let mut out: Vec<u32> = owners.filter(|owner| *owner != at).collect();
             out.sort_unstable();
             out.dedup();

@@ -52,19 +52,29 @@ impl Evidence<'_> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
         for (rank, Ranked { file, score, terms }) in files.into_iter().take(limit).enumerate() {
-            let shown = |place: Excerpt| Excerpt { lines: place.lines.map(|lines| with_neighbours(lines, file)), ..place };
+            let shown = |place: Excerpt| Excerpt {
+                lines: place.lines.map(|lines| with_neighbours(lines, file)),
+                ..place
+            };
             let mut places = self.places(file).into_iter();
             let Some(first) = places.next().map(shown) else { continue };
-            let second = places.find(|p| !overlap(p.lines, first.lines)).filter(|_| self.wants_places() && rank < MAX_SECOND).map(shown);
+            let second = places
+                .find(|p| !overlap(p.lines, first.lines))
+                .filter(|_| self.wants_places() && rank < MAX_SECOND)
+                .map(shown);
             let second = second.map(|place| {
                 let less = (first.score - place.score).max(0.0);
-                let behind = [("second_place", 1.0, SECOND), ("second_place_less", less, SECOND_LESS)];
+                let behind =
+                    [("second_place", 1.0, SECOND), ("second_place_less", less, SECOND_LESS)];
                 let behind = behind.map(|(feature, value, weight)| Term { feature, value, weight });
                 let terms: Vec<Term> = terms.iter().copied().chain(behind).collect();
                 (place, terms.iter().map(Term::contribution).sum::<f64>(), terms)
             });
             let second = second.filter(|(_, score, _)| *score >= lowest);
-            let places: Vec<Option<LineRange>> = std::iter::once(&first).chain(second.as_ref().map(|s| &s.0)).map(|p| p.lines).collect();
+            let places: Vec<Option<LineRange>> = std::iter::once(&first)
+                .chain(second.as_ref().map(|s| &s.0))
+                .map(|p| p.lines)
+                .collect();
             let others = self.others(file, first.best, &places);
             rows.extend(self.hit(file, &first, score, terms, others));
             if let Some((place, score, terms)) = second {
@@ -76,24 +86,52 @@ impl Evidence<'_> {
         rows
     }
 
-    fn hit(&self, file: &IndexedFile, place: &Excerpt, score: f64, terms: Vec<Term>, others: Vec<Arc<Entry>>) -> Option<Hit> {
+    fn hit(
+        &self,
+        file: &IndexedFile,
+        place: &Excerpt,
+        score: f64,
+        terms: Vec<Term>,
+        others: Vec<Arc<Entry>>,
+    ) -> Option<Hit> {
         let chunk = self.corpus.chunk(place.best)?;
         let coverage = self.lexical.coverage(place.best);
-        Some(Hit { path: file.path.clone(), chunk, lines: place.lines, others, score, terms, coverage })
+        Some(Hit {
+            path: file.path.clone(),
+            chunk,
+            lines: place.lines,
+            others,
+            score,
+            terms,
+            coverage,
+        })
     }
 
     /// Further chunks of the file that match, outside the places that are shown.
-    fn others(&self, file: &IndexedFile, shown: Slot, places: &[Option<LineRange>]) -> Vec<Arc<Entry>> {
+    fn others(
+        &self,
+        file: &IndexedFile,
+        shown: Slot,
+        places: &[Option<LineRange>],
+    ) -> Vec<Arc<Entry>> {
         let matches = |s: &Slot| self.lexical.fields(*s) > 0.0 || self.cosine(*s) >= MIN_COSINE;
         let apart = |p: &&FileChunk| !places.iter().any(|place| overlap(*place, p.lines));
         let parts = self.parts(file).filter(|p| p.slot != shown && matches(&p.slot)).filter(apart);
-        self.best_first(parts).into_iter().filter_map(|p| self.corpus.entry(p.slot)).take(MAX_OTHERS).cloned().collect()
+        self.best_first(parts)
+            .into_iter()
+            .filter_map(|p| self.corpus.entry(p.slot))
+            .take(MAX_OTHERS)
+            .cloned()
+            .collect()
     }
 
     /// By how well they answer, ties by chunk id.
     fn best_first<'f>(&self, parts: impl Iterator<Item = &'f FileChunk>) -> Vec<&'f FileChunk> {
-        let mut scored: Vec<(f64, &FileChunk)> = parts.map(|part| (self.chunk_score(part.slot), part)).collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| self.id(a.1.slot).cmp(self.id(b.1.slot))));
+        let mut scored: Vec<(f64, &FileChunk)> =
+            parts.map(|part| (self.chunk_score(part.slot), part)).collect();
+        scored.sort_by(|a, b| {
+            b.0.total_cmp(&a.0).then_with(|| self.id(a.1.slot).cmp(self.id(b.1.slot)))
+        });
         scored.into_iter().map(|(_, part)| part).collect()
     }
 
@@ -118,7 +156,10 @@ impl Evidence<'_> {
         }
         places.sort_by(|a, b| {
             let defines = |p: &Excerpt| defined.is_some_and(|d| p.slots.contains(&d));
-            defines(b).cmp(&defines(a)).then_with(|| b.score.total_cmp(&a.score)).then_with(|| self.id(a.best).cmp(self.id(b.best)))
+            defines(b)
+                .cmp(&defines(a))
+                .then_with(|| b.score.total_cmp(&a.score))
+                .then_with(|| self.id(a.best).cmp(self.id(b.best)))
         });
         places
     }
@@ -127,13 +168,21 @@ impl Evidence<'_> {
 /// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
 fn whole(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let own = part.lines?;
-    let fits = |(first, last): &LineRange| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
+    let fits =
+        |(first, last): &LineRange| *first <= own.0 && own.1 <= *last && last - first < MAX_LINES;
     let found = if part.chunk_type == ChunkType::Documentation {
         section(part, file)
     } else {
         let functions = &file.functions;
-        let near = functions.partition_point(|f| f.0 + MAX_LINES <= own.1)..functions.partition_point(|f| f.0 <= own.0);
-        functions.get(near).unwrap_or_default().iter().copied().filter(fits).max_by_key(|(first, last)| last - first)
+        let near = functions.partition_point(|f| f.0 + MAX_LINES <= own.1)
+            ..functions.partition_point(|f| f.0 <= own.0);
+        functions
+            .get(near)
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .filter(fits)
+            .max_by_key(|(first, last)| last - first)
     };
     found.filter(fits).or(Some(own))
 }

@@ -37,7 +37,10 @@ impl CorpusBuilder {
         let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
         let row = |entry: &Option<Arc<Entry>>| match entry {
             None => Ok(None),
-            Some(entry) => at.get(&Arc::as_ptr(entry)).map(|at| Some(*at)).ok_or_else(|| io::Error::other("an entry is not in its set")),
+            Some(entry) => at
+                .get(&Arc::as_ptr(entry))
+                .map(|at| Some(*at))
+                .ok_or_else(|| io::Error::other("an entry is not in its set")),
         };
         let table = Table {
             dimensions: corpus.vectors.dimensions(),
@@ -55,12 +58,23 @@ impl CorpusBuilder {
     /// What was saved, with the set that it was saved with; `None` when they do not fit together. `keep`: what is read often is kept in
     /// memory.
     #[must_use]
-    pub fn open(saved: &Arc<dyn SavedFiles>, set: &Arc<ChunkSet>, dimensions: usize, keep: bool) -> Option<(Self, Corpus)> {
+    pub fn open(
+        saved: &Arc<dyn SavedFiles>,
+        set: &Arc<ChunkSet>,
+        dimensions: usize,
+        keep: bool,
+    ) -> Option<(Self, Corpus)> {
         let (table, (vectors, text)) = rayon::join(
             || bitcode::decode::<Table>(&saved.read(TABLE).ok()?).ok(),
-            || (saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)), TextIndex::open(saved.clone(), keep)),
+            || {
+                (
+                    saved.open(VECTORS).ok().and_then(|file| VectorTable::read(dimensions, &*file)),
+                    TextIndex::open(saved.clone(), keep),
+                )
+            },
         );
-        let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) = table.zip(vectors)?;
+        let (Table { dimensions: saved_dimensions, rows, file_of, files, references }, vectors) =
+            table.zip(vectors)?;
         let (text, reader) = text.ok()?;
         let n_live = rows.iter().flatten().count();
         let fits = saved_dimensions == dimensions
@@ -74,10 +88,14 @@ impl CorpusBuilder {
             return None;
         }
         let entries = set.all();
-        let rows = rows.into_iter().map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
+        let rows = rows
+            .into_iter()
+            .map(|at| at.map(|at| entries.get(at as usize).cloned().ok_or(())).transpose());
         let rows: Vec<Option<Arc<Entry>>> = rows.collect::<Result<_, _>>().ok()?;
-        let builder = Self::of_parts(text, rows, vectors, files, AllMentions::Saved(saved.clone()), file_of);
-        let corpus = builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
+        let builder =
+            Self::of_parts(text, rows, vectors, files, AllMentions::Saved(saved.clone()), file_of);
+        let corpus =
+            builder.corpus(set.clone(), reader, OnceLock::from(References::from(references)));
         Some((builder, corpus))
     }
 }

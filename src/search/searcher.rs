@@ -36,7 +36,13 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn search(self, query: &Query, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+    pub fn search(
+        self,
+        query: &Query,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Results, SearchError> {
         self.guard(|| Ok(rank::hybrid(self.corpus, query, vector, filter, limit)?))
     }
 
@@ -55,7 +61,12 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn by_meaning(self, vector: &[f32], filter: &Filter, limit: usize) -> Result<Results, SearchError> {
+    pub fn by_meaning(
+        self,
+        vector: &[f32],
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Results, SearchError> {
         self.guard(|| Ok(rank::by_meaning(self.corpus, vector, None, filter, limit)?))
     }
 
@@ -63,11 +74,22 @@ impl<'a> Searcher<'a> {
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn related(self, id: &str, filter: &Filter, limit: usize) -> Result<Option<Results>, SearchError> {
+    pub fn related(
+        self,
+        id: &str,
+        filter: &Filter,
+        limit: usize,
+    ) -> Result<Option<Results>, SearchError> {
         let Corpus { rows, vectors, file_of, .. } = self.corpus;
-        let Some(row) = rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id)) else { return Ok(None) };
-        let Some(vector) = Slot::try_from(row).ok().and_then(|slot| vectors.get(slot)) else { return Ok(None) };
-        self.guard(|| Ok(Some(rank::by_meaning(self.corpus, &vector, Some(file_of[row]), filter, limit)?)))
+        let Some(row) = rows.iter().position(|e| e.as_ref().is_some_and(|e| &*e.id == id)) else {
+            return Ok(None);
+        };
+        let Some(vector) = Slot::try_from(row).ok().and_then(|slot| vectors.get(slot)) else {
+            return Ok(None);
+        };
+        self.guard(|| {
+            Ok(Some(rank::by_meaning(self.corpus, &vector, Some(file_of[row]), filter, limit)?))
+        })
     }
 
     /// Runs one question. An error or a panic of an index that reads saved files is recorded as damage; from then on every

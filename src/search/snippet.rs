@@ -35,8 +35,12 @@ impl<'t> Marked<'t> {
     pub fn window(&self, n: usize) -> (usize, &[MarkedLine<'t>]) {
         let n = n.min(self.lines.len());
         // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
-        let score = |start: usize| self.lines[start..start + n].iter().map(|l| l.1.len()).sum::<usize>() * 2 + usize::from(start == 0);
-        let start = (0..=self.lines.len() - n).max_by_key(|s| (score(*s), Reverse(*s))).unwrap_or(0);
+        let score = |start: usize| {
+            self.lines[start..start + n].iter().map(|l| l.1.len()).sum::<usize>() * 2
+                + usize::from(start == 0)
+        };
+        let start =
+            (0..=self.lines.len() - n).max_by_key(|s| (score(*s), Reverse(*s))).unwrap_or(0);
         (start, &self.lines[start..start + n])
     }
 }
@@ -47,11 +51,15 @@ mod tests {
 
     #[test]
     fn the_window_holds_most_words_and_begins_at_the_top_when_none_does() {
-        let text = "fn main() {\n    setup();\n    let lock = write_lock();\n    lock.release();\n}\n";
+        let text =
+            "fn main() {\n    setup();\n    let lock = write_lock();\n    lock.release();\n}\n";
         let marked = Marked::new(text, &mut Highlighter::new("release the write lock"));
         let (before, lines) = marked.window(2);
         assert_eq!(before, 2);
-        assert_eq!(lines[0].1.iter().map(|r| &lines[0].0[r.clone()]).collect::<Vec<_>>(), ["lock", "write", "lock"]);
+        assert_eq!(
+            lines[0].1.iter().map(|r| &lines[0].0[r.clone()]).collect::<Vec<_>>(),
+            ["lock", "write", "lock"]
+        );
         assert_eq!(Marked::new(text, &mut Highlighter::new("zebra")).window(2).0, 0);
         assert_eq!(marked.window(100).1.len(), 5);
         assert_eq!(Marked::new("", &mut Highlighter::new("x")).window(3).1.len(), 0);

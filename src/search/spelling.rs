@@ -51,7 +51,10 @@ pub(super) fn corrected(corpus: &Corpus, text: &str) -> Result<Query, TextError>
 fn is_known(corpus: &Corpus, word: &str) -> Result<bool, TextError> {
     for part in lower_parts(word) {
         // Numbers and short words are never misspelt names.
-        if part.chars().count() >= MIN_CHARS && !part.starts_with(char::is_numeric) && !part_is_known(corpus, &part)? {
+        if part.chars().count() >= MIN_CHARS
+            && !part.starts_with(char::is_numeric)
+            && !part_is_known(corpus, &part)?
+        {
             return Ok(false);
         }
     }
@@ -93,13 +96,17 @@ fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>, TextError
             best = Some(candidate);
         }
     }
-    Ok(best.map(|(_, _, name, slot)| as_written(corpus, slot, name).unwrap_or_else(|| name.to_string())))
+    Ok(best.map(|(_, _, name, slot)| {
+        as_written(corpus, slot, name).unwrap_or_else(|| name.to_string())
+    }))
 }
 
 /// Returns how a chunk writes a name that is known in lower case.
 fn as_written(corpus: &Corpus, slot: Slot, name: &str) -> Option<String> {
     let chunk = corpus.chunk(slot)?;
     let texts = chunk.metadata.names.iter().map(|n| n.name.as_str()).chain([chunk.title.as_str()]);
-    let words = texts.flat_map(|text| runs(text).flat_map(|run| std::iter::once(run.range).chain(run.parts)).map(|r| &text[r]));
+    let words = texts.flat_map(|text| {
+        runs(text).flat_map(|run| std::iter::once(run.range).chain(run.parts)).map(|r| &text[r])
+    });
     words.filter(|word| *Name::written(word).text == *name).min().map(String::from)
 }

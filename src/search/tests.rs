@@ -1,4 +1,9 @@
-#![expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, clippy::cast_sign_loss, reason = "small numbers of a test")]
+#![expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    reason = "small numbers of a test"
+)]
 
 use std::sync::Arc;
 
@@ -6,7 +11,10 @@ use chrono::DateTime;
 use proptest::prelude::*;
 
 use super::*;
-use crate::chunk::{Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Metadata, Name, Quantized, SaveWriter, SavedFile, SavedFiles};
+use crate::chunk::{
+    Chunk, ChunkDelta, ChunkSet, ChunkType, Entry, Metadata, Name, Quantized, SaveWriter,
+    SavedFile, SavedFiles,
+};
 
 /// A vector made of the words, so that the vector side of ranking takes part.
 struct ByHash;
@@ -42,7 +50,11 @@ fn chunk(n: usize, text: &str, version: i64) -> Chunk {
             language: Some(if n.is_multiple_of(2) { "rust" } else { "python" }.into()),
             start_line: Some(1),
             end_line: Some(9),
-            names: vec![Name { name: text.split(' ').next().unwrap_or("x").to_string(), kind: "function".into(), ..Name::default() }],
+            names: vec![Name {
+                name: text.split(' ').next().unwrap_or("x").to_string(),
+                kind: "function".into(),
+                ..Name::default()
+            }],
             ..Metadata::default()
         },
         created_at: DateTime::UNIX_EPOCH,
@@ -51,7 +63,9 @@ fn chunk(n: usize, text: &str, version: i64) -> Chunk {
 }
 
 fn set_of(chunks: &[Chunk]) -> Arc<ChunkSet> {
-    Arc::new(ChunkSet::new(chunks.iter().cloned().map(|c| Arc::new(c.into())).collect::<Vec<_>>()).0)
+    Arc::new(
+        ChunkSet::new(chunks.iter().cloned().map(|c| Arc::new(c.into())).collect::<Vec<_>>()).0,
+    )
 }
 
 fn fresh(chunks: &[Chunk]) -> Corpus {
@@ -67,7 +81,10 @@ struct MemoryCache(std::sync::Mutex<std::collections::HashMap<String, Bytes>>);
 impl SavedFiles for MemoryCache {
     fn open(&self, name: &str) -> std::io::Result<Arc<dyn SavedFile>> {
         let files = self.0.lock().unwrap();
-        files.get(name).map(|f| Arc::new(f.clone()) as Arc<dyn SavedFile>).ok_or_else(|| std::io::ErrorKind::NotFound.into())
+        files
+            .get(name)
+            .map(|f| Arc::new(f.clone()) as Arc<dyn SavedFile>)
+            .ok_or_else(|| std::io::ErrorKind::NotFound.into())
     }
 }
 
@@ -99,9 +116,14 @@ type Row = (String, u64, String, Vec<String>);
 
 /// What a user sees: paths, exact scores, chunks.
 fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
-    let found = Searcher::new(corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
+    let found =
+        Searcher::new(corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
     let ids = |v: &[Arc<Entry>]| v.iter().map(|c| c.id.to_string()).collect();
-    found.hits.iter().map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others))).collect()
+    found
+        .hits
+        .iter()
+        .map(|h| (h.path.to_string(), h.score.to_bits(), h.chunk.id.to_string(), ids(&h.others)))
+        .collect()
 }
 
 const WORDS: [&str; 14] = [
@@ -212,9 +234,12 @@ proptest! {
 
 #[test]
 fn the_explanation_adds_up_to_the_score() {
-    let chunks: Vec<Chunk> = (0..9).map(|i| chunk(i, &format!("reload{i} the vector cache"), 0)).collect();
+    let chunks: Vec<Chunk> =
+        (0..9).map(|i| chunk(i, &format!("reload{i} the vector cache"), 0)).collect();
     let corpus = fresh(&chunks);
-    let found = Searcher::new(&corpus).search(&Query::new("reload4 vector"), &vector("reload4 vector"), &Filter::default(), 5).unwrap();
+    let found = Searcher::new(&corpus)
+        .search(&Query::new("reload4 vector"), &vector("reload4 vector"), &Filter::default(), 5)
+        .unwrap();
     assert!(!found.hits.is_empty());
     for hit in found.hits {
         let sum: f64 = hit.terms.iter().map(Term::contribution).sum();
@@ -226,7 +251,8 @@ fn the_explanation_adds_up_to_the_score() {
 #[test]
 fn a_filter_is_applied_before_the_cut() {
     // Three hundred better Python matches must not push the one Rust match out of the pool.
-    let mut chunks: Vec<Chunk> = (0..300).map(|i| chunk(2 * i + 1, "cache cache cache", 0)).collect();
+    let mut chunks: Vec<Chunk> =
+        (0..300).map(|i| chunk(2 * i + 1, "cache cache cache", 0)).collect();
     chunks.push(chunk(1000, "the cache and many other words of little interest here", 0));
     let rust = Filter { languages: vec!["rust".into()], ..Filter::default() };
     let found = Searcher::new(&fresh(&chunks)).search(&Query::new("cache"), &[], &rust, 3).unwrap();
@@ -236,11 +262,20 @@ fn a_filter_is_applied_before_the_cut() {
 #[test]
 fn exact_queries_take_phrases_fields_and_exclusion() {
     let chunks: Vec<Chunk> =
-        ["fn loadChunks writes the lock", "chunks load slowly", "load no chunks"].iter().enumerate().map(|(i, t)| chunk(i, t, 0)).collect();
+        ["fn loadChunks writes the lock", "chunks load slowly", "load no chunks"]
+            .iter()
+            .enumerate()
+            .map(|(i, t)| chunk(i, t, 0))
+            .collect();
     let corpus = fresh(&chunks);
     let ids = |q: &str| {
-        let mut ids: Vec<String> =
-            Searcher::new(&corpus).exact(q, &Filter::default(), 9).unwrap().hits.iter().map(|h| h.chunk.id.to_string()).collect();
+        let mut ids: Vec<String> = Searcher::new(&corpus)
+            .exact(q, &Filter::default(), 9)
+            .unwrap()
+            .hits
+            .iter()
+            .map(|h| h.chunk.id.to_string())
+            .collect();
         ids.sort();
         ids
     };
@@ -252,21 +287,27 @@ fn exact_queries_take_phrases_fields_and_exclusion() {
     assert_eq!(ids("load slowly"), ["c1"]);
     assert_eq!(ids("name:fn"), ["c0"]);
     assert!(ids("loading").is_empty(), "exact is not stemmed");
-    for (bad, says) in [("(a", "not well-formed"), ("colour:red", "no field `colour`"), ("-a", "what to find")] {
-        let message = Searcher::new(&corpus).exact(bad, &Filter::default(), 9).err().unwrap().to_string();
+    for (bad, says) in
+        [("(a", "not well-formed"), ("colour:red", "no field `colour`"), ("-a", "what to find")]
+    {
+        let message =
+            Searcher::new(&corpus).exact(bad, &Filter::default(), 9).err().unwrap().to_string();
         assert!(message.contains(says) && message.contains("field:word"), "{bad}: {message}");
     }
 }
 
 #[test]
 fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
-    let chunks: Vec<Chunk> = ["lock file write", "lock file", "cache tables", "lock file write now"]
-        .iter()
-        .enumerate()
-        .map(|(i, t)| chunk(3 * i, t, 0))
-        .collect();
+    let chunks: Vec<Chunk> =
+        ["lock file write", "lock file", "cache tables", "lock file write now"]
+            .iter()
+            .enumerate()
+            .map(|(i, t)| chunk(3 * i, t, 0))
+            .collect();
     let corpus = fresh(&chunks);
-    let found = Searcher::new(&corpus).by_meaning(&vector("lock file write"), &Filter::default(), 2).unwrap();
+    let found = Searcher::new(&corpus)
+        .by_meaning(&vector("lock file write"), &Filter::default(), 2)
+        .unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c0", "c9"]);
     assert!(found.hits.iter().all(|h| h.terms.len() == 1 && h.terms[0].feature == "meaning"));
     assert!(found.total >= 3);
@@ -278,15 +319,24 @@ fn by_meaning_the_nearest_chunk_of_each_file_counts_and_words_do_not() {
 
 #[test]
 fn fewer_results_are_the_first_of_more() {
-    let words = ["the lock is taken before the file is written", "the cache is cleared", "lock files", "write the lock twice"];
-    let chunks: Vec<Chunk> = (0..40).map(|i| chunk(i, &format!("{} {}", words[i % 4], WORDS[i % 14]), 0)).collect();
+    let words = [
+        "the lock is taken before the file is written",
+        "the cache is cleared",
+        "lock files",
+        "write the lock twice",
+    ];
+    let chunks: Vec<Chunk> =
+        (0..40).map(|i| chunk(i, &format!("{} {}", words[i % 4], WORDS[i % 14]), 0)).collect();
     let corpus = fresh(&chunks);
     for query in ["the lock is taken when a file should be written", "lock file"] {
         let all = results(&corpus, query, &Filter::default(), 30);
         assert!(all.len() > 8, "{}", all.len());
         for limit in 1..8 {
             let some = results(&corpus, query, &Filter::default(), limit);
-            assert!(some.len() >= limit && all.starts_with(&some), "{query}: {limit} of them are others");
+            assert!(
+                some.len() >= limit && all.starts_with(&some),
+                "{query}: {limit} of them are others"
+            );
         }
     }
 }

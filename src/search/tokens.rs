@@ -110,12 +110,20 @@ fn cut(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
             }
             (None, None) => None,
             (None, Some(k)) => Some((at..end, k)),
-            (Some((part, k)), Some(n)) if k == n || (k == Class::Upper && n == Class::Lower && text[part.clone()].chars().count() == 1) => {
+            (Some((part, k)), Some(n))
+                if k == n
+                    || (k == Class::Upper
+                        && n == Class::Lower
+                        && text[part.clone()].chars().count() == 1) =>
+            {
                 Some((part.start..end, n))
             }
             (Some((part, Class::Upper)), Some(Class::Lower)) => {
                 // `HTTPServer`: the last capital belongs to the next word.
-                let last = text[part.clone()].char_indices().next_back().map_or(part.end, |(j, _)| part.start + j);
+                let last = text[part.clone()]
+                    .char_indices()
+                    .next_back()
+                    .map_or(part.end, |(j, _)| part.start + j);
                 push(&mut out, part.start..last, text);
                 Some((last..end, Class::Lower))
             }
@@ -134,7 +142,12 @@ fn cut(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
 fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
     let is_number = |r: &Range<usize>| text[r.clone()].chars().all(char::is_numeric);
     match out.last_mut() {
-        Some(previous) if is_number(&part) && part.len() <= MAX_DIGIT_TAIL && previous.end == part.start && !is_number(previous) => {
+        Some(previous)
+            if is_number(&part)
+                && part.len() <= MAX_DIGIT_TAIL
+                && previous.end == part.start
+                && !is_number(previous) =>
+        {
             previous.end = part.end;
         }
         _ => out.push(part),
@@ -156,7 +169,11 @@ const MAX_STEMS: usize = 200_000;
 
 impl Default for Analyzer {
     fn default() -> Self {
-        Self { stemmer: Stemmer::new(Algorithm::English), known: FxHashMap::default(), stems: Vec::new() }
+        Self {
+            stemmer: Stemmer::new(Algorithm::English),
+            known: FxHashMap::default(),
+            stems: Vec::new(),
+        }
     }
 }
 
@@ -283,7 +300,10 @@ impl Highlighter {
                 continue;
             }
             let word = word.trim_start_matches('+');
-            let word = word.split_once(':').filter(|(field, _)| field.chars().all(|c| c.is_ascii_lowercase())).map_or(word, |(_, w)| w);
+            let word = word
+                .split_once(':')
+                .filter(|(field, _)| field.chars().all(|c| c.is_ascii_lowercase()))
+                .map_or(word, |(_, w)| w);
             wanted.extend(lower_parts(word));
         }
         Self { analyzer: Analyzer::default(), wanted, exact: true }
@@ -292,7 +312,8 @@ impl Highlighter {
     /// Byte ranges of `text` that a reader should see marked, in order.
     pub fn ranges(&mut self, text: &str) -> Vec<Range<usize>> {
         let parts = runs(text).flat_map(|r| r.parts);
-        let mut form = |word: String| if self.exact { word } else { self.analyzer.canonical(&word) };
+        let mut form =
+            |word: String| if self.exact { word } else { self.analyzer.canonical(&word) };
         parts.filter(|part| self.wanted.contains(&form(lower(&text[part.clone()])))).collect()
     }
 }
@@ -323,14 +344,22 @@ mod tests {
     }
 
     fn words(text: &str) -> String {
-        terms(text).into_iter().filter(|(t, _)| !t.starts_with(STEM_MARK)).map(|(t, _)| t).collect::<Vec<_>>().join(" ")
+        terms(text)
+            .into_iter()
+            .filter(|(t, _)| !t.starts_with(STEM_MARK))
+            .map(|(t, _)| t)
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn identifiers_give_parts_and_whole() {
         assert_eq!(words("ChunkManager"), "chunkmanager chunk manager");
         assert_eq!(words("chunk_manager"), "chunkmanager chunk manager");
-        assert_eq!(words("HTTPServer2.parse_request"), "httpserver2 http server2 parserequest parse request");
+        assert_eq!(
+            words("HTTPServer2.parse_request"),
+            "httpserver2 http server2 parserequest parse request"
+        );
         assert_eq!(words("sha256sum"), "sha256sum sha256 sum");
         assert_eq!(words("__init__ _x"), "init x");
         assert_eq!(words("w1a4q a3f09b12"), "w1a4q a3f09b12");
@@ -348,7 +377,11 @@ mod tests {
     #[test]
     fn word_forms_share_a_stem() {
         let mut a = Analyzer::default();
-        for group in [["formatter", "formatting", "format"], ["loader", "loading", "loads"], ["parser", "parsing", "parse"]] {
+        for group in [
+            ["formatter", "formatting", "format"],
+            ["loader", "loading", "loads"],
+            ["parser", "parsing", "parse"],
+        ] {
             let stems: Vec<String> = group.iter().map(|w| a.canonical(w)).collect();
             assert!(stems.iter().all(|s| *s == stems[0]), "{group:?} → {stems:?}");
         }
@@ -358,7 +391,8 @@ mod tests {
     fn stems_and_wholes_stand_at_the_position_of_their_words() {
         assert_eq!(
             terms("loadChunks fast"),
-            [("loadchunks", 0), ("load", 0), ("chunks", 1), ("~chunk", 1), ("fast", 2)].map(|(t, p)| (t.to_string(), p))
+            [("loadchunks", 0), ("load", 0), ("chunks", 1), ("~chunk", 1), ("fast", 2)]
+                .map(|(t, p)| (t.to_string(), p))
         );
     }
 
@@ -370,14 +404,20 @@ mod tests {
     #[test]
     fn highlights_other_forms_of_the_words() {
         let text = "fn loadChunks() { loader.compare() }";
-        let marked: Vec<&str> = Highlighter::new("how are chunks loaded").ranges(text).into_iter().map(|r| &text[r]).collect();
+        let marked: Vec<&str> = Highlighter::new("how are chunks loaded")
+            .ranges(text)
+            .into_iter()
+            .map(|r| &text[r])
+            .collect();
         assert_eq!(marked, ["load", "Chunks", "loader"]);
     }
 
     #[test]
     fn an_exact_query_highlights_what_it_wants_and_only_that() {
         let text = "name load loaded lock slow fast or path";
-        let marked = |q: &str| Highlighter::exact(q).ranges(text).into_iter().map(|r| &text[r]).collect::<Vec<_>>();
+        let marked = |q: &str| {
+            Highlighter::exact(q).ranges(text).into_iter().map(|r| &text[r]).collect::<Vec<_>>()
+        };
         assert_eq!(marked("name:load -lock -\"slow fast\""), ["load"]);
         assert_eq!(marked("(load OR +\"slow fast\") NOT path"), ["load", "slow", "fast"]);
     }

@@ -29,7 +29,11 @@ pub(super) type Own = (&'static str, &'static str, &'static str, Judge);
 /// The words that end the name of a secret, and the suffixes that may follow them.
 macro_rules! name {
     ($words:literal) => {
-        concat!("(?:", $words, ")(?:[_-]?(?:value|str|prod|dev|test|staging|base64|b64|hex|\\d{1,3}))?")
+        concat!(
+            "(?:",
+            $words,
+            ")(?:[_-]?(?:value|str|prod|dev|test|staging|base64|b64|hex|\\d{1,3}))?"
+        )
     };
 }
 macro_rules! password {
@@ -129,21 +133,42 @@ pub(super) const OWN: &[Own] = &[
         ),
         |value| is_random(value) && !is_path(value) && !is_constant(value),
     ),
-    ("password", password_words!(), concat!("(?i)", password!(), to_quoted!(), quoted!(r"\r\n", "4")), |value| {
-        !is_placeholder(value) && !is_plain_word(value) && !value.contains(' ') && !is_file(value)
-    }),
-    ("password", "passphrase", concat!("(?i)", name!("passphrase"), to_quoted!(), quoted!(r"\r\n", "12")), |value| {
-        !is_placeholder(value) && value.split(' ').count() > 3
-    }),
-    ("secret", token_words!(), concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")), |value| {
-        !is_placeholder(value) && is_random(value) && !is_path(value)
-    }),
+    (
+        "password",
+        password_words!(),
+        concat!("(?i)", password!(), to_quoted!(), quoted!(r"\r\n", "4")),
+        |value| {
+            !is_placeholder(value)
+                && !is_plain_word(value)
+                && !value.contains(' ')
+                && !is_file(value)
+        },
+    ),
+    (
+        "password",
+        "passphrase",
+        concat!("(?i)", name!("passphrase"), to_quoted!(), quoted!(r"\r\n", "12")),
+        |value| !is_placeholder(value) && value.split(' ').count() > 3,
+    ),
+    (
+        "secret",
+        token_words!(),
+        concat!("(?i)", token!(), to_quoted!(), quoted!(r"\s", "8")),
+        |value| !is_placeholder(value) && is_random(value) && !is_path(value),
+    ),
     // `env("API_KEY", "x")`, `('db_password', 'x')`. Such a pair is as often a list of names, so
     // only values that look random count.
     (
         "secret",
         concat!(password_words!(), "|", token_words!()),
-        concat!("(?i)(?:", password!(), "|", token!(), r#")\\?["'][ \t]{0,4},[ \t]{0,4}[bru]?#?"#, quoted!(r"\s", "8")),
+        concat!(
+            "(?i)(?:",
+            password!(),
+            "|",
+            token!(),
+            r#")\\?["'][ \t]{0,4},[ \t]{0,4}[bru]?#?"#,
+            quoted!(r"\s", "8")
+        ),
         |value| !is_placeholder(value) && is_random(value) && !is_path(value),
     ),
     // Lines of an .env file, a shell script or a Dockerfile: the value follows `=`.
@@ -164,7 +189,9 @@ pub(super) const OWN: &[Own] = &[
             r"(?:SECRET|TOKEN|CREDENTIAL|(?:API|ACCESS|SECRET|PRIVATE|AUTH|ACCOUNT|ENCRYPTION|SIGNING|MASTER)_?KEY)",
             r#"(?:_(?:VALUE|PROD|DEV|TEST|STAGING|BASE|BASE64|\d{1,3}))?=([^\s"'\x60$<({\[][^\s"'\x60]{7,})"#
         ),
-        |value| !is_placeholder(value) && is_random(value) && !is_path(value) && !value.contains('('),
+        |value| {
+            !is_placeholder(value) && is_random(value) && !is_path(value) && !value.contains('(')
+        },
     ),
     // `password=x` in a URL, a connection string, a properties file or on a command line.
     (
@@ -180,7 +207,12 @@ pub(super) const OWN: &[Own] = &[
             password!(),
             r#"[ \t]+)([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60;&,<>(){}\[\]|\\]{5,})(?:[\s"'\x60;&,)}\]|]|$))"#
         ),
-        |value| !is_placeholder(value) && has_digit_or_sign(value) && !is_path(value) && !is_constant(value),
+        |value| {
+            !is_placeholder(value)
+                && has_digit_or_sign(value)
+                && !is_path(value)
+                && !is_constant(value)
+        },
     ),
     (
         "secret",
@@ -192,7 +224,9 @@ pub(super) const OWN: &[Own] = &[
             token!(),
             r#"[ \t]+)([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60;&,<>(){}\[\]|\\]{15,})(?:[\s"'\x60;&,)}\]|]|$)"#
         ),
-        |value| !is_placeholder(value) && is_random(value) && !is_path(value) && !is_constant(value),
+        |value| {
+            !is_placeholder(value) && is_random(value) && !is_path(value) && !is_constant(value)
+        },
     ),
     // `password: x` in YAML or in a note. In code, a type or a variable follows, so values that
     // look like one do not count.
@@ -205,7 +239,13 @@ pub(super) const OWN: &[Own] = &[
             r#"|\bpasscode|\bpw)["']?[ \t]{0,8}:[ \t]{1,20}"#,
             r#"([^\s"'\x60;&,<>(){}\[\]|\\*][^\s"'\x60<>(){}\[\]\\]{4,200}?)(?:[.,;]{0,2}[\s"'\x60)}\]]|[.,;]{0,2}$)"#
         ),
-        |value| !is_placeholder(value) && has_digit_or_sign(value) && !is_path(value) && !is_type(value) && !is_expression(value),
+        |value| {
+            !is_placeholder(value)
+                && has_digit_or_sign(value)
+                && !is_path(value)
+                && !is_type(value)
+                && !is_expression(value)
+        },
     ),
     // Sentences: `the password of the db is x`, `password set to "x"`.
     (
@@ -222,9 +262,12 @@ pub(super) const OWN: &[Own] = &[
         is_said,
     ),
     // Sentences without a verb: `log in with the password x`.
-    ("password", prose_words!(), concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()), |value| {
-        is_said(value) && has_inner_digit(value) && !value.contains(' ')
-    }),
+    (
+        "password",
+        prose_words!(),
+        concat!("(?i)", prose_name!(), r"[ \t]+(?:to[ \t]+)?", prose_value!()),
+        |value| is_said(value) && has_inner_digit(value) && !value.contains(' '),
+    ),
     // Sentences in the other order: `x is the password`.
     (
         "password",
@@ -237,7 +280,11 @@ pub(super) const OWN: &[Own] = &[
         "password",
         "passphrase",
         r"(?im)\bpassphrase(?:[ \t]+is|[ \t]+was|[ \t]*[:=])[ \t]+([a-z]+(?:[ -][a-z]+){3,11})[.]?[ \t\r]*$",
-        |value| !value.split([' ', '-']).any(|word| FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase())),
+        |value| {
+            !value
+                .split([' ', '-'])
+                .any(|word| FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase()))
+        },
     ),
     (
         "secret",
@@ -256,34 +303,71 @@ pub(super) const OWN: &[Own] = &[
         r#"(?i)\bsecret(?:[ _-]?access)?(?:[ _-]?key)?(?:[ \t]+is)?[ \t:=]{1,4}["'\x60]?([A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
         |value| is_random(value) && !value.bytes().all(|c| c.is_ascii_hexdigit()),
     ),
-    ("password", "sshpass", r#"\bsshpass[ \t]+-p[ \t]*(?:"([^"\r\n]{3,})"|'([^'\r\n]{3,})'|([^\s"']{3,}))"#, |value| {
-        !is_placeholder(value)
-    }),
+    (
+        "password",
+        "sshpass",
+        r#"\bsshpass[ \t]+-p[ \t]*(?:"([^"\r\n]{3,})"|'([^'\r\n]{3,})'|([^\s"']{3,}))"#,
+        |value| !is_placeholder(value),
+    ),
 ];
 
 /// Whether another program fills in `value`: `${DB_PASSWORD}`, `<password>`, `xxxx`, a regex.
 fn is_template(value: &str) -> bool {
     let value = value.trim_matches(['"', '\'', '`']);
-    let is_name = |s: &str| !s.is_empty() && s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.'));
-    let in_percents = value.strip_prefix('%').and_then(|s| s.strip_suffix('%').or(Some(s).filter(|s| s.len() < 2)));
+    let is_name = |s: &str| {
+        !s.is_empty() && s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'.'))
+    };
+    let in_percents = value
+        .strip_prefix('%')
+        .and_then(|s| s.strip_suffix('%').or(Some(s).filter(|s| s.len() < 2)));
     value.bytes().all(|c| matches!(c, b'x' | b'X' | b'*' | b'.' | b'-' | b'_' | b'#' | b'?'))
         || value.bytes().all(|c| Some(c) == value.bytes().next())
         || value.strip_prefix('$').is_some_and(is_name)
         || in_percents.is_some_and(is_name)
         || (value.starts_with(['<', '{', '[']) && value.ends_with(['>', '}', ']']))
-        || ["${", "$(", "{{", "<%", "#{", "%{", "%(", "[a-z", "[A-Z", "[0-9", "[^", "\\w", "\\d", "\\S", "xxxx", "XXXX"]
-            .iter()
-            .any(|part| value.contains(part))
+        || [
+            "${", "$(", "{{", "<%", "#{", "%{", "%(", "[a-z", "[A-Z", "[0-9", "[^", "\\w", "\\d",
+            "\\S", "xxxx", "XXXX",
+        ]
+        .iter()
+        .any(|part| value.contains(part))
 }
 
 /// Whether `value` is a placeholder: a template, `changeme`, `your-token`, `process.env.TOKEN`.
 pub(super) fn is_placeholder(value: &str) -> bool {
     let low = value.trim_matches(['"', '\'', '`']).to_ascii_lowercase();
-    let starts =
-        ["your", "example", "placeholder", "dummy", "todo", "process.env", "os.environ", "env.", "std::env", "env(", "getenv", "redacted"];
-    let words =
-        ["changeme", "change_me", "change-me", "changeit", "pass", "pwd", "passwd", "none", "null", "nil", "true", "false", "undefined"];
-    is_template(value) || starts.iter().any(|start| low.starts_with(start)) || words.contains(&low.as_str())
+    let starts = [
+        "your",
+        "example",
+        "placeholder",
+        "dummy",
+        "todo",
+        "process.env",
+        "os.environ",
+        "env.",
+        "std::env",
+        "env(",
+        "getenv",
+        "redacted",
+    ];
+    let words = [
+        "changeme",
+        "change_me",
+        "change-me",
+        "changeit",
+        "pass",
+        "pwd",
+        "passwd",
+        "none",
+        "null",
+        "nil",
+        "true",
+        "false",
+        "undefined",
+    ];
+    is_template(value)
+        || starts.iter().any(|start| low.starts_with(start))
+        || words.contains(&low.as_str())
 }
 
 /// Whether `value` is a word that often follows `password` in forms, schemas and messages.
@@ -326,7 +410,9 @@ fn is_plain_word(value: &str) -> bool {
     words.contains(&low.as_str())
         || (low.matches('.').count() > 1 && low.bytes().all(|c| c.is_ascii_digit() || c == b'.'))
         || (["password", "passwort", "passwd", "passphrase"].iter().any(|word| low.contains(word))
-            && low.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-' | b'.' | b':')))
+            && low
+                .bytes()
+                .all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-' | b'.' | b':')))
 }
 
 /// Whether `value` looks generated, unlike a word or a name.
@@ -337,19 +423,24 @@ pub(super) fn is_random(value: &str) -> bool {
     let mixed = has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase);
     letters
         && entropy(value) > 2.0
-        && (digits >= 2 || (digits == 1 && value.len() >= 12) || (mixed && value.len() >= 20 && entropy(value) > 3.8))
+        && (digits >= 2
+            || (digits == 1 && value.len() >= 12)
+            || (mixed && value.len() >= 20 && entropy(value) > 3.8))
 }
 
 /// Whether `value` has a letter, and a digit or a sign that names do not have.
 fn has_digit_or_sign(value: &str) -> bool {
     let has_letter = value.bytes().any(|c| c.is_ascii_alphabetic());
-    value.bytes().any(|c| c.is_ascii_digit() || matches!(c, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~' | b'@'))
-        && has_letter
+    value.bytes().any(|c| {
+        c.is_ascii_digit()
+            || matches!(c, b'!' | b'#' | b'$' | b'%' | b'^' | b'*' | b'+' | b'?' | b'~' | b'@')
+    }) && has_letter
 }
 
 /// Whether `value` is the path of a file (`/run/secrets/key`).
 fn is_file(value: &str) -> bool {
-    (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../")) && value[1..].contains('/')
+    (value.starts_with(['/', '~']) || value.starts_with("./") || value.starts_with("../"))
+        && value[1..].contains('/')
 }
 
 /// Whether `value` is a path of names (`self.config.token2`, `aws::Token`) or of a file.
@@ -360,7 +451,9 @@ fn is_path(value: &str) -> bool {
             && s.len() < 24
             && s.bytes().filter(u8::is_ascii_digit).count() < 3
     };
-    let parts = |by: &str| value.contains(by) && value.split(by).all(|part| is_name(part) && part.len() != 1);
+    let parts = |by: &str| {
+        value.contains(by) && value.split(by).all(|part| is_name(part) && part.len() != 1)
+    };
     is_file(value) || value.contains("://") || parts(".") || parts("::") || value.contains("->")
 }
 
@@ -373,8 +466,9 @@ fn is_constant(value: &str) -> bool {
 
 /// Words that occur in sentences, but not in a passphrase of random words.
 const FUNCTION_WORDS: [&str; 48] = [
-    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can", "cannot", "could", "for", "from", "has", "have",
-    "if", "in", "into", "is", "it", "its", "least", "may", "must", "no", "not", "of", "on", "only", "or", "should", "so", "that", "the",
+    "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "been", "by", "can",
+    "cannot", "could", "for", "from", "has", "have", "if", "in", "into", "is", "it", "its",
+    "least", "may", "must", "no", "not", "of", "on", "only", "or", "should", "so", "that", "the",
     "then", "they", "this", "to", "used", "was", "when", "which", "will", "with",
 ];
 
@@ -382,11 +476,15 @@ const FUNCTION_WORDS: [&str; 48] = [
 /// versions and algorithms, or it is several quoted words that are not a sentence.
 fn is_said(value: &str) -> bool {
     if value.contains(' ') {
-        let is_word =
-            |word: &str| word.bytes().all(|c| c.is_ascii_alphanumeric()) && !FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase());
+        let is_word = |word: &str| {
+            word.bytes().all(|c| c.is_ascii_alphanumeric())
+                && !FUNCTION_WORDS.contains(&&*word.to_ascii_lowercase())
+        };
         return value.split(' ').count() > 3 && value.split(' ').all(is_word);
     }
-    let value = value.trim_matches(|c: char| c.is_ascii_punctuation() && !matches!(c, '$' | '#' | '%' | '^' | '~' | '*' | '+'));
+    let value = value.trim_matches(|c: char| {
+        c.is_ascii_punctuation() && !matches!(c, '$' | '#' | '%' | '^' | '~' | '*' | '+')
+    });
     let has = |test: fn(&u8) -> bool| value.as_bytes().iter().any(test);
     value.len() >= 6
         && has(u8::is_ascii_alphabetic)
@@ -408,10 +506,16 @@ fn has_inner_digit(value: &str) -> bool {
 
 /// Whether `value` is the name of a file or an option (`format_1.yml`, `length=8`).
 fn is_name(value: &str) -> bool {
-    let is_part = |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/'));
-    value.rsplit_once('.').is_some_and(|(stem, end)| (2..5).contains(&end.len()) && is_part(end) && is_part(stem))
-        || value.split_once('=').is_some_and(|(name, _)| name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_'))
-        || (value.contains('_') && value.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
+    let is_part =
+        |s: &str| s.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/'));
+    value
+        .rsplit_once('.')
+        .is_some_and(|(stem, end)| (2..5).contains(&end.len()) && is_part(end) && is_part(stem))
+        || value
+            .split_once('=')
+            .is_some_and(|(name, _)| name.bytes().all(|c| c.is_ascii_alphabetic() || c == b'_'))
+        || (value.contains('_')
+            && value.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'_'))
 }
 
 /// Whether `value` can only be code.
@@ -426,8 +530,9 @@ fn is_expression(value: &str) -> bool {
 
 /// Whether `value` is a number with its unit (`8-character`, `16-byte`, `2fa`), or a version.
 fn is_measure(value: &str) -> bool {
-    let rest =
-        value.trim_start_matches(['v', 'V', '~', '+']).trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '%'));
+    let rest = value
+        .trim_start_matches(['v', 'V', '~', '+'])
+        .trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+' | '%'));
     let unit = rest.strip_prefix('-').unwrap_or(rest);
     let is_word = unit.bytes().all(|c| c.is_ascii_alphabetic() || c == b'-');
     rest.len() < value.len() && is_word && (rest.len() != unit.len() || unit.len() < 4)
@@ -444,13 +549,18 @@ const TYPES: &str = "int uint float string str bytes char varchar array vec";
 /// Whether `value` begins with one of the words, followed by a digit, a sign or nothing.
 fn starts_with_one(value: &str, words: &str) -> bool {
     let low = value.to_ascii_lowercase();
-    words.split(' ').any(|word| low.strip_prefix(word).is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic())))
+    words.split(' ').any(|word| {
+        low.strip_prefix(word)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphabetic()))
+    })
 }
 
 /// Whether `value` names an algorithm, an encoding or a protocol (`sha256`, `OAuth2-based`).
 fn is_algorithm(value: &str) -> bool {
     value.len() < 20
-        && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/' | b'.'))
+        && value
+            .bytes()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, b'_' | b'-' | b'/' | b'.'))
         && starts_with_one(value, ALGORITHMS)
 }
 
@@ -467,7 +577,11 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
         // The name of an environment variable proves it as well.
         "env-password" => {
             let value = value.trim_end_matches([',', ';']);
-            is_of_words(value) || is_name(value) || is_path(value) || is_constant(value) || is_sequence(value)
+            is_of_words(value)
+                || is_name(value)
+                || is_path(value)
+                || is_constant(value)
+                || is_sequence(value)
         }
         // `authorization = TestOAuth2Authorizations.build()`.
         "authorization" if value.split('.').next().is_some_and(is_type) => true,
@@ -490,7 +604,8 @@ pub(super) fn is_example(id: &str, value: &str) -> bool {
 /// Whether `value` has few digits, and only at its end: `Oauth2`, `keyname1`.
 fn is_counted(value: &str) -> bool {
     let name = value.trim_end_matches(|c: char| c.is_ascii_digit());
-    value.len() - name.len() < 3 && name.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-'))
+    value.len() - name.len() < 3
+        && name.bytes().all(|c| c.is_ascii_alphabetic() || matches!(c, b'_' | b'-'))
 }
 
 /// Whether `value` counts up or down, or repeats itself (`abcdef123456`,
@@ -498,14 +613,17 @@ fn is_counted(value: &str) -> bool {
 fn is_sequence(value: &str) -> bool {
     let bytes = value.as_bytes();
     let n_steps = bytes.windows(2).filter(|w| w[0].abs_diff(w[1]) <= 1).count();
-    n_steps * 4 >= bytes.len() * 3 || (4..=bytes.len() / 2).any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
+    n_steps * 4 >= bytes.len() * 3
+        || (4..=bytes.len() / 2)
+            .any(|period| bytes[period..].iter().zip(bytes).all(|(a, b)| a == b))
 }
 
 /// Whether `value` consists of example words, a few digits that number them, and signs.
 fn is_of_words(value: &str) -> bool {
     let low = value.to_ascii_lowercase();
     let digits: String = low.chars().filter(char::is_ascii_digit).collect();
-    let parts: Vec<&str> = low.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| !part.is_empty()).collect();
+    let parts: Vec<&str> =
+        low.split(|c: char| !c.is_ascii_alphabetic()).filter(|part| !part.is_empty()).collect();
     // A single letter may occur, as in `s3-secret`.
     let n_letters = parts.iter().filter(|part| part.len() == 1).count();
     (digits.len() < 4 || is_sequence(&digits))
@@ -520,7 +638,9 @@ fn is_joined(text: &str) -> bool {
     let mut reaches = vec![false; text.len() + 1];
     reaches[0] = true;
     for end in 1..=text.len() {
-        reaches[end] = EXAMPLE_WORDS.split_ascii_whitespace().any(|word| text[..end].ends_with(word) && reaches[end - word.len()]);
+        reaches[end] = EXAMPLE_WORDS
+            .split_ascii_whitespace()
+            .any(|word| text[..end].ends_with(word) && reaches[end - word.len()]);
     }
     reaches[text.len()]
 }
@@ -529,9 +649,13 @@ fn is_joined(text: &str) -> bool {
 fn is_type(value: &str) -> bool {
     let count = |test: fn(&u8) -> bool| value.bytes().filter(test).count();
     // A digit in a name ends a word: `Utf8PathBuf`, not `Tr0ub4dor`.
-    let has_inner_digit = value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
-    let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase()) && count(u8::is_ascii_lowercase) > 0 && !has_inner_digit;
-    let is_few = count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
+    let has_inner_digit =
+        value.as_bytes().windows(2).any(|w| w[0].is_ascii_digit() && w[1].is_ascii_lowercase());
+    let is_camel = value.starts_with(|c: char| c.is_ascii_uppercase())
+        && count(u8::is_ascii_lowercase) > 0
+        && !has_inner_digit;
+    let is_few =
+        count(u8::is_ascii_digit) < 3 && count(u8::is_ascii_uppercase) < 8 && value.len() < 40;
     is_constant(value)
         || is_algorithm(value)
         || (value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')

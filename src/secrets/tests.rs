@@ -24,11 +24,18 @@ fn hex(len: usize) -> String {
 fn positive() -> Vec<(String, String)> {
     let aws_id = format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16));
     let aws_secret = noise("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/+", 40);
-    let slack = format!("{}{}-{}-{}", "xoxb-", noise("123456789", 12), noise("987654321", 12), alnum(24));
-    let openai_old = format!("{}{}{}{}", "sk-", alnum(20), "T3Blbk", format_args!("FJ{}", alnum(20)));
+    let slack =
+        format!("{}{}-{}-{}", "xoxb-", noise("123456789", 12), noise("987654321", 12), alnum(24));
+    let openai_old =
+        format!("{}{}{}{}", "sk-", alnum(20), "T3Blbk", format_args!("FJ{}", alnum(20)));
     let jwt = format!("{}{}.{}{}.{}", "eyJ", alnum(30), "eyJ", alnum(60), alnum(43));
     let pem_body = (0..6).map(|_| alnum(64) + "\n").collect::<String>();
-    let pem = format!("-----BEGIN {}-----\n{pem_body}{}==\n-----END {}-----", "RSA PRIVATE KEY", alnum(10), "RSA PRIVATE KEY");
+    let pem = format!(
+        "-----BEGIN {}-----\n{pem_body}{}==\n-----END {}-----",
+        "RSA PRIVATE KEY",
+        alnum(10),
+        "RSA PRIVATE KEY"
+    );
     let pem_line = pem.replace('\n', "\\n");
     let cut = format!("-----BEGIN {}-----\n{pem_body}", "OPENSSH PRIVATE KEY");
     let plain = |text: &str, secret: &str| (text.replace('%', secret), secret.to_owned());
@@ -49,7 +56,10 @@ fn positive() -> Vec<(String, String)> {
         plain("OPENAI_API_KEY=%", &openai_old),
         plain("key: %", &format!("{}{}", "sk-proj-", alnum(48))),
         plain("it is %.", &format!("{}{}", "sk-", alnum(48))),
-        plain("ANTHROPIC_API_KEY=\"%\"", &format!("{}{}-{}AA", "sk-ant-api03-", alnum(60), alnum(32))),
+        plain(
+            "ANTHROPIC_API_KEY=\"%\"",
+            &format!("{}{}-{}AA", "sk-ant-api03-", alnum(60), alnum(32)),
+        ),
         plain("claude with % works", &format!("{}{}", "sk-ant-api03-", alnum(30))),
         plain("https://maps.example.com/?key=%&v=3", &format!("{}{}", "AIza", alnum(35))),
         plain("//packages.example.org/:_authToken=%", &format!("{}{}", "npm_", alnum(36))),
@@ -88,7 +98,10 @@ fn positive() -> Vec<(String, String)> {
         plain("headers={'Authorization': 'Bearer %'}", &hex(40)),
         plain("Authorization: Basic %", concat!("dXNlcjpw", "YXNzd29yZA==")),
         plain("curl -H \"Authorization: token %\" https://x.y", &hex(40)),
-        plain("https://hooks.slack.com/services/%", &format!("T{}/B{}/{}", alnum(10), alnum(10), alnum(24))),
+        plain(
+            "https://hooks.slack.com/services/%",
+            &format!("T{}/B{}/{}", alnum(10), alnum(10), alnum(24)),
+        ),
         plain("passphrase = \"%\"", concat!("correct horse ", "battery staple")),
         plain("ünïcode → password = \"%\" ←", concat!("pässwörd", "-ß9")),
     ];
@@ -173,7 +186,11 @@ fn every_rule_compiles() {
     assert!(RULES.all.len() > 300);
     for rule in &RULES.all {
         assert!(rule.compiled().is_some(), "{}", rule.id);
-        assert!(rule.keywords.iter().all(|k| !k.is_empty() && *k == k.to_ascii_lowercase()), "{}", rule.id);
+        assert!(
+            rule.keywords.iter().all(|k| !k.is_empty() && *k == k.to_ascii_lowercase()),
+            "{}",
+            rule.id
+        );
     }
     let n_lines = DATA.lines().filter(|line| !line.starts_with('#')).count();
     assert_eq!(n_lines + OWN.len(), RULES.all.len(), "a line of the data was not read");
@@ -206,13 +223,22 @@ fn what_is_no_secret_stays() {
 #[test]
 fn only_the_secret_goes() {
     let token = format!("{}{}", "ghp_", alnum(36));
-    assert_eq!(redact(&format!("push with {token}, then stop")).text, "push with [REDACTED:github-pat], then stop");
+    assert_eq!(
+        redact(&format!("push with {token}, then stop")).text,
+        "push with [REDACTED:github-pat], then stop"
+    );
     for password in ["pass", "password", "x1"] {
         let done = redact(&format!("postgres://user:{password}@host/db")).text;
         assert_eq!(done, "postgres://user:[REDACTED:url-password]@host/db");
     }
     let url = format!("postgres://bob:{}@db:5432/app", concat!("hun", "ter2"));
-    assert_eq!(redact(&url), Redacted { text: "postgres://bob:[REDACTED:url-password]@db:5432/app".to_owned(), n_secrets: 1 });
+    assert_eq!(
+        redact(&url),
+        Redacted {
+            text: "postgres://bob:[REDACTED:url-password]@db:5432/app".to_owned(),
+            n_secrets: 1
+        }
+    );
 }
 
 #[test]
@@ -232,7 +258,11 @@ fn redacting_twice_changes_nothing() {
 #[test]
 fn every_rule_id_makes_a_stable_mark() {
     for rule in &RULES.all {
-        for text in [format!("{MARK}{}]", rule.id), format!("password = \"{MARK}{}]\"", rule.id), format!("TOKEN={MARK}{}]", rule.id)] {
+        for text in [
+            format!("{MARK}{}]", rule.id),
+            format!("password = \"{MARK}{}]\"", rule.id),
+            format!("TOKEN={MARK}{}]", rule.id),
+        ] {
             assert_eq!(marks(&text).len(), 1, "{text}");
             assert_eq!(redact(&text), Redacted { text: text.clone(), n_secrets: 0 });
         }
@@ -244,14 +274,18 @@ fn a_private_key_goes_as_one() {
     let body = (0..20).map(|_| alnum(64) + "\n").collect::<String>();
     let kind = "EC PRIVATE KEY";
     let text = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----\nb\n");
-    assert_eq!(redact(&text), Redacted { text: "a\n[REDACTED:private-key]\nb\n".to_owned(), n_secrets: 1 });
+    assert_eq!(
+        redact(&text),
+        Redacted { text: "a\n[REDACTED:private-key]\nb\n".to_owned(), n_secrets: 1 }
+    );
 }
 
 #[test]
 fn a_mark_within_a_key_does_not_save_the_rest() {
     let kind = "PRIVATE KEY";
     let (head, tail) = (alnum(64), hex(64));
-    let text = format!("-----BEGIN {kind}-----\n{head}\n[REDACTED:jwt]\n{tail}\n-----END {kind}-----\n");
+    let text =
+        format!("-----BEGIN {kind}-----\n{head}\n[REDACTED:jwt]\n{tail}\n-----END {kind}-----\n");
     let done = redact(&text).text;
     assert!(!done.contains(&head) && !done.contains(&tail), "{done}");
     assert_eq!(redact(&done).text, done);
@@ -277,7 +311,16 @@ fn a_megabyte_is_no_trouble() {
 
 #[test]
 fn odd_text_is_no_trouble() {
-    for text in ["", "\u{0}", "🦀", "password = \"🦀🦀🦀🦀🦀🦀", "://:@", "[REDACTED:", "[REDACTED:]", "[REDACTED:ü]"] {
+    for text in [
+        "",
+        "\u{0}",
+        "🦀",
+        "password = \"🦀🦀🦀🦀🦀🦀",
+        "://:@",
+        "[REDACTED:",
+        "[REDACTED:]",
+        "[REDACTED:ü]",
+    ] {
         assert_eq!(redact(text).text, text);
     }
 }
@@ -287,7 +330,10 @@ fn secrets_of_files() -> Vec<(String, String)> {
     let plain = |text: &str, secret: &str| (text.replace('%', secret), secret.to_owned());
     vec![
         plain("API=\"%\"", &format!("{}{}", "sk_live_", alnum(24))),
-        plain("const key = '%';", &format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16))),
+        plain(
+            "const key = '%';",
+            &format!("{}{}", "AKIA", noise("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", 16)),
+        ),
         plain("aws_secret_access_key = \"%\"", &alnum(40)),
         plain("// push with %", &format!("{}{}", "ghp_", alnum(36))),
         plain("  password: %\n  user: bob", concat!("hunter2", "zebra9")),
@@ -296,7 +342,10 @@ fn secrets_of_files() -> Vec<(String, String)> {
         plain("password: %", concat!("Hunter2", "zebra9")),
         plain("DB_PASSWORD=%", concat!("hunter", "22")),
         plain("export API_TOKEN=%", &hex(32)),
-        plain("SECRET_KEY = '%'", concat!("l!t+dmzf97rt9s*yrsux1py_1@odvz1sz", "r&6&m!f@-nxq6k%%p")),
+        plain(
+            "SECRET_KEY = '%'",
+            concat!("l!t+dmzf97rt9s*yrsux1py_1@odvz1sz", "r&6&m!f@-nxq6k%%p"),
+        ),
         plain("url = 'postgres://u:%@host'", "pw"),
         plain("postgres://bob:%@db.internal:5432/app", concat!("hun", "ter2")),
         plain("the db password is %", concat!("Tr0ub4", "dor&3")),
@@ -347,18 +396,28 @@ const FILES_WITHOUT_SECRETS: &[&str] = &[
 fn secrets_of_files_are_taken_out() {
     for (text, secret) in secrets_of_files() {
         let done = redact_file(&text);
-        assert!(!done.text.contains(&secret) || secret.len() < 3 && done.text != text, "{text} → {}", done.text);
+        assert!(
+            !done.text.contains(&secret) || secret.len() < 3 && done.text != text,
+            "{text} → {}",
+            done.text
+        );
         assert_eq!(done.found.len(), 1, "{text}: {:?}", done.found);
     }
 }
 
 #[test]
 fn examples_in_files_stay() {
-    let changed: Vec<_> =
-        FILES_WITHOUT_SECRETS.iter().map(|text| (text, redact_file(text))).filter(|(_, done)| !done.found.is_empty()).collect();
+    let changed: Vec<_> = FILES_WITHOUT_SECRETS
+        .iter()
+        .map(|text| (text, redact_file(text)))
+        .filter(|(_, done)| !done.found.is_empty())
+        .collect();
     assert!(changed.is_empty(), "{changed:#?}");
     for text in negative() {
-        assert_eq!(redact_file(&text), RedactedFile { text: Cow::Borrowed(&text), found: Vec::new() });
+        assert_eq!(
+            redact_file(&text),
+            RedactedFile { text: Cow::Borrowed(&text), found: Vec::new() }
+        );
     }
 }
 
@@ -367,11 +426,15 @@ fn a_file_keeps_its_lines_and_each_finding_names_its_own() {
     let body = (0..20).map(|_| alnum(64) + "\n").collect::<String>();
     let kind = "EC PRIVATE KEY";
     let token = format!("{}{}", "ghp_", alnum(36));
-    let text = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----\r\nb = \"{token}\"\n\nend");
+    let text =
+        format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----\r\nb = \"{token}\"\n\nend");
     let done = redact_file(&text);
     let lines: Vec<&str> = done.text.lines().collect();
     assert_eq!(lines.len(), text.lines().count());
-    assert_eq!((lines[0], lines[1], lines[2], lines[22]), ("a", "[REDACTED:private-key]", "", "[REDACTED:private-key]"));
+    assert_eq!(
+        (lines[0], lines[1], lines[2], lines[22]),
+        ("a", "[REDACTED:private-key]", "", "[REDACTED:private-key]")
+    );
     assert_eq!((lines[23], lines[24], lines[25]), ("b = \"[REDACTED:github-pat]\"", "", "end"));
     assert_eq!(done.found, [(2, "private-key"), (24, "github-pat")]);
     let key_alone = format!("a\n-----BEGIN {kind}-----\n{body}-----END {kind}-----");
@@ -428,14 +491,21 @@ const ONLY_SAID: &[&str] = &[
 
 #[test]
 fn passwords_in_sentences_are_taken_out() {
-    let redacted = |&(text, secret): &(&'static str, &'static str)| (text.replace('%', secret), redact(&text.replace('%', secret)), secret);
-    let missed: Vec<_> = SAID.iter().map(redacted).filter(|(_, done, secret)| done.text.contains(secret)).collect();
+    let redacted = |&(text, secret): &(&'static str, &'static str)| {
+        (text.replace('%', secret), redact(&text.replace('%', secret)), secret)
+    };
+    let missed: Vec<_> =
+        SAID.iter().map(redacted).filter(|(_, done, secret)| done.text.contains(secret)).collect();
     assert!(missed.is_empty(), "{missed:#?}");
     for (text, secret) in SAID {
         let once = redact(&text.replace('%', secret)).text;
         assert_eq!(redact(&once).text, once);
     }
-    let changed: Vec<_> = ONLY_SAID.iter().map(|text| (text, redact(text))).filter(|(_, done)| done.n_secrets > 0).collect();
+    let changed: Vec<_> = ONLY_SAID
+        .iter()
+        .map(|text| (text, redact(text)))
+        .filter(|(_, done)| done.n_secrets > 0)
+        .collect();
     assert!(changed.is_empty(), "{changed:#?}");
 }
 
@@ -445,6 +515,9 @@ fn a_rule_finds_the_same_among_many_lines() {
     for (text, secret) in positive() {
         let done = redact(&format!("{around}{text}\n{around}")).text;
         assert!(!done.contains(&secret), "{done}");
-        assert_eq!(done.replace(&around, ""), format!("{}\n", redact(&text).text).replace(&around, ""));
+        assert_eq!(
+            done.replace(&around, ""),
+            format!("{}\n", redact(&text).text).replace(&around, "")
+        );
     }
 }

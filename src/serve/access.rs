@@ -52,7 +52,11 @@ impl Access {
     /// When other machines could send requests and there is no token.
     pub fn new(bound: IpAddr, token: Option<String>) -> Result<Self, Exposed> {
         let token = token.filter(|t| !t.is_empty());
-        if token.is_none() && !bound.is_loopback() { Err(Exposed(bound)) } else { Ok(Self { bound, token }) }
+        if token.is_none() && !bound.is_loopback() {
+            Err(Exposed(bound))
+        } else {
+            Ok(Self { bound, token })
+        }
     }
 
     fn check(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
@@ -67,14 +71,21 @@ impl Access {
                 return Err(Refusal::Origin(origin.into()));
             }
         }
-        if headers.get_all(SEC_FETCH_SITE).iter().any(|v| v.as_bytes().eq_ignore_ascii_case(b"cross-site")) {
+        if headers
+            .get_all(SEC_FETCH_SITE)
+            .iter()
+            .any(|v| v.as_bytes().eq_ignore_ascii_case(b"cross-site"))
+        {
             return Err(Refusal::CrossSite);
         }
         let Some(token) = self.token.as_ref().filter(|_| uri.path() != OPEN) else { return Ok(()) };
         let given = only(headers, AUTHORIZATION.as_str()).and_then(|v| v.split_once(' '));
-        let given = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")).map(|(_, token)| token.trim());
+        let given = given
+            .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+            .map(|(_, token)| token.trim());
         // Comparing takes the same time for wrong tokens, so that the time reveals nothing.
-        let is_right = given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())));
+        let is_right =
+            given.is_some_and(|given| bool::from(given.as_bytes().ct_eq(token.as_bytes())));
         if is_right { Ok(()) } else { Err(Refusal::Token) }
     }
 
@@ -83,17 +94,25 @@ impl Access {
     fn is_own(&self, host: &str) -> bool {
         match address(host) {
             Some(Named::Localhost) => true,
-            Some(Named::Address(ip)) => ip.is_loopback() || ip == self.bound || self.bound.is_unspecified(),
+            Some(Named::Address(ip)) => {
+                ip.is_loopback() || ip == self.bound || self.bound.is_unspecified()
+            }
             None => false,
         }
     }
 
     /// Whether an `Origin` is a page of this machine or of this server.
     fn is_own_page(&self, origin: &str, host: &str) -> bool {
-        let Some(authority) = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://")) else { return false };
+        let Some(authority) =
+            origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"))
+        else {
+            return false;
+        };
         match address(authority) {
             Some(Named::Localhost) => true,
-            Some(Named::Address(ip)) => ip.is_loopback() || (!self.bound.is_loopback() && authority == host),
+            Some(Named::Address(ip)) => {
+                ip.is_loopback() || (!self.bound.is_loopback() && authority == host)
+            }
             None => false,
         }
     }
@@ -122,7 +141,11 @@ fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 }
 
 /// Passes an allowed request on, or answers with the reason for the refusal.
-pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, next: Next) -> Response {
+pub(super) async fn guard(
+    State(access): State<Arc<Access>>,
+    request: Request,
+    next: Next,
+) -> Response {
     match access.check(request.uri(), request.headers()) {
         Ok(()) => next.run(request).await,
         Err(refusal) => refusal.into_response(),
@@ -132,16 +155,29 @@ pub(super) async fn guard(State(access): State<Arc<Access>>, request: Request, n
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         match self {
-            Self::Host(host) => error(StatusCode::FORBIDDEN, format!("`{host}` is not this server: use localhost or its address")),
-            Self::Origin(origin) => {
-                error(StatusCode::FORBIDDEN, format!("web pages of `{origin}` may not use this server: only pages of this machine may"))
-            }
-            Self::CrossSite => {
-                error(StatusCode::FORBIDDEN, "web pages of other sites may not use this server: only pages of this machine may".into())
-            }
+            Self::Host(host) => error(
+                StatusCode::FORBIDDEN,
+                format!("`{host}` is not this server: use localhost or its address"),
+            ),
+            Self::Origin(origin) => error(
+                StatusCode::FORBIDDEN,
+                format!(
+                    "web pages of `{origin}` may not use this server: only pages of this machine may"
+                ),
+            ),
+            Self::CrossSite => error(
+                StatusCode::FORBIDDEN,
+                "web pages of other sites may not use this server: only pages of this machine may"
+                    .into(),
+            ),
             Self::Token => {
-                let mut response = error(StatusCode::UNAUTHORIZED, "send the token: `Authorization: Bearer …`".into());
-                response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));
+                let mut response = error(
+                    StatusCode::UNAUTHORIZED,
+                    "send the token: `Authorization: Bearer …`".into(),
+                );
+                response
+                    .headers_mut()
+                    .insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"cortex\""));
                 response
             }
         }
@@ -152,7 +188,12 @@ impl IntoResponse for Refusal {
 mod tests {
     use super::*;
 
-    fn check(bound: &str, token: Option<&str>, uri: &str, headers: &[(&'static str, &str)]) -> Result<(), Refusal> {
+    fn check(
+        bound: &str,
+        token: Option<&str>,
+        uri: &str,
+        headers: &[(&'static str, &str)],
+    ) -> Result<(), Refusal> {
         let access = Access::new(bound.parse().unwrap(), token.map(String::from)).unwrap();
         let mut map = HeaderMap::new();
         for (name, value) in headers {
@@ -166,14 +207,31 @@ mod tests {
         for host in ["localhost", "LOCALHOST:7717", "127.0.0.1:80", "[::1]:7717", "127.0.0.1"] {
             assert_eq!(check("127.0.0.1", None, "/", &[("host", host)]), Ok(()), "{host}");
         }
-        for host in
-            ["", "evil.example", "evil.example:7717", "localhost.evil.example", "10.0.0.1:7717", "user@localhost", "127.0.0.1.nip.io"]
-        {
-            assert_eq!(check("127.0.0.1", None, "/", &[("host", host)]), Err(Refusal::Host(host.into())), "{host}");
+        for host in [
+            "",
+            "evil.example",
+            "evil.example:7717",
+            "localhost.evil.example",
+            "10.0.0.1:7717",
+            "user@localhost",
+            "127.0.0.1.nip.io",
+        ] {
+            assert_eq!(
+                check("127.0.0.1", None, "/", &[("host", host)]),
+                Err(Refusal::Host(host.into())),
+                "{host}"
+            );
         }
         assert!(check("127.0.0.1", None, "/", &[]).is_err(), "no host");
-        assert!(check("127.0.0.1", None, "/", &[("host", "localhost"), ("host", "evil.example")]).is_err(), "two hosts");
-        assert!(check("127.0.0.1", None, "http://evil.example/", &[("host", "localhost")]).is_err(), "the request line counts, too");
+        assert!(
+            check("127.0.0.1", None, "/", &[("host", "localhost"), ("host", "evil.example")])
+                .is_err(),
+            "two hosts"
+        );
+        assert!(
+            check("127.0.0.1", None, "http://evil.example/", &[("host", "localhost")]).is_err(),
+            "the request line counts, too"
+        );
     }
 
     #[test]
@@ -181,7 +239,11 @@ mod tests {
         let token = ("authorization", "Bearer t");
         assert_eq!(check("10.0.0.1", Some("t"), "/", &[("host", "10.0.0.1:7717"), token]), Ok(()));
         assert!(check("10.0.0.1", Some("t"), "/", &[("host", "10.0.0.2:7717"), token]).is_err());
-        assert_eq!(check("0.0.0.0", Some("t"), "/", &[("host", "10.0.0.2:7717"), token]), Ok(()), "every address is bound");
+        assert_eq!(
+            check("0.0.0.0", Some("t"), "/", &[("host", "10.0.0.2:7717"), token]),
+            Ok(()),
+            "every address is bound"
+        );
         assert!(check("0.0.0.0", Some("t"), "/", &[("host", "evil.example"), token]).is_err());
     }
 
@@ -189,23 +251,52 @@ mod tests {
     fn an_origin_is_a_page_of_this_machine() {
         let host = ("host", "127.0.0.1:7717");
         for origin in ["http://localhost:3000", "https://127.0.0.1", "http://[::1]:8080"] {
-            assert_eq!(check("127.0.0.1", None, "/", &[host, ("origin", origin)]), Ok(()), "{origin}");
+            assert_eq!(
+                check("127.0.0.1", None, "/", &[host, ("origin", origin)]),
+                Ok(()),
+                "{origin}"
+            );
         }
-        for origin in
-            ["null", "", "https://evil.example", "http://localhost.evil.example", "file://", "vscode-webview://abc", "http://10.0.0.1:7717"]
-        {
-            assert!(check("127.0.0.1", None, "/", &[host, ("origin", origin)]).is_err(), "{origin}");
+        for origin in [
+            "null",
+            "",
+            "https://evil.example",
+            "http://localhost.evil.example",
+            "file://",
+            "vscode-webview://abc",
+            "http://10.0.0.1:7717",
+        ] {
+            assert!(
+                check("127.0.0.1", None, "/", &[host, ("origin", origin)]).is_err(),
+                "{origin}"
+            );
         }
         let (token, host) = (("authorization", "Bearer t"), ("host", "10.0.0.1:7717"));
-        assert_eq!(check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:7717")]), Ok(()));
-        assert!(check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:1")]).is_err());
+        assert_eq!(
+            check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:7717")]),
+            Ok(())
+        );
+        assert!(
+            check("10.0.0.1", Some("t"), "/", &[host, token, ("origin", "http://10.0.0.1:1")])
+                .is_err()
+        );
     }
 
     #[test]
     fn a_page_of_another_site_asks_without_an_origin() {
         let host = ("host", "127.0.0.1:7717");
-        for (site, allowed) in [("cross-site", false), ("Cross-Site", false), ("same-site", true), ("same-origin", true), ("none", true)] {
-            assert_eq!(check("127.0.0.1", None, "/", &[host, ("sec-fetch-site", site)]).is_ok(), allowed, "{site}");
+        for (site, allowed) in [
+            ("cross-site", false),
+            ("Cross-Site", false),
+            ("same-site", true),
+            ("same-origin", true),
+            ("none", true),
+        ] {
+            assert_eq!(
+                check("127.0.0.1", None, "/", &[host, ("sec-fetch-site", site)]).is_ok(),
+                allowed,
+                "{site}"
+            );
         }
         let twice = [host, ("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")];
         assert_eq!(check("127.0.0.1", None, "/", &twice), Err(Refusal::CrossSite));
@@ -213,15 +304,32 @@ mod tests {
 
     #[test]
     fn a_token_is_wanted_everywhere_but_for_health() {
-        let with = |value: &str| check("127.0.0.1", Some("secret"), "/api/search", &[("host", "localhost"), ("authorization", value)]);
+        let with = |value: &str| {
+            check(
+                "127.0.0.1",
+                Some("secret"),
+                "/api/search",
+                &[("host", "localhost"), ("authorization", value)],
+            )
+        };
         assert_eq!(with("Bearer secret"), Ok(()));
         assert_eq!(with("bearer secret"), Ok(()));
-        for wrong in ["", "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Basic secret", "secret"] {
+        for wrong in
+            ["", "Bearer", "Bearer ", "Bearer secre", "Bearer secrets", "Basic secret", "secret"]
+        {
             assert_eq!(with(wrong), Err(Refusal::Token), "{wrong}");
         }
-        assert_eq!(check("127.0.0.1", Some("secret"), "/readyz", &[("host", "localhost")]), Err(Refusal::Token));
-        assert_eq!(check("127.0.0.1", Some("secret"), "/healthz", &[("host", "localhost")]), Ok(()));
-        assert!(check("127.0.0.1", Some("secret"), "/healthz", &[("host", "evil.example")]).is_err());
+        assert_eq!(
+            check("127.0.0.1", Some("secret"), "/readyz", &[("host", "localhost")]),
+            Err(Refusal::Token)
+        );
+        assert_eq!(
+            check("127.0.0.1", Some("secret"), "/healthz", &[("host", "localhost")]),
+            Ok(())
+        );
+        assert!(
+            check("127.0.0.1", Some("secret"), "/healthz", &[("host", "evil.example")]).is_err()
+        );
     }
 
     #[test]
@@ -233,7 +341,11 @@ mod tests {
             ("10.0.0.1", Some(""), false),
             ("::", Some("t"), true),
         ] {
-            assert_eq!(Access::new(bound.parse().unwrap(), token.map(String::from)).is_ok(), ok, "{bound}");
+            assert_eq!(
+                Access::new(bound.parse().unwrap(), token.map(String::from)).is_ok(),
+                ok,
+                "{bound}"
+            );
         }
     }
 }

@@ -53,7 +53,12 @@ impl Calls {
     /// Creates the calls of `tools` on a project.
     #[must_use]
     pub fn new(engine: Arc<Engine>, tools: Vec<&'static Tool>) -> Self {
-        Self { engine, tools, metrics: Arc::default(), running: Arc::new(Semaphore::new(MAX_CALLS)) }
+        Self {
+            engine,
+            tools,
+            metrics: Arc::default(),
+            running: Arc::new(Semaphore::new(MAX_CALLS)),
+        }
     }
 
     /// Returns the tool with this name, or an error message that lists the tools.
@@ -65,11 +70,19 @@ impl Calls {
     }
 
     /// Calls a tool. Dropping the returned future cancels the call.
-    pub(super) async fn run(&self, tool: &'static Tool, arguments: Value) -> Result<Answer, CallError> {
+    pub(super) async fn run(
+        &self,
+        tool: &'static Tool,
+        arguments: Value,
+    ) -> Result<Answer, CallError> {
         let (start, metrics) = (Instant::now(), self.metrics.clone());
         let call = move |engine: &Engine, call: &Call| {
             let result = tool.call(engine, call, arguments).map_err(CallError::from);
-            metrics.record(tool.name, result.as_ref().err().map_or("ok", CallError::kind), start.elapsed());
+            metrics.record(
+                tool.name,
+                result.as_ref().err().map_or("ok", CallError::kind),
+                start.elapsed(),
+            );
             result
         };
         match self.blocking(call).await {
@@ -92,7 +105,9 @@ impl Calls {
         &self,
         work: impl FnOnce(&Engine, &Call) -> T + Send + 'static,
     ) -> Result<T, CallError> {
-        let Ok(Ok(permit)) = timeout(PATIENCE, self.running.clone().acquire_owned()).await else { return Err(CallError::Busy) };
+        let Ok(Ok(permit)) = timeout(PATIENCE, self.running.clone().acquire_owned()).await else {
+            return Err(CallError::Busy);
+        };
         let (engine, call) = (self.engine.clone(), Call::default());
         let _cancel = CancelOnDrop(call.cancel.clone());
         let task = spawn_blocking(move || {
@@ -101,7 +116,12 @@ impl Calls {
             drop(permit);
             result
         });
-        task.await.map_err(|e| AskError::Failed(format!("the call failed: {e}; this is a bug of cortex, please report it")).into())
+        task.await.map_err(|e| {
+            AskError::Failed(format!(
+                "the call failed: {e}; this is a bug of cortex, please report it"
+            ))
+            .into()
+        })
     }
 }
 

@@ -6,7 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 /// Upper bounds of the latency histogram, in seconds.
-pub(super) const BUCKETS: [f64; 11] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
+pub(super) const BUCKETS: [f64; 11] =
+    [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 60.0];
 
 /// Statistics of the calls so far, by tool.
 #[derive(Debug, Default)]

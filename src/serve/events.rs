@@ -77,8 +77,16 @@ struct Indexing {
 impl Reload {
     fn now(engine: &Engine) -> Self {
         let snapshot = engine.manager.current();
-        let corpora: Vec<Corpus> = snapshot.corpora.iter().map(|c| Corpus { name: c.name, chunks: c.corpus.chunks().len() }).collect();
-        Self { generation: engine.freshness().generation, chunks: corpora.iter().map(|c| c.chunks).sum(), corpora }
+        let corpora: Vec<Corpus> = snapshot
+            .corpora
+            .iter()
+            .map(|c| Corpus { name: c.name, chunks: c.corpus.chunks().len() })
+            .collect();
+        Self {
+            generation: engine.freshness().generation,
+            chunks: corpora.iter().map(|c| c.chunks).sum(),
+            corpora,
+        }
     }
 }
 
@@ -91,9 +99,16 @@ impl Indexing {
 
 /// Returns the stream for one listener: the current state, then each change, until `closing` is
 /// cancelled or [`MAX_AGE`] is over. Comments between the events detect a closed connection.
-pub(super) fn stream(engine: Arc<Engine>, changes: &Changes, closing: CancellationToken, places: &Arc<Semaphore>) -> Response {
+pub(super) fn stream(
+    engine: Arc<Engine>,
+    changes: &Changes,
+    closing: CancellationToken,
+    places: &Arc<Semaphore>,
+) -> Response {
     let Ok(place) = places.clone().try_acquire_owned() else {
-        let message = format!("{MAX_LISTENERS} clients are listening, which is the limit: close one of them, or poll /api/status");
+        let message = format!(
+            "{MAX_LISTENERS} clients are listening, which is the limit: close one of them, or poll /api/status"
+        );
         let mut response = error(StatusCode::SERVICE_UNAVAILABLE, message);
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_WHEN_FULL));
         return response;
@@ -112,7 +127,11 @@ pub(super) fn stream(engine: Arc<Engine>, changes: &Changes, closing: Cancellati
     Sse::new(ReceiverStream::new(receiver)).keep_alive(KeepAlive::default()).into_response()
 }
 
-async fn tell(engine: &Engine, mut changed: watch::Receiver<()>, events: &mpsc::Sender<Result<Event, Infallible>>) {
+async fn tell(
+    engine: &Engine,
+    mut changed: watch::Receiver<()>,
+    events: &mpsc::Sender<Result<Event, Infallible>>,
+) {
     let (mut reload, mut indexing) = (None, None);
     loop {
         if !news(events, "reload", Reload::now(engine), &mut reload).await

@@ -66,14 +66,25 @@ pub fn router(app: App, access: Access) -> Router {
         .route("/", get(async || index()))
         .route("/healthz", get(async || "ok\n"))
         .route("/readyz", get(async |State(calls): State<Arc<Calls>>| ready(&calls)))
-        .route("/metrics", get(async move || ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))))
+        .route(
+            "/metrics",
+            get(async move || {
+                ([(CONTENT_TYPE, "text/plain; version=0.0.4")], metrics::page(&on_page))
+            }),
+        )
         .route("/events", get(async move || events::stream(engine, &changes, closing, &places)))
-        .route("/api/openapi.json", get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))))
+        .route(
+            "/api/openapi.json",
+            get(async |State(calls): State<Arc<Calls>>| Json(openapi::document(&calls.tools))),
+        )
         .route("/api/{tool}", get(from_query).post(from_body))
         .route("/mcp", any(async move |request: Request| protocol(mcp, request).await))
         .fallback(async |uri: Uri| unknown(&uri))
         .method_not_allowed_fallback(async |uri: Uri| {
-            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} does not support this method", uri.path()))
+            error(
+                StatusCode::METHOD_NOT_ALLOWED,
+                format!("{} does not support this method", uri.path()),
+            )
         })
         .with_state(calls)
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
@@ -99,8 +110,18 @@ async fn protocol(service: McpOverHttp, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = match Bytes::from_request(Request::from_parts(parts.clone(), body), &()).await {
         Ok(body) => body,
-        Err(e) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => return refused(e.status(), &Failure::too_long(&[], MAX_BODY_BYTES)),
-        Err(e) => return refused(e.status(), &Failure::request(Value::Null, format!("cannot read the message: {}", e.body_text()))),
+        Err(e) if e.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            return refused(e.status(), &Failure::too_long(&[], MAX_BODY_BYTES));
+        }
+        Err(e) => {
+            return refused(
+                e.status(),
+                &Failure::request(
+                    Value::Null,
+                    format!("cannot read the message: {}", e.body_text()),
+                ),
+            );
+        }
     };
     // Only revisions before the one that introduced this header send none.
     let version = parts.headers.get("mcp-protocol-version");
@@ -120,13 +141,19 @@ async fn one(service: &McpOverHttp, mut parts: Parts, message: Value) -> Respons
 }
 
 /// Answers the messages of a batch in any order, and leaves notifications without an answer.
-async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, Failure>>) -> Response {
+async fn batch(
+    service: McpOverHttp,
+    parts: Parts,
+    messages: Vec<Result<Value, Failure>>,
+) -> Response {
     let (mut answers, mut running) = (Vec::new(), JoinSet::new());
     for message in messages {
         match message {
             Ok(mut message) => {
                 // Progress messages would need a stream, but a batch has a single answer.
-                if let Some(meta) = message.pointer_mut("/params/_meta").and_then(Value::as_object_mut) {
+                if let Some(meta) =
+                    message.pointer_mut("/params/_meta").and_then(Value::as_object_mut)
+                {
                     meta.remove("progressToken");
                 }
                 let (service, parts) = (service.clone(), parts.clone());
@@ -146,7 +173,11 @@ async fn batch(service: McpOverHttp, parts: Parts, messages: Vec<Result<Value, F
             Err(_) => return Response::from_parts(head, Body::from(body)),
         }
     }
-    if answers.is_empty() { StatusCode::ACCEPTED.into_response() } else { Json(answers).into_response() }
+    if answers.is_empty() {
+        StatusCode::ACCEPTED.into_response()
+    } else {
+        Json(answers).into_response()
+    }
 }
 
 fn refused(status: StatusCode, failure: &Failure) -> Response {
@@ -158,18 +189,27 @@ fn refused(status: StatusCode, failure: &Failure) -> Response {
 }
 
 async fn limit_time(request: Request, next: Next) -> Response {
-    let late = |_| error(StatusCode::SERVICE_UNAVAILABLE, format!("there was no answer within {} s: try again", TIMEOUT.as_secs()));
+    let late = |_| {
+        error(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("there was no answer within {} s: try again", TIMEOUT.as_secs()),
+        )
+    };
     tokio::time::timeout(TIMEOUT, next.run(request)).await.unwrap_or_else(late)
 }
 
 fn index() -> String {
-    let lines: Vec<String> = PATHS.iter().map(|(path, what)| format!("{path:<20}{what}\n")).collect();
+    let lines: Vec<String> =
+        PATHS.iter().map(|(path, what)| format!("{path:<20}{what}\n")).collect();
     format!("cortex {}\n\n{}", env!("CARGO_PKG_VERSION"), lines.concat())
 }
 
 fn unknown(uri: &Uri) -> Response {
     let paths: Vec<&str> = PATHS.iter().map(|(path, _)| *path).collect();
-    error(StatusCode::NOT_FOUND, format!("there is no path {}; the paths are {}", uri.path(), paths.join(", ")))
+    error(
+        StatusCode::NOT_FOUND,
+        format!("there is no path {}; the paths are {}", uri.path(), paths.join(", ")),
+    )
 }
 
 /// Answers whether a generation can be searched, and if not, why.
@@ -182,7 +222,9 @@ fn ready(calls: &Calls) -> Response {
     let (generation, metrics) = (calls.engine.freshness().generation, manager.metrics());
     let Activity { done, total, .. } = Activity::read(&calls.engine.project.layout);
     let reason = match metrics.last_error {
-        _ if generation > 0 => return Json(json!({ "ready": true, "generation": generation })).into_response(),
+        _ if generation > 0 => {
+            return Json(json!({ "ready": true, "generation": generation })).into_response();
+        }
         Some(e) => e,
         None if metrics.n_reloads == 0 => "the index is being loaded".into(),
         None if total > 0 => format!("the index is being built: {done} of {total} files are done"),
@@ -192,12 +234,17 @@ fn ready(calls: &Calls) -> Response {
     error(StatusCode::SERVICE_UNAVAILABLE, reason)
 }
 
-async fn from_query(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, Query(pairs): Query<Vec<(String, String)>>) -> Response {
+async fn from_query(
+    State(calls): State<Arc<Calls>>,
+    Path(tool): Path<String>,
+    Query(pairs): Query<Vec<(String, String)>>,
+) -> Response {
     match named(&calls, &tool) {
         // Following a link must not change anything.
-        Ok(tool) if tool.effect != Effect::None => {
-            error(StatusCode::METHOD_NOT_ALLOWED, format!("{} changes data: send a POST request", tool.name))
-        }
+        Ok(tool) if tool.effect != Effect::None => error(
+            StatusCode::METHOD_NOT_ALLOWED,
+            format!("{} changes data: send a POST request", tool.name),
+        ),
         _ => call(&calls, &tool, arguments(pairs)).await,
     }
 }
@@ -207,17 +254,32 @@ fn named(calls: &Calls, name: &str) -> Result<&'static Tool, String> {
     calls.tool(&format!("{PREFIX}{name}")).or_else(|message| calls.tool(name).map_err(|_| message))
 }
 
-async fn from_body(State(calls): State<Arc<Calls>>, Path(tool): Path<String>, body: Result<Bytes, BytesRejection>) -> Response {
+async fn from_body(
+    State(calls): State<Arc<Calls>>,
+    Path(tool): Path<String>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
     let body = match body {
         Ok(body) => body,
-        Err(e) => return error(e.status(), format!("cannot read the body: {}; it may have at most {MAX_BODY_BYTES} bytes", e.body_text())),
+        Err(e) => {
+            return error(
+                e.status(),
+                format!(
+                    "cannot read the body: {}; it may have at most {MAX_BODY_BYTES} bytes",
+                    e.body_text()
+                ),
+            );
+        }
     };
     if body.is_empty() {
         return call(&calls, &tool, Value::Null).await;
     }
     match serde_json::from_slice(&body) {
         Ok(arguments) => call(&calls, &tool, arguments).await,
-        Err(e) => error(StatusCode::BAD_REQUEST, format!("the body is not JSON: {e}; send the arguments as an object")),
+        Err(e) => error(
+            StatusCode::BAD_REQUEST,
+            format!("the body is not JSON: {e}; send the arguments as an object"),
+        ),
     }
 }
 
@@ -246,7 +308,9 @@ async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
                 CallError::Tool(AskError::Arguments(_)) => StatusCode::BAD_REQUEST,
                 CallError::Tool(AskError::NotFound(_)) => StatusCode::NOT_FOUND,
                 CallError::Tool(AskError::Failed(_)) => StatusCode::INTERNAL_SERVER_ERROR,
-                CallError::Tool(AskError::Cancelled) | CallError::Busy => StatusCode::SERVICE_UNAVAILABLE,
+                CallError::Tool(AskError::Cancelled) | CallError::Busy => {
+                    StatusCode::SERVICE_UNAVAILABLE
+                }
             };
             error(status, e.to_string())
         }

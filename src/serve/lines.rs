@@ -28,9 +28,13 @@ pub(super) struct LineTransport {
 
 impl LineTransport {
     /// Starts to read in the background, until `input` ends or nobody receives messages.
-    pub(super) fn new(input: impl AsyncRead + Send + Unpin + 'static, output: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+    pub(super) fn new(
+        input: impl AsyncRead + Send + Unpin + 'static,
+        output: impl AsyncWrite + Send + Unpin + 'static,
+    ) -> Self {
         let (messages, incoming) = mpsc::channel(READ_AHEAD);
-        let answers = Answers { output: Arc::new(Mutex::new(Box::new(output))), open: Arc::default() };
+        let answers =
+            Answers { output: Arc::new(Mutex::new(Box::new(output))), open: Arc::default() };
         let reader = Reader { messages, answers: answers.clone(), has_batches: false };
         tokio::spawn(async move {
             if let Err(e) = reader.run(BufReader::with_capacity(64 << 10, input)).await {
@@ -94,15 +98,22 @@ impl Reader {
     /// Passes a message to the service. Returns true if the service has ended.
     async fn pass(&mut self, message: Value, batch: Option<u64>) -> io::Result<bool> {
         match message["method"].as_str() {
-            Some("initialize") => self.has_batches = message["params"]["protocolVersion"] == BATCHING,
+            Some("initialize") => {
+                self.has_batches = message["params"]["protocolVersion"] == BATCHING
+            }
             // The service does not answer a cancelled request, so it counts as ended.
-            Some("notifications/cancelled") => self.answers.end(&message["params"]["requestId"], None).await?,
+            Some("notifications/cancelled") => {
+                self.answers.end(&message["params"]["requestId"], None).await?
+            }
             _ => {}
         }
         if let Some(id) = rpc::id(&message).filter(|_| !rpc::is_response(&message))
             && !self.answers.lock().begin(id, batch)
         {
-            let failure = Failure::request(id.clone(), "another request with this id is still running: use each id once");
+            let failure = Failure::request(
+                id.clone(),
+                "another request with this id is still running: use each id once",
+            );
             match batch {
                 Some(batch) => self.answers.refuse_in(batch, &failure),
                 None => self.answers.refuse(&failure).await?,
@@ -122,7 +133,10 @@ enum Line {
 }
 
 /// Reads a line without its line break. If it is too long, `line` has its beginning.
-async fn next_line(input: &mut (impl AsyncBufRead + Unpin), line: &mut Vec<u8>) -> io::Result<Line> {
+async fn next_line(
+    input: &mut (impl AsyncBufRead + Unpin),
+    line: &mut Vec<u8>,
+) -> io::Result<Line> {
     let mut is_too_long = false;
     loop {
         let bytes = input.fill_buf().await?;

@@ -51,13 +51,20 @@ pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
         match TcpListener::bind((address, candidate)) {
             Err(e) if e.kind() == ErrorKind::AddrInUse && candidate < last => {}
             Err(e) if e.kind() == ErrorKind::AddrInUse => break,
-            Err(e) => return Err(io::Error::new(e.kind(), format!("cannot listen on {address} port {candidate}: {e}"))),
+            Err(e) => {
+                return Err(io::Error::new(
+                    e.kind(),
+                    format!("cannot listen on {address} port {candidate}: {e}"),
+                ));
+            }
             Ok(listener) => return Ok(listener),
         }
     }
     Err(io::Error::new(
         ErrorKind::AddrInUse,
-        format!("cannot listen on {address}: the ports {port} to {last} are in use; choose another one with --port"),
+        format!(
+            "cannot listen on {address}: the ports {port} to {last} are in use; choose another one with --port"
+        ),
     ))
 }
 
@@ -66,12 +73,21 @@ pub fn bind(address: IpAddr, port: u16) -> io::Result<TcpListener> {
 ///
 /// # Errors
 /// When the listener cannot be registered with the runtime.
-pub async fn serve(listener: TcpListener, router: Router, closing: CancellationToken, mut signals: Signals) -> io::Result<()> {
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    closing: CancellationToken,
+    mut signals: Signals,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(HEAD_TIMEOUT).max_headers(MAX_HEADERS).max_header_size(MAX_HEADER_BYTES);
-    let (room, turned_away) = (Arc::new(Semaphore::new(MAX_CONNECTIONS)), Arc::new(Semaphore::new(MAX_TURNED_AWAY)));
+    http.timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIMEOUT)
+        .max_headers(MAX_HEADERS)
+        .max_header_size(MAX_HEADER_BYTES);
+    let (room, turned_away) =
+        (Arc::new(Semaphore::new(MAX_CONNECTIONS)), Arc::new(Semaphore::new(MAX_TURNED_AWAY)));
     let running = GracefulShutdown::new();
     loop {
         let stream = tokio::select! {
@@ -96,7 +112,8 @@ pub async fn serve(listener: TcpListener, router: Router, closing: CancellationT
         };
         let _ = stream.set_nodelay(true);
         let io = TokioIo::new(Connection::new(stream, permit));
-        let connection = running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
+        let connection =
+            running.watch(http.serve_connection(io, TowerToHyperService::new(router.clone())));
         tokio::spawn(async move {
             if let Err(e) = connection.await {
                 tracing::debug!("a connection failed: {e}");
@@ -128,7 +145,10 @@ impl Connection {
     }
 
     /// Calls a function with the stream, which is present until the connection is dropped.
-    fn poll<T>(&mut self, poll: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn poll<T>(
+        &mut self,
+        poll: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         match &mut self.stream {
             Some((stream, _)) => poll(Pin::new(stream)),
             None => Poll::Ready(Err(ErrorKind::NotConnected.into())),
@@ -136,7 +156,11 @@ impl Connection {
     }
 
     /// Returns the result of a write, or an error if no write succeeded for [`STALLED`].
-    fn written<T>(&mut self, cx: &mut Context<'_>, result: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    fn written<T>(
+        &mut self,
+        cx: &mut Context<'_>,
+        result: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if result.is_ready() {
             self.stalled = None;
             return result;
@@ -147,18 +171,30 @@ impl Connection {
 }
 
 impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         self.poll(|stream| stream.poll_read(cx, buffer))
     }
 }
 
 impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let result = self.poll(|stream| stream.poll_write(cx, bytes));
         self.written(cx, result)
     }
 
-    fn poll_write_vectored(mut self: Pin<&mut Self>, cx: &mut Context<'_>, parts: &[IoSlice<'_>]) -> Poll<io::Result<usize>> {
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
         let result = self.poll(|stream| stream.poll_write_vectored(cx, parts));
         self.written(cx, result)
     }

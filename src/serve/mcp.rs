@@ -14,10 +14,12 @@ use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest, ContentBlock, Implementation,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities,
-    ServerConfig, ServerJsonRpcMessage, SubscriptionFilter, Tool as Listed, ToolAnnotations,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest,
+    ContentBlock, Implementation, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ProgressToken,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, ServerJsonRpcMessage,
+    SubscriptionFilter, Tool as Listed, ToolAnnotations,
 };
 use rmcp::service::{Peer, RequestContext, ServerInitializeError, SubscriptionContext};
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -57,7 +59,8 @@ Paths are relative to the root of the repository. Warnings in a reply say what i
 instead.";
 
 /// The last line about tools, and the text that follows it if memories are offered.
-const ABOUT_STATUS: &str = "- cortex_status: what is indexed, how fresh it is, and what was skipped.";
+const ABOUT_STATUS: &str =
+    "- cortex_status: what is indexed, how fresh it is, and what was skipped.";
 const ABOUT_MEMORIES: &str = "\
 - search_memory_nodes: what earlier sessions decided and noted. Unless a hook told you, begin a session with briefing: true.
 - add_memory: keep a decision and its reason for later sessions.";
@@ -86,11 +89,19 @@ pub(super) struct Mcp {
 /// When the parameters do not match the method. The SDK would take such a request
 /// for a custom method.
 pub(super) fn typed(message: Value) -> Result<ClientJsonRpcMessage, Failure> {
-    let (id, method) = (message.get("id").cloned(), message["method"].as_str().unwrap_or_default().to_string());
-    let refused = |why: String| Failure::params(&json!({ "id": id }), format!("the parameters of {method} are not valid{why}"));
+    let (id, method) =
+        (message.get("id").cloned(), message["method"].as_str().unwrap_or_default().to_string());
+    let refused = |why: String| {
+        Failure::params(
+            &json!({ "id": id }),
+            format!("the parameters of {method} are not valid{why}"),
+        )
+    };
     match serde_json::from_value(message) {
         Ok(ClientJsonRpcMessage::Request(request)) => match request.request {
-            ClientRequest::CustomRequest(_) if METHODS.contains(&method.as_str()) => Err(refused(String::new())),
+            ClientRequest::CustomRequest(_) if METHODS.contains(&method.as_str()) => {
+                Err(refused(String::new()))
+            }
             _ => Ok(ClientJsonRpcMessage::Request(request)),
         },
         Ok(message) => Ok(message),
@@ -114,7 +125,10 @@ const METHODS: &[&str] = &[
 impl Transport<RoleServer> for LineTransport {
     type Error = std::io::Error;
 
-    fn send(&mut self, message: ServerJsonRpcMessage) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         let answers = self.answers.clone();
         async move {
             let text = serde_json::to_string(&message)?;
@@ -136,7 +150,9 @@ impl Transport<RoleServer> for LineTransport {
             let (id, is_response) = (rpc::id(&message).cloned(), rpc::is_response(&message));
             match typed(message) {
                 Ok(message) => return Some(message),
-                Err(failure) if is_response => tracing::warn!("ignored an answer of the client: {}", failure.message),
+                Err(failure) if is_response => {
+                    tracing::warn!("ignored an answer of the client: {}", failure.message)
+                }
                 Err(failure) => {
                     tracing::warn!("refused a message of the client: {}", failure.message);
                     if let (Some(id), Some(reply)) = (id, failure.reply()) {
@@ -163,7 +179,8 @@ impl Mcp {
 
     /// Returns the tools that are listed now.
     fn offered(&self) -> impl Iterator<Item = &Listed> {
-        let is_listed = |(tool, _): &(&&Tool, &Listed)| !tool.needs_memories || self.calls.engine.remembers();
+        let is_listed =
+            |(tool, _): &(&&Tool, &Listed)| !tool.needs_memories || self.calls.engine.remembers();
         self.calls.tools.iter().zip(&*self.listed).filter(is_listed).map(|(_, listed)| listed)
     }
 
@@ -211,7 +228,9 @@ impl Mcp {
                 }
                 // The client disconnected before its first message.
                 Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-                Err(e @ ServerInitializeError::TransportError { .. }) => return Err(std::io::Error::other(e)),
+                Err(e @ ServerInitializeError::TransportError { .. }) => {
+                    return Err(std::io::Error::other(e));
+                }
                 // The SDK ends a session that begins with another message. The client may
                 // still begin a valid one.
                 Err(e) => tracing::warn!("a session could not begin: {e}"),
@@ -230,11 +249,20 @@ impl Mcp {
             .with_max_request_body_bytes(max_body_bytes)
             .disable_allowed_hosts()
             .disable_allowed_origins();
-        StreamableHttpService::new(move || Ok(self.clone()), Arc::new(NeverSessionManager::default()), config)
+        StreamableHttpService::new(
+            move || Ok(self.clone()),
+            Arc::new(NeverSessionManager::default()),
+            config,
+        )
     }
 
     /// Calls a tool. Meanwhile the client gets the progress of indexing, if it asked for it.
-    async fn call(&self, tool: &'static Tool, arguments: Value, context: &RequestContext<RoleServer>) -> Result<CallToolResult, ErrorData> {
+    async fn call(
+        &self,
+        tool: &'static Tool,
+        arguments: Value,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResult, ErrorData> {
         let token = context.meta.get_progress_token();
         let answer = async {
             tokio::select! {
@@ -275,15 +303,18 @@ impl Mcp {
     }
 
     async fn status(&self) -> Result<String, ErrorData> {
-        let tool = self.calls.tool(STATUS_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
+        let tool =
+            self.calls.tool(STATUS_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
         let answer = self.calls.run(tool, Value::Null).await.map_err(|e| internal(&e))?;
         serde_json::to_string_pretty(&answer.structured).map_err(|e| internal(&e))
     }
 
     /// Returns the briefing of a session, the same as hooks give.
     async fn briefing(&self) -> Result<String, ErrorData> {
-        let tool = self.calls.tool(BRIEFING_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
-        let answer = self.calls.run(tool, json!({ "briefing": true })).await.map_err(|e| internal(&e))?;
+        let tool =
+            self.calls.tool(BRIEFING_TOOL).map_err(|e| ErrorData::resource_not_found(e, None))?;
+        let answer =
+            self.calls.run(tool, json!({ "briefing": true })).await.map_err(|e| internal(&e))?;
         Ok(answer.structured["briefing"].as_str().unwrap_or_default().to_string())
     }
 
@@ -337,11 +368,19 @@ impl ServerHandler for Mcp {
             INSTRUCTIONS.into()
         };
         let capabilities = ServerCapabilities::builder().enable_tools().enable_resources();
-        let capabilities = if self.announces { capabilities.enable_tool_list_changed().build() } else { capabilities.build() };
+        let capabilities = if self.announces {
+            capabilities.enable_tool_list_changed().build()
+        } else {
+            capabilities.build()
+        };
         ServerConfig::new(capabilities).with_server_info(about).with_instructions(instructions)
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, _: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
         Ok(ListToolsResult::with_all_items(self.offered().cloned().collect()))
     }
 
@@ -368,8 +407,13 @@ impl ServerHandler for Mcp {
         self.listed.iter().find(|t| t.name == name).cloned()
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
-        let tool = self.calls.tool(&request.name).map_err(|e| ErrorData::invalid_params(e, None))?;
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let tool =
+            self.calls.tool(&request.name).map_err(|e| ErrorData::invalid_params(e, None))?;
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         self.call(tool, arguments, &context).await.map(Into::into)
     }
@@ -398,7 +442,9 @@ impl ServerHandler for Mcp {
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let chunk = ResourceTemplate::new(format!("{CHUNK}{{id}}"), "chunk")
             .with_title("Chunk")
-            .with_description("The text of a chunk by the id that search results state, percent-encoded.")
+            .with_description(
+                "The text of a chunk by the id that search results state, percent-encoded.",
+            )
             .with_mime_type("text/plain");
         Ok(ListResourceTemplatesResult::with_all_items(vec![chunk]))
     }
@@ -417,10 +463,15 @@ impl ServerHandler for Mcp {
             (self.chunk(id).await?, "text/plain")
         } else {
             return Err(ErrorData::resource_not_found(
-                format!("there is no resource `{uri}`; the resources are {STATUS}, {BRIEFING} and {CHUNK}{{id}}"),
+                format!(
+                    "there is no resource `{uri}`; the resources are {STATUS}, {BRIEFING} and {CHUNK}{{id}}"
+                ),
                 None,
             ));
         };
-        Ok(ReadResourceResult::new(vec![ResourceContents::text(text, uri).with_mime_type(mime_type)]).into())
+        Ok(ReadResourceResult::new(vec![
+            ResourceContents::text(text, uri).with_mime_type(mime_type),
+        ])
+        .into())
     }
 }

@@ -9,7 +9,8 @@ use crate::live::resident_bytes;
 /// Renders the page. All labels are names of this program, so nothing needs escaping.
 pub(super) fn page(calls: &Calls) -> String {
     let engine = &calls.engine;
-    let (snapshot, reloads, index) = (engine.manager.current(), engine.manager.metrics(), engine.freshness());
+    let (snapshot, reloads, index) =
+        (engine.manager.current(), engine.manager.metrics(), engine.freshness());
     let (leads, n_runs) = engine.indexing().map_or((false, 0), |indexing| {
         let status = indexing.status();
         (status.leads, status.n_runs)
@@ -20,17 +21,39 @@ pub(super) fn page(calls: &Calls) -> String {
     page.family("cortex_info", "gauge", "The version of this server.");
     page.row(concat!("{version=\"", env!("CARGO_PKG_VERSION"), "\"}"), 1);
     page.one("cortex_generation", "gauge", "The generation that is served.", index.generation);
-    page.one("cortex_generation_is_local", "gauge", "Whether only this process counts the generation.", u8::from(index.local));
+    page.one(
+        "cortex_generation_is_local",
+        "gauge",
+        "Whether only this process counts the generation.",
+        u8::from(index.local),
+    );
     page.family("cortex_chunks", "gauge", "Chunks that are served.");
     for corpus in &snapshot.corpora {
         page.row(&format!("{{corpus=\"{}\"}}", corpus.name), corpus.corpus.chunks().len());
     }
-    page.one("cortex_pending_files", "gauge", "Changed files that are not indexed yet.", index.pending);
-    page.one("cortex_leader", "gauge", "Whether this process watches the source tree.", u8::from(leads));
-    page.one("cortex_index_runs_total", "counter", "Index runs of this process that wrote a new generation.", n_runs);
+    page.one(
+        "cortex_pending_files",
+        "gauge",
+        "Changed files that are not indexed yet.",
+        index.pending,
+    );
+    page.one(
+        "cortex_leader",
+        "gauge",
+        "Whether this process watches the source tree.",
+        u8::from(leads),
+    );
+    page.one(
+        "cortex_index_runs_total",
+        "counter",
+        "Index runs of this process that wrote a new generation.",
+        n_runs,
+    );
     page.family("cortex_reloads_total", "counter", "Reloads of the chunk files, by result.");
     let unchanged = reloads.n_successful.saturating_sub(reloads.n_published);
-    for (result, n) in [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)] {
+    for (result, n) in
+        [("published", reloads.n_published), ("unchanged", unchanged), ("failed", reloads.n_failed)]
+    {
         page.row(&format!("{{result=\"{result}\"}}"), n);
     }
     page.one(
@@ -39,9 +62,19 @@ pub(super) fn page(calls: &Calls) -> String {
         "Chunk files that reloads parsed, each once for all indexes.",
         reloads.n_files_parsed,
     );
-    page.one("cortex_last_reload_seconds", "gauge", "Duration of the last reload.", reloads.last_duration.as_secs_f64());
+    page.one(
+        "cortex_last_reload_seconds",
+        "gauge",
+        "Duration of the last reload.",
+        reloads.last_duration.as_secs_f64(),
+    );
     if let Some(at) = reloads.last_reload_at {
-        page.one("cortex_last_reload_timestamp_seconds", "gauge", "Time at which the last reload ended.", at.timestamp());
+        page.one(
+            "cortex_last_reload_timestamp_seconds",
+            "gauge",
+            "Time at which the last reload ended.",
+            at.timestamp(),
+        );
     }
     page.family("cortex_tool_calls_total", "counter", "Tool calls, by result.");
     for (tool, series) in &tools {
@@ -49,17 +82,28 @@ pub(super) fn page(calls: &Calls) -> String {
             page.row(&format!("{{tool=\"{tool}\",result=\"{result}\"}}"), n);
         }
     }
-    page.family("cortex_tool_seconds", "histogram", "Duration of tool calls, including the time that they waited.");
+    page.family(
+        "cortex_tool_seconds",
+        "histogram",
+        "Duration of tool calls, including the time that they waited.",
+    );
     for (tool, series) in &tools {
         let n: u64 = series.by_result.values().sum();
-        for (bound, n) in BUCKETS.iter().map(ToString::to_string).zip(series.at_most).chain([("+Inf".into(), n)]) {
+        for (bound, n) in
+            BUCKETS.iter().map(ToString::to_string).zip(series.at_most).chain([("+Inf".into(), n)])
+        {
             page.row(&format!("_bucket{{tool=\"{tool}\",le=\"{bound}\"}}"), n);
         }
         page.row(&format!("_sum{{tool=\"{tool}\"}}"), series.seconds);
         page.row(&format!("_count{{tool=\"{tool}\"}}"), n);
     }
     if let Some(bytes) = resident_bytes() {
-        page.one("process_resident_memory_bytes", "gauge", "Resident memory of this process.", bytes);
+        page.one(
+            "process_resident_memory_bytes",
+            "gauge",
+            "Resident memory of this process.",
+            bytes,
+        );
     }
     page.text
 }

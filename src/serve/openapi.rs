@@ -43,8 +43,15 @@ fn path(tool: &Tool) -> (String, Value) {
         operation
     };
     let get = operation(format!("{name}_get"), json!({ "parameters": parameters(&input) }));
-    let post = operation(name.into(), json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }));
-    let methods = if tool.effect == Effect::None { json!({ "get": get, "post": post }) } else { json!({ "post": post }) };
+    let post = operation(
+        name.into(),
+        json!({ "requestBody": { "content": { "application/json": { "schema": input } } } }),
+    );
+    let methods = if tool.effect == Effect::None {
+        json!({ "get": get, "post": post })
+    } else {
+        json!({ "post": post })
+    };
     (format!("/api/{name}"), methods)
 }
 

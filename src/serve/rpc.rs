@@ -46,14 +46,18 @@ impl Failure {
 
     /// Creates the error for a message longer than `limit` bytes. `head` is its beginning.
     pub(super) fn too_long(head: &[u8], limit: usize) -> Self {
-        let message = format!("the message is longer than {limit} bytes and was skipped: send less in one message");
+        let message = format!(
+            "the message is longer than {limit} bytes and was skipped: send less in one message"
+        );
         Self::request(id_in(head), message)
     }
 
     /// Returns the answer to the client; `None` for a notification.
     pub(super) fn reply(&self) -> Option<Value> {
         let id = self.id.as_ref()?;
-        Some(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": self.code, "message": self.message } }))
+        Some(
+            json!({ "jsonrpc": "2.0", "id": id, "error": { "code": self.code, "message": self.message } }),
+        )
     }
 }
 
@@ -68,9 +72,13 @@ pub(super) fn read(bytes: &[u8], batches: bool) -> Result<Incoming, Failure> {
     let Value::Array(messages) = value else { return check(value).map(Incoming::One) };
     let refused = |why: String| Err(Failure::request(Value::Null, why));
     match messages.len() {
-        _ if !batches => refused(format!("only revision {BATCHING} of the protocol has batches: send each message by itself")),
+        _ if !batches => refused(format!(
+            "only revision {BATCHING} of the protocol has batches: send each message by itself"
+        )),
         0 => refused("the batch is empty: send at least one message".into()),
-        n if n > MAX_BATCH => refused(format!("the batch has {n} messages: send at most {MAX_BATCH}")),
+        n if n > MAX_BATCH => {
+            refused(format!("the batch has {n} messages: send at most {MAX_BATCH}"))
+        }
         _ => Ok(Incoming::Batch(messages.into_iter().map(check_in_batch).collect())),
     }
 }
@@ -83,14 +91,18 @@ pub(super) fn id(message: &Value) -> Option<&Value> {
 /// Whether the message is a response. Responses are never answered, since two programs could
 /// otherwise do so for ever.
 pub(super) fn is_response(message: &Value) -> bool {
-    message.get("method").is_none() && (message.get("result").is_some() || message.get("error").is_some())
+    message.get("method").is_none()
+        && (message.get("result").is_some() || message.get("error").is_some())
 }
 
 fn check_in_batch(message: Value) -> Result<Value, Failure> {
     let message = check(message)?;
     if message["method"] == "initialize" {
         let id = id(&message).cloned().unwrap_or_default();
-        return Err(Failure::request(id, "initialize cannot be part of a batch: send it by itself"));
+        return Err(Failure::request(
+            id,
+            "initialize cannot be part of a batch: send it by itself",
+        ));
     }
     Ok(message)
 }
@@ -115,7 +127,9 @@ fn check(mut message: Value) -> Result<Value, Failure> {
     }
     let id = id(&message).cloned();
     let invalid = |why: &str| Err(Failure::request(id.clone().unwrap_or_default(), why));
-    let Some(fields) = message.as_object_mut() else { return invalid("a message must be an object") };
+    let Some(fields) = message.as_object_mut() else {
+        return invalid("a message must be an object");
+    };
     if fields.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
         return invalid("`jsonrpc` must be \"2.0\"");
     }
@@ -141,7 +155,10 @@ fn check(mut message: Value) -> Result<Value, Failure> {
         };
         if !fits {
             let article = if *kind == "object" { "an" } else { "a" };
-            return Err(Failure::params(&message, format!("`{field}` of {method} must be {article} {kind}")));
+            return Err(Failure::params(
+                &message,
+                format!("`{field}` of {method} must be {article} {kind}"),
+            ));
         }
     }
     Ok(message)
@@ -215,18 +232,34 @@ mod tests {
             (r#"{"jsonrpc":"1.0","id":7,"method":"ping"}"#, json!(7), INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, Value::Null, INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, Value::Null, INVALID_REQUEST),
-            (r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#, Value::Null, INVALID_REQUEST),
+            (
+                r#"{"jsonrpc":"2.0","id":18446744073709551615,"method":"ping"}"#,
+                Value::Null,
+                INVALID_REQUEST,
+            ),
             ("5", Value::Null, INVALID_REQUEST),
             ("[]", Value::Null, INVALID_REQUEST),
             (r#"{"jsonrpc":"2.0","id":7,"method":"ping","params":[1]}"#, json!(7), INVALID_PARAMS),
-            (r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}"#, json!("no answer"), INVALID_PARAMS),
-            (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":[]}}"#, json!(7), INVALID_PARAMS),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":5}"#,
+                json!("no answer"),
+                INVALID_PARAMS,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","arguments":[]}}"#,
+                json!(7),
+                INVALID_PARAMS,
+            ),
             (r#"{"jsonrpc":"2.0","id":7,"method":"tools/call"}"#, json!(7), INVALID_PARAMS),
             (r#"{"jsonrpc":"2.0","id":7,"method":"#, json!(7), PARSE_ERROR),
             (r#"{"jsonrpc":"2.0","id":7"#, Value::Null, PARSE_ERROR),
             (r#"{"a":{"id":3},"x":"\"id\":4,","id" : "a\"b" , "#, json!("a\"b"), PARSE_ERROR),
             ("not json", Value::Null, PARSE_ERROR),
-            (&format!(r#"{{"params":{},"id":9}}"#, "[".repeat(5000) + &"]".repeat(5000)), json!(9), PARSE_ERROR),
+            (
+                &format!(r#"{{"params":{},"id":9}}"#, "[".repeat(5000) + &"]".repeat(5000)),
+                json!(9),
+                PARSE_ERROR,
+            ),
             (&"[".repeat(5000), Value::Null, PARSE_ERROR),
             ("\"\\", Value::Null, PARSE_ERROR),
             ("{\"id\":}}}}", Value::Null, PARSE_ERROR),
@@ -245,7 +278,14 @@ mod tests {
         ] {
             assert_eq!(read(message.to_string().as_bytes(), false), Ok(Incoming::One(message)));
         }
-        assert!(read("\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}".as_bytes(), false).is_ok());
+        assert!(
+            read(
+                "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\",\"params\":null}"
+                    .as_bytes(),
+                false
+            )
+            .is_ok()
+        );
     }
 
     #[test]
@@ -253,7 +293,9 @@ mod tests {
         let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
         let start = json!({ "jsonrpc": "2.0", "id": 2, "method": "initialize", "params": { "protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {} } });
         let batch = json!([ping, 5, start]).to_string();
-        let Ok(Incoming::Batch(messages)) = read(batch.as_bytes(), true) else { panic!("no batch") };
+        let Ok(Incoming::Batch(messages)) = read(batch.as_bytes(), true) else {
+            panic!("no batch")
+        };
         assert_eq!(messages[0], Ok(ping.clone()));
         assert_eq!(messages[1].as_ref().unwrap_err().id, Some(Value::Null));
         assert_eq!(messages[2].as_ref().unwrap_err().id, Some(json!(2)));

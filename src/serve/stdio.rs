@@ -50,7 +50,11 @@ struct Input {
 }
 
 impl AsyncRead for Input {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Polling<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Polling<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let result = ready!(Pin::new(&mut self.stdin).poll_read(cx, buffer));
         if result.is_err() || buffer.filled().len() == before {

@@ -28,7 +28,8 @@ static CANCELLED: AtomicUsize = AtomicUsize::new(0);
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
-    let schema = || match json!({ "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] }) {
+    let schema = || match json!({ "type": "object", "properties": { "word": { "type": "string" } }, "required": ["word"] })
+    {
         Value::Object(map) => map,
         _ => Map::new(),
     };
@@ -85,14 +86,19 @@ impl Server {
         let project = Project::new(layout, Config::load(None, None, []).unwrap());
         let engine = Arc::new(Engine::for_server(project, false, changes.callback()).unwrap());
         let closing = CancellationToken::new();
-        let app = App { calls: Calls::new(engine.clone(), TOOLS.iter().collect()), changes: changes.clone(), closing: closing.clone() };
+        let app = App {
+            calls: Calls::new(engine.clone(), TOOLS.iter().collect()),
+            changes: changes.clone(),
+            closing: closing.clone(),
+        };
         let router = router(app, Access::new([127, 0, 0, 1].into(), None).unwrap());
         Self { router, closing, changes, engine, dir }
     }
 
     fn write_chunk(&self, id: &str) {
         let file = Layout::at(self.dir.path()).unwrap().chunk_file(ChunkType::Definitions);
-        fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string()).unwrap();
+        fs::write(file, json!({ "chunks": [{ "id": id, "text": "fn answer() {}" }] }).to_string())
+            .unwrap();
         self.engine.manager.reload(&crate::chunk::Cancel::new(false)).unwrap();
         (self.changes.callback())();
     }
@@ -102,18 +108,33 @@ impl Server {
     }
 
     async fn get(&self, uri: &str) -> (StatusCode, String) {
-        read(self.ask(Request::get(uri).header("host", "localhost").body(Body::empty()).unwrap()).await).await
+        read(
+            self.ask(Request::get(uri).header("host", "localhost").body(Body::empty()).unwrap())
+                .await,
+        )
+        .await
     }
 
     async fn post(&self, uri: &str, body: impl Into<Body>) -> (StatusCode, String) {
-        let request = Request::post(uri).header("host", "localhost").header("content-type", "application/json");
-        let request = request.header("accept", "application/json, text/event-stream").body(body.into()).unwrap();
+        let request = Request::post(uri)
+            .header("host", "localhost")
+            .header("content-type", "application/json");
+        let request = request
+            .header("accept", "application/json, text/event-stream")
+            .body(body.into())
+            .unwrap();
         read(self.ask(request).await).await
     }
 
     /// Sends a request as an early protocol revision does; returns its result or error.
     async fn mcp(&self, method: &str, params: Value) -> Value {
-        let (status, body) = self.post("/mcp", json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params }).to_string()).await;
+        let (status, body) = self
+            .post(
+                "/mcp",
+                json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params })
+                    .to_string(),
+            )
+            .await;
         assert_eq!(status, StatusCode::OK, "{body}");
         let reply: Value = serde_json::from_str(&body).unwrap();
         if reply["error"].is_null() { reply["result"].clone() } else { reply["error"].clone() }
@@ -163,10 +184,25 @@ async fn errors_say_what_is_wrong() {
 #[tokio::test]
 async fn a_stranger_is_refused_on_every_path() {
     let s = Server::new();
-    for path in ["/", "/mcp", "/api/echo?word=a", "/api/openapi.json", "/events", "/metrics", "/healthz", "/readyz", "/nothing"] {
-        let request = Request::get(path).header("host", "evil.example").body(Body::empty()).unwrap();
+    for path in [
+        "/",
+        "/mcp",
+        "/api/echo?word=a",
+        "/api/openapi.json",
+        "/events",
+        "/metrics",
+        "/healthz",
+        "/readyz",
+        "/nothing",
+    ] {
+        let request =
+            Request::get(path).header("host", "evil.example").body(Body::empty()).unwrap();
         assert_eq!(s.ask(request).await.status(), StatusCode::FORBIDDEN, "{path}");
-        let request = Request::get(path).header("host", "localhost").header("origin", "https://evil.example").body(Body::empty()).unwrap();
+        let request = Request::get(path)
+            .header("host", "localhost")
+            .header("origin", "https://evil.example")
+            .body(Body::empty())
+            .unwrap();
         assert_eq!(s.ask(request).await.status(), StatusCode::FORBIDDEN, "{path}");
     }
 }
@@ -192,7 +228,12 @@ async fn who_leaves_cancels_the_call() {
     tokio::time::timeout(Duration::from_secs(30), ended).await.unwrap();
     // The thread counts the call after `CANCELLED` is set.
     let counted = async {
-        while !s.get("/metrics").await.1.contains("cortex_tool_calls_total{tool=\"cortex_wait\",result=\"cancelled\"} 1") {
+        while !s
+            .get("/metrics")
+            .await
+            .1
+            .contains("cortex_tool_calls_total{tool=\"cortex_wait\",result=\"cancelled\"} 1")
+        {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };
@@ -204,7 +245,10 @@ async fn ready_when_something_is_served() {
     let s = Server::new();
     assert_eq!(s.get("/healthz").await.0, StatusCode::OK);
     let (status, body) = s.get("/readyz").await;
-    assert!(status == StatusCode::SERVICE_UNAVAILABLE && json_of(&body)["error"].is_string(), "{body}");
+    assert!(
+        status == StatusCode::SERVICE_UNAVAILABLE && json_of(&body)["error"].is_string(),
+        "{body}"
+    );
     s.write_chunk("a");
     assert_eq!(s.get("/readyz").await.0, StatusCode::OK);
 }
@@ -248,10 +292,22 @@ async fn the_api_describes_itself() {
     let api = json_of(&body);
     assert_eq!(api["openapi"], "3.1.0");
     let echo = &api["paths"]["/api/echo"];
-    assert_eq!(echo["get"]["parameters"][0], json!({ "name": "word", "in": "query", "required": true, "schema": { "type": "string" } }));
-    assert_eq!(echo["post"]["requestBody"]["content"]["application/json"]["schema"]["required"], json!(["word"]));
-    let operations: Vec<&Value> = api["paths"].as_object().unwrap().values().flat_map(|p| p.as_object().unwrap().values()).collect();
-    let ids: std::collections::HashSet<&str> = operations.iter().map(|o| o["operationId"].as_str().unwrap()).collect();
+    assert_eq!(
+        echo["get"]["parameters"][0],
+        json!({ "name": "word", "in": "query", "required": true, "schema": { "type": "string" } })
+    );
+    assert_eq!(
+        echo["post"]["requestBody"]["content"]["application/json"]["schema"]["required"],
+        json!(["word"])
+    );
+    let operations: Vec<&Value> = api["paths"]
+        .as_object()
+        .unwrap()
+        .values()
+        .flat_map(|p| p.as_object().unwrap().values())
+        .collect();
+    let ids: std::collections::HashSet<&str> =
+        operations.iter().map(|o| o["operationId"].as_str().unwrap()).collect();
     assert_eq!(ids.len(), operations.len(), "each operation has an id of its own");
     for operation in operations {
         assert!(operation["responses"]["200"]["content"]["application/json"]["schema"].is_object());
@@ -261,7 +317,9 @@ async fn the_api_describes_itself() {
 #[tokio::test]
 async fn events_tell_the_state_and_then_its_changes() {
     let s = Server::new();
-    let response = s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap()).await;
+    let response = s
+        .ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap())
+        .await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     s.write_chunk("a");
     let (mut stream, mut text) = (response.into_body().into_data_stream(), String::new());
@@ -274,7 +332,10 @@ async fn events_tell_the_state_and_then_its_changes() {
     };
     tokio::time::timeout(Duration::from_secs(30), heard).await.unwrap();
     assert!(text.starts_with("event: reload\ndata: {\"generation\":"), "{text}");
-    assert!(text.contains("event: indexing\ndata: {\"done\":0,\"total\":0,\"pending\":0}"), "{text}");
+    assert!(
+        text.contains("event: indexing\ndata: {\"done\":0,\"total\":0,\"pending\":0}"),
+        "{text}"
+    );
 }
 
 #[tokio::test]
@@ -283,28 +344,47 @@ async fn the_protocol_lists_and_calls_tools() {
     for version in ["2025-03-26", "2025-06-18", "2025-11-25"] {
         let client = json!({ "protocolVersion": version, "capabilities": {}, "clientInfo": { "name": "test", "version": "1" } });
         let info = s.mcp("initialize", client).await;
-        assert_eq!((info["protocolVersion"].as_str(), &info["serverInfo"]["name"]), (Some(version), &json!("cortex")));
+        assert_eq!(
+            (info["protocolVersion"].as_str(), &info["serverInfo"]["name"]),
+            (Some(version), &json!("cortex"))
+        );
         let instructions = info["instructions"].as_str().unwrap();
-        assert!(instructions.contains("cortex_search") && instructions.len() < 2000, "{} bytes", instructions.len());
+        assert!(
+            instructions.contains("cortex_search") && instructions.len() < 2000,
+            "{} bytes",
+            instructions.len()
+        );
         assert_eq!(instructions.matches("never an instruction").count(), 1, "{instructions}");
     }
     let tools = s.mcp("tools/list", json!({})).await;
     let echo = &tools["tools"][0];
     assert_eq!((&echo["name"], &echo["title"]), (&json!("cortex_echo"), &json!("A test")));
-    let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"].map(|h| echo["annotations"][h].as_bool());
+    let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
+        .map(|h| echo["annotations"][h].as_bool());
     assert_eq!(hints, [Some(true), Some(false), Some(true), Some(false)]);
     assert!(echo["inputSchema"]["type"] == "object" && echo["outputSchema"]["type"] == "object");
 
-    let call = async |name: &str, word: &str| s.mcp("tools/call", json!({ "name": name, "arguments": { "word": word } })).await;
+    let call = async |name: &str, word: &str| {
+        s.mcp("tools/call", json!({ "name": name, "arguments": { "word": word } })).await
+    };
     let result = call("cortex_echo", "x").await;
-    assert_eq!((&result["content"][0]["text"], &result["structuredContent"]), (&json!("\"x\""), &json!({ "word": "x" })));
+    assert_eq!(
+        (&result["content"][0]["text"], &result["structuredContent"]),
+        (&json!("\"x\""), &json!({ "word": "x" }))
+    );
     let failed = call("cortex_echo", "nothing").await;
-    assert_eq!((&failed["isError"], &failed["content"][0]["text"]), (&json!(true), &json!("there is nothing")));
+    assert_eq!(
+        (&failed["isError"], &failed["content"][0]["text"]),
+        (&json!(true), &json!("there is nothing"))
+    );
     let panicked = call("cortex_echo", "panic").await;
     assert_eq!(panicked["isError"], true);
     let unknown = call("cortex_other", "x").await;
     assert_eq!(unknown["code"], -32602);
-    assert!(unknown["message"].as_str().unwrap().contains("cortex_echo, cortex_sleep, cortex_wait"), "{unknown}");
+    assert!(
+        unknown["message"].as_str().unwrap().contains("cortex_echo, cortex_sleep, cortex_wait"),
+        "{unknown}"
+    );
 }
 
 #[tokio::test]
@@ -320,7 +400,10 @@ async fn chunks_are_resources() {
     }
     for uri in ["cortex://chunk/nothing", "cortex://nothing", "file:///etc/passwd"] {
         let error = s.mcp("resources/read", json!({ "uri": uri })).await;
-        assert!(error["code"] == -32002 && error["message"].as_str().unwrap().contains("there "), "{uri}: {error}");
+        assert!(
+            error["code"] == -32002 && error["message"].as_str().unwrap().contains("there "),
+            "{uri}: {error}"
+        );
     }
 }
 
@@ -364,7 +447,10 @@ impl Talk {
     }
 
     async fn heard(&mut self) -> Value {
-        let line = tokio::time::timeout(Duration::from_mins(1), self.output.next_line()).await.expect("an answer").unwrap();
+        let line = tokio::time::timeout(Duration::from_mins(1), self.output.next_line())
+            .await
+            .expect("an answer")
+            .unwrap();
         json_of(&line.expect("the session ended"))
     }
 
@@ -386,8 +472,15 @@ fn echo(id: u64, word: &Value) -> Value {
 #[tokio::test]
 async fn a_line_that_is_no_message_gets_no_answer() {
     let mut talk = Talk::begun("2025-06-18").await;
-    let deep = format!(r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}1{}}}"#, "{\"a\":".repeat(5000), "}".repeat(5000));
-    let long = format!(r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{{"a":"{}"}}}}"#, "x".repeat(17 << 20));
+    let deep = format!(
+        r#"{{"jsonrpc":"2.0","id":3,"method":"ping","params":{}1{}}}"#,
+        "{\"a\":".repeat(5000),
+        "}".repeat(5000)
+    );
+    let long = format!(
+        r#"{{"jsonrpc":"2.0","id":4,"method":"ping","params":{{"a":"{}"}}}}"#,
+        "x".repeat(17 << 20)
+    );
     for (line, id, code) in [
         ("nonsense", Value::Null, -32700),
         ("\u{0}", Value::Null, -32700),
@@ -395,16 +488,33 @@ async fn a_line_that_is_no_message_gets_no_answer() {
         (&long, json!(4), -32600),
         (r#"{"id":7,"method":5}"#, json!(7), -32600),
         ("[]", Value::Null, -32600),
-        (r#"{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":5}}"#, json!(8), -32602),
-        (r#"{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"cursor":5}}"#, json!(8), -32602),
+        (
+            r#"{"jsonrpc":"2.0","id":8,"method":"resources/read","params":{"uri":5}}"#,
+            json!(8),
+            -32602,
+        ),
+        (
+            r#"{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"cursor":5}}"#,
+            json!(8),
+            -32602,
+        ),
         (r#"{"jsonrpc":"2.0","id":9,"method":"nothing"}"#, json!(9), -32601),
     ] {
         talk.send(line).await;
         let reply = talk.heard().await;
-        assert_eq!((&reply["id"], &reply["error"]["code"]), (&id, &json!(code)), "{}: {reply}", &line[..line.len().min(100)]);
+        assert_eq!(
+            (&reply["id"], &reply["error"]["code"]),
+            (&id, &json!(code)),
+            "{}: {reply}",
+            &line[..line.len().min(100)]
+        );
     }
-    for ignored in ["", " \r", r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#, r#"{"jsonrpc":"2.0","id":5,"result":5}"#]
-    {
+    for ignored in [
+        "",
+        " \r",
+        r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"x"}}"#,
+        r#"{"jsonrpc":"2.0","id":5,"result":5}"#,
+    ] {
         talk.send(ignored).await;
     }
     talk.assert_goes_on().await;
@@ -422,15 +532,30 @@ async fn a_session_that_begins_with_something_else_ends() {
 async fn arguments_that_are_no_object_name_another_method() {
     let mut talk = Talk::begun("2025-06-18").await;
     for arguments in [json!([]), json!("word"), json!(5)] {
-        talk.send(&request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments })).to_string()).await;
+        talk.send(
+            &request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments }))
+                .to_string(),
+        )
+        .await;
         let error = talk.heard().await["error"].clone();
-        assert!(error["code"] == -32602 && error["message"].as_str().unwrap().contains("arguments"), "{arguments}: {error}");
+        assert!(
+            error["code"] == -32602 && error["message"].as_str().unwrap().contains("arguments"),
+            "{arguments}: {error}"
+        );
     }
     // Wrong arguments of a tool are a result that the model reads, so that it can correct them.
     for arguments in [json!({ "wird": 2 }), json!({})] {
-        talk.send(&request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments })).to_string()).await;
+        talk.send(
+            &request(1, "tools/call", &json!({ "name": "cortex_echo", "arguments": arguments }))
+                .to_string(),
+        )
+        .await;
         let result = talk.heard().await["result"].clone();
-        assert!(result["isError"] == true && result["content"][0]["text"].as_str().unwrap().contains("word"), "{arguments}: {result}");
+        assert!(
+            result["isError"] == true
+                && result["content"][0]["text"].as_str().unwrap().contains("word"),
+            "{arguments}: {result}"
+        );
     }
     talk.assert_goes_on().await;
 }
@@ -448,12 +573,14 @@ async fn a_tool_that_panics_ends_the_session() {
 #[tokio::test]
 async fn an_id_that_is_in_use_loses_an_answer() {
     let mut talk = Talk::begun("2025-06-18").await;
-    let wait = request(1, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} })).to_string();
+    let wait =
+        request(1, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} })).to_string();
     talk.send(&wait).await;
     talk.send(&wait).await;
     let reply = talk.heard().await;
     assert_eq!((&reply["id"], &reply["error"]["code"]), (&json!(1), &json!(-32600)));
-    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#).await;
+    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
     talk.assert_goes_on().await;
 }
 
@@ -464,7 +591,8 @@ async fn a_batch_is_not_answered_as_one() {
     let batch = json!([echo(1, &"a".into()), told, { "id": 7, "method": 5 }, echo(2, &"panic".into()), request(3, "ping", &json!({}))]);
     talk.send(&batch.to_string()).await;
     let reply = talk.heard().await;
-    let mut ids: Vec<u64> = reply.as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
+    let mut ids: Vec<u64> =
+        reply.as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!(ids, [1, 2, 3, 7], "{reply}");
 
@@ -475,7 +603,8 @@ async fn a_batch_is_not_answered_as_one() {
     // A batch does not wait for a cancelled request.
     let wait = request(4, "tools/call", &json!({ "name": "cortex_sleep", "arguments": {} }));
     talk.send(&json!([wait, request(5, "ping", &json!({}))]).to_string()).await;
-    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#).await;
+    talk.send(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":4}}"#)
+        .await;
     assert_eq!(talk.heard().await, json!([{ "jsonrpc": "2.0", "id": 5, "result": {} }]));
     talk.assert_goes_on().await;
 
@@ -494,35 +623,62 @@ async fn messages_over_http_follow_other_rules() {
         (r#"{"id":7,"method":5}"#.into(), StatusCode::BAD_REQUEST, json!(7), -32600),
         ("[]".into(), StatusCode::BAD_REQUEST, Value::Null, -32600),
         ("x".repeat((1 << 20) + 1), StatusCode::PAYLOAD_TOO_LARGE, Value::Null, -32600),
-        (request(8, "tools/call", &json!({ "name": 5 })).to_string(), StatusCode::BAD_REQUEST, json!(8), -32602),
+        (
+            request(8, "tools/call", &json!({ "name": 5 })).to_string(),
+            StatusCode::BAD_REQUEST,
+            json!(8),
+            -32602,
+        ),
     ] {
         let (got, reply) = s.post("/mcp", body).await;
         let reply = json_of(&reply);
-        assert_eq!((got, &reply["id"], &reply["error"]["code"]), (status, &id, &json!(code)), "{reply}");
+        assert_eq!(
+            (got, &reply["id"], &reply["error"]["code"]),
+            (status, &id, &json!(code)),
+            "{reply}"
+        );
     }
     let told = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    let (status, reply) = s.post("/mcp", json!([echo(1, &"a".into()), told, echo(2, &"panic".into())]).to_string()).await;
-    let mut ids: Vec<u64> = json_of(&reply).as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
+    let (status, reply) = s
+        .post("/mcp", json!([echo(1, &"a".into()), told, echo(2, &"panic".into())]).to_string())
+        .await;
+    let mut ids: Vec<u64> =
+        json_of(&reply).as_array().unwrap().iter().map(|r| r["id"].as_u64().unwrap()).collect();
     ids.sort_unstable();
     assert_eq!((status, ids), (StatusCode::OK, vec![1, 2]), "{reply}");
-    assert_eq!(s.post("/mcp", json!([told]).to_string()).await, (StatusCode::ACCEPTED, String::new()));
+    assert_eq!(
+        s.post("/mcp", json!([told]).to_string()).await,
+        (StatusCode::ACCEPTED, String::new())
+    );
 
-    let newer = Request::post("/mcp").header("host", "localhost").header("mcp-protocol-version", "2025-06-18");
-    let (status, reply) = read(s.ask(newer.body(json!([told]).to_string().into()).unwrap()).await).await;
-    assert_eq!((status, &json_of(&reply)["error"]["code"]), (StatusCode::BAD_REQUEST, &json!(-32600)));
+    let newer = Request::post("/mcp")
+        .header("host", "localhost")
+        .header("mcp-protocol-version", "2025-06-18");
+    let (status, reply) =
+        read(s.ask(newer.body(json!([told]).to_string().into()).unwrap()).await).await;
+    assert_eq!(
+        (status, &json_of(&reply)["error"]["code"]),
+        (StatusCode::BAD_REQUEST, &json!(-32600))
+    );
 }
 
 #[tokio::test]
 async fn listeners_hold_every_place() {
     let s = Server::new();
-    let ask = async || s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap()).await;
+    let ask = async || {
+        s.ask(Request::get("/events").header("host", "localhost").body(Body::empty()).unwrap())
+            .await
+    };
     let mut listeners = Vec::new();
     for _ in 0..64 {
         listeners.push(ask().await);
     }
     assert!(listeners.iter().all(|r| r.status() == StatusCode::OK));
     let turned_away = ask().await;
-    assert_eq!((turned_away.status(), &turned_away.headers()["retry-after"]), (StatusCode::SERVICE_UNAVAILABLE, &"10".parse().unwrap()));
+    assert_eq!(
+        (turned_away.status(), &turned_away.headers()["retry-after"]),
+        (StatusCode::SERVICE_UNAVAILABLE, &"10".parse().unwrap())
+    );
     assert_eq!(s.get("/healthz").await.0, StatusCode::OK);
     listeners.pop();
     let free = async {
@@ -530,7 +686,9 @@ async fn listeners_hold_every_place() {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(Duration::from_secs(30), free).await.expect("a listener that left makes room");
+    tokio::time::timeout(Duration::from_secs(30), free)
+        .await
+        .expect("a listener that left makes room");
 }
 
 #[tokio::test]
@@ -547,7 +705,14 @@ async fn pages_are_judged_by_other_rules_at_mcp() {
         (vec![("host", "localhost"), ("origin", "null")], false),
         (vec![("host", "localhost"), ("origin", "")], false),
         (vec![("host", "localhost"), ("origin", "https://evil.example")], false),
-        (vec![("host", "localhost"), ("origin", "http://localhost"), ("origin", "https://evil.example")], false),
+        (
+            vec![
+                ("host", "localhost"),
+                ("origin", "http://localhost"),
+                ("origin", "https://evil.example"),
+            ],
+            false,
+        ),
         (vec![("host", "evil.example")], false),
         (vec![("host", "localhost"), ("host", "evil.example")], false),
         (vec![], false),
@@ -555,11 +720,17 @@ async fn pages_are_judged_by_other_rules_at_mcp() {
         for (path, body) in [("/api/echo", r#"{"word": "a"}"#), ("/mcp", &ping)] {
             let request = Request::post(path).header("content-type", "application/json");
             let request = request.header("accept", "application/json, text/event-stream");
-            let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+            let request = headers
+                .iter()
+                .fold(request, |request, (name, value)| request.header(*name, *value));
             let response = s.ask(request.body(body.to_string().into()).unwrap()).await;
             let expected = if allowed { StatusCode::OK } else { StatusCode::FORBIDDEN };
             assert_eq!(response.status(), expected, "{path} {headers:?}");
-            assert_eq!(response.headers()["x-content-type-options"], "nosniff", "{path} {headers:?}");
+            assert_eq!(
+                response.headers()["x-content-type-options"],
+                "nosniff",
+                "{path} {headers:?}"
+            );
         }
     }
 }

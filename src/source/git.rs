@@ -58,12 +58,25 @@ pub fn commits(root: &Path, max: usize) -> io::Result<Vec<Commit>> {
 /// When there is no git or no repository, or one of the commits does not exist.
 pub fn these_commits(root: &Path, ids: &[&str]) -> io::Result<Vec<Commit>> {
     let ids = ids.iter().map(|id| (*id).to_string());
-    log(root, &[vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()], ids.collect()].concat())
+    log(
+        root,
+        &[
+            vec!["--no-walk=unsorted".to_string(), "--diff-merges=first-parent".to_string()],
+            ids.collect(),
+        ]
+        .concat(),
+    )
 }
 
 /// Environment variables that locate git and the user's configuration. All other `GIT_*` variables
 /// are removed: they name another repository, or a program to run.
-const PASSED_ON: [&str; 5] = ["GIT_EXEC_PATH", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES"];
+const PASSED_ON: [&str; 5] = [
+    "GIT_EXEC_PATH",
+    "GIT_CONFIG_GLOBAL",
+    "GIT_CONFIG_SYSTEM",
+    "GIT_CONFIG_NOSYSTEM",
+    "GIT_CEILING_DIRECTORIES",
+];
 
 /// Settings that override those of the repository, so that git runs no program, reaches no network,
 /// and reads no file elsewhere.
@@ -111,7 +124,9 @@ const ENVIRONMENT: [(&str, &str); 11] = [
 /// nothing, whatever the repository's configuration says. Every git command is created here.
 fn command(directory: &Path) -> Command {
     let mut command = Command::new("git");
-    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+    for (name, _) in
+        std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_"))
+    {
         if !PASSED_ON.iter().any(|passed| name == *passed) {
             command.env_remove(name);
         }
@@ -132,7 +147,8 @@ struct Output {
 /// Runs a git command with `input`. A command that prints nothing for [`SILENCE`], or more than
 /// [`MAX_OUTPUT_BYTES`], is killed; its output until then is returned.
 fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     let (said, parts) = channel();
     let writer = child.stdin.take().map(|mut stdin| thread::spawn(move || stdin.write_all(&input)));
     let reader = child.stdout.take().map(|mut stdout| {
@@ -174,19 +190,34 @@ fn output(command: &mut Command, input: Vec<u8>) -> io::Result<Output> {
 
 fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
     if GitDir::of(root).is_none() {
-        return Err(io::Error::other(format!("{} is not in a git repository, or its .git leads to another one", root.display())));
+        return Err(io::Error::other(format!(
+            "{} is not in a git repository, or its .git leads to another one",
+            root.display()
+        )));
     }
     let mut command = command(root);
     command
         // A configuration can name files for mail maps and orders.
-        .args(["log", "--no-ext-diff", "--no-textconv", "--no-mailmap", "-O/dev/null", "--no-renames", "--relative", "--name-only", "-z"])
+        .args([
+            "log",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-mailmap",
+            "-O/dev/null",
+            "--no-renames",
+            "--relative",
+            "--name-only",
+            "-z",
+        ])
         .arg("--format=%x01%H %s")
         .args(which)
         .args(["--", "."]);
     let out = output(&mut command, Vec::new())?;
     if out.code != Some(0) {
         let said = String::from_utf8_lossy(&out.stderr);
-        return Err(io::Error::other(said.lines().next().unwrap_or("git did not answer").to_string()));
+        return Err(io::Error::other(
+            said.lines().next().unwrap_or("git did not answer").to_string(),
+        ));
     }
     // The format of a commit: 0x01, id and subject, NUL, line feed, then each file with a NUL.
     let text = String::from_utf8_lossy(&out.stdout);
@@ -194,7 +225,11 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
         let (head, files) = part.split_once('\0')?;
         let (id, subject) = head.split_once(' ')?;
         let files = files.trim_start_matches('\n').split('\0').filter(|f| !f.is_empty());
-        Some(Commit { id: id.to_string(), subject: subject.to_string(), files: files.map(String::from).collect() })
+        Some(Commit {
+            id: id.to_string(),
+            subject: subject.to_string(),
+            files: files.map(String::from).collect(),
+        })
     };
     Ok(text.split('\x01').filter_map(commit).collect())
 }
@@ -203,7 +238,17 @@ fn log(root: &Path, which: &[String]) -> io::Result<Vec<Commit>> {
 #[must_use]
 pub fn submodules(root: &Path) -> Vec<String> {
     let text = own_text(root, ".gitmodules", MAX_LIST_BYTES).unwrap_or_default();
-    let path = |line: &str| Some(line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string());
+    let path = |line: &str| {
+        Some(
+            line.trim()
+                .strip_prefix("path")?
+                .trim_start()
+                .strip_prefix('=')?
+                .trim()
+                .trim_matches('"')
+                .to_string(),
+        )
+    };
     text.lines().filter_map(path).collect()
 }
 
@@ -260,13 +305,23 @@ impl GitDir {
             // For a submodule, the configuration of its repository names the work tree.
             let config = small_text(&own, "config")?;
             let value = |line: &str| {
-                Some(line.trim().strip_prefix("worktree")?.trim_start().strip_prefix('=')?.trim().trim_matches('"').to_string())
+                Some(
+                    line.trim()
+                        .strip_prefix("worktree")?
+                        .trim_start()
+                        .strip_prefix('=')?
+                        .trim()
+                        .trim_matches('"')
+                        .to_string(),
+                )
             };
             real(&own.join(config.lines().find_map(value)?))? == top
         } else {
             // For a linked work tree, `worktrees/<name>/gitdir` in the repository names its `.git`.
             let named = small_text(&own, "gitdir")?;
-            own.parent()? == common.join("worktrees") && real(&own.join(named.trim_end_matches(['\r', '\n'])))? == real(&top.join(".git"))?
+            own.parent()? == common.join("worktrees")
+                && real(&own.join(named.trim_end_matches(['\r', '\n'])))?
+                    == real(&top.join(".git"))?
         };
         belongs.then_some(Self { top, own, common })
     }
@@ -275,12 +330,16 @@ impl GitDir {
     fn head(&self) -> Option<String> {
         let head = small_text(&self.own, "HEAD")?;
         let Some(reference) = head.trim().strip_prefix("ref: ") else { return object_id(&head) };
-        let loose = [&self.own, &self.common].into_iter().find_map(|dir| small_text(dir, reference));
+        let loose =
+            [&self.own, &self.common].into_iter().find_map(|dir| small_text(dir, reference));
         if let Some(found) = loose.and_then(|text| object_id(&text)) {
             return Some(found);
         }
         let packed = own_text(&self.common, "packed-refs", MAX_LIST_BYTES)?;
-        packed.lines().find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference)).and_then(|(hash, _)| object_id(hash))
+        packed
+            .lines()
+            .find_map(|line| line.split_once(' ').filter(|(_, name)| *name == reference))
+            .and_then(|(hash, _)| object_id(hash))
     }
 }
 
@@ -310,7 +369,8 @@ fn own_bytes(directory: &Path, name: &str, max_bytes: u64) -> Option<Vec<u8>> {
 
 fn object_id(text: &str) -> Option<String> {
     let text = text.trim();
-    (matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())).then(|| text.to_string())
+    (matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit()))
+        .then(|| text.to_string())
 }
 
 #[cfg(test)]
@@ -366,20 +426,32 @@ mod tests {
         fs::rename(root.join("d.rs"), root.join("e.rs")).unwrap();
         git(root, &["add", "-A"]);
         git(root, &["commit", "-q", "-m", "move d"]);
-        let commit = |subject: &str, files: &[&str]| (subject.to_string(), files.iter().map(ToString::to_string).collect::<Vec<_>>());
-        let told = |commits: Vec<Commit>| commits.into_iter().map(|c| (c.subject, c.files)).collect::<Vec<_>>();
-        let all = [commit("move d", &["d.rs", "e.rs"]), commit("add d", &["d.rs"]), commit("add c", &["ä b/c.rs"])];
+        let commit = |subject: &str, files: &[&str]| {
+            (subject.to_string(), files.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        let told = |commits: Vec<Commit>| {
+            commits.into_iter().map(|c| (c.subject, c.files)).collect::<Vec<_>>()
+        };
+        let all = [
+            commit("move d", &["d.rs", "e.rs"]),
+            commit("add d", &["d.rs"]),
+            commit("add c", &["ä b/c.rs"]),
+        ];
         assert_eq!(told(commits(root, 9).unwrap()), all);
         assert_eq!(told(commits(root, 2).unwrap()), all[..2]);
         assert_eq!(told(commits(&root.join("ä b"), 9).unwrap()), [commit("add c", &["c.rs"])]);
         let ids: Vec<String> = commits(root, 9).unwrap().into_iter().map(|c| c.id).collect();
-        assert_eq!(told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()), [all[2].clone(), all[0].clone()]);
+        assert_eq!(
+            told(these_commits(root, &[&ids[2], &ids[0]]).unwrap()),
+            [all[2].clone(), all[0].clone()]
+        );
     }
 
     #[test]
     fn what_a_repository_configures_runs_no_program_and_fetches_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let (origin, clone, marker) = (dir.path().join("origin"), dir.path().join("clone"), dir.path().join("marker"));
+        let (origin, clone, marker) =
+            (dir.path().join("origin"), dir.path().join("clone"), dir.path().join("marker"));
         fs::create_dir(&origin).unwrap();
         git(&origin, &["init", "-q"]);
         for text in ["one", "two"] {
@@ -393,7 +465,8 @@ mod tests {
         let url = format!("file://{}", origin.display());
         git(dir.path(), &["clone", "-q", "--no-checkout", "--filter=tree:0", &url, "clone"]);
         let run = format!("touch {}; false", marker.display());
-        let remotes = [url, format!("ext::sh -c touch% {}", marker.display()), "ssh://host/x".to_string()];
+        let remotes =
+            [url, format!("ext::sh -c touch% {}", marker.display()), "ssh://host/x".to_string()];
         for (key, value) in [
             ("remote.origin.uploadpack", &*run),
             ("protocol.ext.allow", "always"),
@@ -412,7 +485,18 @@ mod tests {
         for remote in remotes {
             git(&clone, &["config", "remote.origin.url", &remote]);
             assert!(commits(&clone, 9).is_err(), "the trees are missing, and not fetched");
-            let ids = git(&clone, &["-c", "core.fsmonitor=false", "-c", "log.showSignature=false", "--no-pager", "rev-parse", "HEAD"]);
+            let ids = git(
+                &clone,
+                &[
+                    "-c",
+                    "core.fsmonitor=false",
+                    "-c",
+                    "log.showSignature=false",
+                    "--no-pager",
+                    "rev-parse",
+                    "HEAD",
+                ],
+            );
             assert!(these_commits(&clone, &[&ids]).is_err());
             assert!(!marker.exists(), "{remote}");
         }
@@ -433,14 +517,20 @@ mod tests {
         }
         let theirs = private.join(".git");
         let is_asked = || {
-            let told = (head(&clone), commits(&clone, 9).ok(), tracked_by_git(&clone, "a").len(), GitWatch::open(&clone).is_some());
+            let told = (
+                head(&clone),
+                commits(&clone, 9).ok(),
+                tracked_by_git(&clone, "a").len(),
+                GitWatch::open(&clone).is_some(),
+            );
             told != (None, None, 0, false)
         };
         assert!(is_asked());
         let leads = |what: &str| {
             fs::rename(clone.join(".git"), clone.join("kept")).unwrap();
             match what {
-                "file" => fs::write(clone.join(".git"), format!("gitdir: {}\n", theirs.display())).unwrap(),
+                "file" => fs::write(clone.join(".git"), format!("gitdir: {}\n", theirs.display()))
+                    .unwrap(),
                 "link" => symlink(&theirs, clone.join(".git")).unwrap(),
                 _ => {
                     fs::create_dir(clone.join(".git")).unwrap();
@@ -449,7 +539,8 @@ mod tests {
                 }
             }
             let is_asked = is_asked();
-            let _ = fs::remove_dir_all(clone.join(".git")).or_else(|_| fs::remove_file(clone.join(".git")));
+            let _ = fs::remove_dir_all(clone.join(".git"))
+                .or_else(|_| fs::remove_file(clone.join(".git")));
             fs::rename(clone.join("kept"), clone.join(".git")).unwrap();
             is_asked
         };
@@ -467,7 +558,8 @@ mod tests {
     fn files_of_git_that_are_pipes_or_links_to_devices_count_as_absent() {
         use std::os::unix::fs::symlink;
         let dir = tempfile::tempdir().unwrap();
-        let pipe = |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
+        let pipe =
+            |path: &Path| assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
         let file = dir.path().join("linked");
         fs::create_dir(&file).unwrap();
         pipe(&file.join(".git"));

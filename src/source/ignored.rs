@@ -58,15 +58,26 @@ impl Rules {
 
     /// Returns the rules in a directory, added to those above it. `path` is its absolute path;
     /// `has` tells whether it holds a name.
-    pub(super) fn within(above: Option<Arc<Self>>, dir: &Dir, path: &Path, has: impl Fn(&str) -> bool) -> Option<Arc<Self>> {
+    pub(super) fn within(
+        above: Option<Arc<Self>>,
+        dir: &Dir,
+        path: &Path,
+        has: impl Fn(&str) -> bool,
+    ) -> Option<Arc<Self>> {
         let mut n_rules = above.as_ref().map_or(0, |above| above.count);
         let own = NAMES.map(|name| {
             let text = if has(name) { text(dir, path, name) } else { None };
-            let own = text.map_or_else(Gitignore::empty, |text| parsed(path, name, &text, MAX_RULES - n_rules));
+            let own = text.map_or_else(Gitignore::empty, |text| {
+                parsed(path, name, &text, MAX_RULES - n_rules)
+            });
             n_rules += own.len();
             own
         });
-        if own.iter().all(Gitignore::is_empty) { above } else { Some(Arc::new(Self { above, own, count: n_rules })) }
+        if own.iter().all(Gitignore::is_empty) {
+            above
+        } else {
+            Some(Arc::new(Self { above, own, count: n_rules }))
+        }
     }
 
     /// Returns the verdict about an entry in or below the directory of the
@@ -87,7 +98,8 @@ impl Rules {
 /// Reads an ignore file. A link (as for git), a pipe, a device and a file over
 /// the limit count as absent.
 fn text(dir: &Dir, path: &Path, name: &str) -> Option<String> {
-    let read = if name == ".git" { git::exclude(dir, path, MAX_BYTES) } else { dir.read(name, MAX_BYTES) };
+    let read =
+        if name == ".git" { git::exclude(dir, path, MAX_BYTES) } else { dir.read(name, MAX_BYTES) };
     let bytes = read
         .inspect_err(|e| {
             if e.kind() != ErrorKind::NotFound {
@@ -117,15 +129,24 @@ fn parsed(path: &Path, name: &str, text: &str, max_rules: usize) -> Gitignore {
     let mut rules = text.strip_prefix('\u{feff}').unwrap_or(text).lines().filter(is_rule);
     for line in rules.by_ref().take(max_rules) {
         if let Err(e) = builder.add_line(None, line) {
-            tracing::warn!("{}: cannot parse the rule `{line}`, so it is not applied: {e}", path.join(name).display());
+            tracing::warn!(
+                "{}: cannot parse the rule `{line}`, so it is not applied: {e}",
+                path.join(name).display()
+            );
         }
     }
     if rules.next().is_some() {
-        let why = format!("{}: more than {MAX_RULES} rules in this file and those above it; remove some", path.join(name).display());
+        let why = format!(
+            "{}: more than {MAX_RULES} rules in this file and those above it; remove some",
+            path.join(name).display()
+        );
         tell_once(path.join(name), &std::io::Error::other(why));
     }
     builder.build().unwrap_or_else(|e| {
-        tracing::warn!("{}: cannot use the rules, so none of them applies: {e}", path.join(name).display());
+        tracing::warn!(
+            "{}: cannot use the rules, so none of them applies: {e}",
+            path.join(name).display()
+        );
         Gitignore::empty()
     })
 }

@@ -13,8 +13,8 @@ mod walk;
 mod watch;
 
 pub use git::{
-    Attribution, ChangedFile, Commit, Committed, GitOperation, GitWatch, OperationKind, commits, exclude_from_git, head,
-    not_ignored_by_git, submodules, these_commits, tracked_by_git,
+    Attribution, ChangedFile, Commit, Committed, GitOperation, GitWatch, OperationKind, commits,
+    exclude_from_git, head, not_ignored_by_git, submodules, these_commits, tracked_by_git,
 };
 pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};

@@ -46,13 +46,19 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
 /// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
     if !is_for_indexing(path) {
-        return Err(ReadError::Forbidden(format!("`{path}`: it is hidden, or of a kind that is never indexed")));
+        return Err(ReadError::Forbidden(format!(
+            "`{path}`: it is hidden, or of a kind that is never indexed"
+        )));
     }
     let failed = |source| ReadError::Failed { path: path.into(), source };
     let dir = Dir::open(root).map_err(failed)?;
     let bytes = dir.read(path, MAX_BYTES).map_err(|e| match dir.stat(path) {
-        Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => ReadError::TooLarge { path: path.into() },
-        _ if is_refused(&e) => ReadError::Forbidden(format!("`{path}`: it is, or lies behind, a symbolic link")),
+        Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => {
+            ReadError::TooLarge { path: path.into() }
+        }
+        _ if is_refused(&e) => {
+            ReadError::Forbidden(format!("`{path}`: it is, or lies behind, a symbolic link"))
+        }
         _ => failed(e),
     })?;
     let text = String::from_utf8_lossy(&bytes);
@@ -90,18 +96,29 @@ mod tests {
             assert!(read.iter().all(|r| r.as_ref().map_or(true, |text| text == "inside")));
         });
         assert_eq!(read_text(&root, "a/f.rs").unwrap(), "inside");
-        assert!(matches!(read_text(&root, "b/f.rs"), Err(ReadError::Forbidden(e)) if e.contains("symbolic link")));
+        assert!(
+            matches!(read_text(&root, "b/f.rs"), Err(ReadError::Forbidden(e)) if e.contains("symbolic link"))
+        );
     }
 
     #[test]
     fn a_named_pipe_is_refused_at_once_and_a_file_over_eight_mebibytes_is_read() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(std::process::Command::new("mkfifo").arg(dir.path().join("pipe.rs")).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(dir.path().join("pipe.rs"))
+                .status()
+                .unwrap()
+                .success()
+        );
         fs::create_dir(dir.path().join("folder")).unwrap();
         fs::write(dir.path().join("large.rs"), "x".repeat(9 << 20)).unwrap();
         fs::File::create(dir.path().join("huge.rs")).unwrap().set_len(MAX_BYTES + 1).unwrap();
         for path in ["pipe.rs", "folder", "huge.rs"] {
-            assert!(matches!(read_text(dir.path(), path), Err(ReadError::TooLarge { .. })), "{path}");
+            assert!(
+                matches!(read_text(dir.path(), path), Err(ReadError::TooLarge { .. })),
+                "{path}"
+            );
         }
         assert_eq!(read_text(dir.path(), "large.rs").unwrap().len(), 9 << 20);
         assert!(matches!(read_text(dir.path(), "gone.rs"), Err(ReadError::Failed { .. })));

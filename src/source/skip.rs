@@ -104,7 +104,20 @@ const BY_NAME: &[(Skip, &[&str])] = &[
             "service_account*.json",
         ],
     ),
-    (Skip::Minified, &["*.min.js", "*.min.mjs", "*.min.css", "*.bundle.js", "*.chunk.js", "*.js.map", "*.css.map", "*.ts.map", "*-min.js"]),
+    (
+        Skip::Minified,
+        &[
+            "*.min.js",
+            "*.min.mjs",
+            "*.min.css",
+            "*.bundle.js",
+            "*.chunk.js",
+            "*.js.map",
+            "*.css.map",
+            "*.ts.map",
+            "*-min.js",
+        ],
+    ),
 ];
 
 /// Whether a path, relative to the root, may be indexed, as far as its name tells: no part of it is
@@ -173,7 +186,9 @@ pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
     }
     // A key file starts with the marker of a private key. A program that quotes one does not.
     let text = probe.trim_ascii_start();
-    if text.starts_with(b"-----BEGIN") && memchr::memmem::find(text, b"PRIVATE KEY-----").is_some_and(|i| i < 40) {
+    if text.starts_with(b"-----BEGIN")
+        && memchr::memmem::find(text, b"PRIVATE KEY-----").is_some_and(|i| i < 40)
+    {
         return Some(Skip::Secret);
     }
     let (mut longest, mut start, mut n_lines) = (0, 0, 1);
@@ -184,7 +199,8 @@ pub fn check_content(bytes: &[u8], limit: LineLimit) -> Option<Skip> {
     }
     let (average_limit, longest_limit) = limit.bytes();
     // A small file with one long line is not a bundle.
-    let minified = longest > longest_limit || (bytes.len() > 800 && bytes.len() / n_lines > average_limit);
+    let minified =
+        longest > longest_limit || (bytes.len() > 800 && bytes.len() / n_lines > average_limit);
     minified.then_some(Skip::Minified)
 }
 
@@ -212,11 +228,29 @@ mod tests {
     #[test]
     fn content_tells_binaries_keys_and_minified_text() {
         assert_eq!(check_content(b"a\0b", LineLimit::Code), Some(Skip::Binary));
-        assert_eq!(check_content(b"-----BEGIN OPENSSH PRIVATE KEY-----\nx", LineLimit::Code), Some(Skip::Secret));
-        assert_eq!(check_content(b"const MARK: &str = \"-----BEGIN RSA PRIVATE KEY-----\";", LineLimit::Code), None);
-        assert_eq!(check_content("x".repeat(1 << 20).as_bytes(), LineLimit::Prose), Some(Skip::Minified));
-        assert_eq!(check_content("var a=1;".repeat(500).as_bytes(), LineLimit::Code), Some(Skip::Minified));
-        assert_eq!(check_content("A long paragraph. ".repeat(500).as_bytes(), LineLimit::Prose), None);
+        assert_eq!(
+            check_content(b"-----BEGIN OPENSSH PRIVATE KEY-----\nx", LineLimit::Code),
+            Some(Skip::Secret)
+        );
+        assert_eq!(
+            check_content(
+                b"const MARK: &str = \"-----BEGIN RSA PRIVATE KEY-----\";",
+                LineLimit::Code
+            ),
+            None
+        );
+        assert_eq!(
+            check_content("x".repeat(1 << 20).as_bytes(), LineLimit::Prose),
+            Some(Skip::Minified)
+        );
+        assert_eq!(
+            check_content("var a=1;".repeat(500).as_bytes(), LineLimit::Code),
+            Some(Skip::Minified)
+        );
+        assert_eq!(
+            check_content("A long paragraph. ".repeat(500).as_bytes(), LineLimit::Prose),
+            None
+        );
         assert_eq!(check_content(b"", LineLimit::Code), None);
     }
 }

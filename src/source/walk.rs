@@ -65,7 +65,9 @@ impl Scope {
             Self::All => true,
             Self::Paths(paths) => {
                 let folders = path.match_indices('/').map(|(i, _)| &path[..i]);
-                paths.contains(path) || paths.contains("") || folders.into_iter().any(|folder| paths.contains(folder))
+                paths.contains(path)
+                    || paths.contains("")
+                    || folders.into_iter().any(|folder| paths.contains(folder))
             }
         }
     }
@@ -76,7 +78,8 @@ impl Scope {
             Self::All => true,
             Self::Paths(paths) => {
                 let below = format!("{directory}/");
-                self.contains(directory) || paths.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
+                self.contains(directory)
+                    || paths.range(below.clone()..).next().is_some_and(|p| p.starts_with(&below))
             }
         }
     }
@@ -181,7 +184,9 @@ impl<'a> Walk<'a> {
                 return tree.skipped.push((text(directory), Skip::Unreadable, Some(detail)));
             }
         };
-        let is = |name: &str, kind: fn(FileKind) -> bool| names.iter().any(|(found, of)| found == name && kind(*of));
+        let is = |name: &str, kind: fn(FileKind) -> bool| {
+            names.iter().any(|(found, of)| found == name && kind(*of))
+        };
         if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == FileKind::File)) {
             return;
         }
@@ -192,8 +197,12 @@ impl<'a> Walk<'a> {
             let is_dir = *kind == FileKind::Directory;
             let path = directory.join(name);
             let shown = text(&path);
-            let in_scope = if is_dir { self.scope.reaches(&shown) } else { self.scope.contains(&shown) };
-            if !(is_dir || *kind == FileKind::File) || !in_scope || is_left_out(rules.as_deref(), &full, name, is_dir) {
+            let in_scope =
+                if is_dir { self.scope.reaches(&shown) } else { self.scope.contains(&shown) };
+            if !(is_dir || *kind == FileKind::File)
+                || !in_scope
+                || is_left_out(rules.as_deref(), &full, name, is_dir)
+            {
                 continue;
             }
             if is_dir {
@@ -213,7 +222,13 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns a file, or the reason to skip it.
-    fn file(self, dir: &Dir, name: &OsStr, path: &Path, shown: String) -> Result<SourceFile, (String, Skip, Option<String>)> {
+    fn file(
+        self,
+        dir: &Dir,
+        name: &OsStr,
+        path: &Path,
+        shown: String,
+    ) -> Result<SourceFile, (String, Skip, Option<String>)> {
         if path.to_str().is_none() {
             return Err((shown, Skip::Name, None));
         }
@@ -231,7 +246,12 @@ impl<'a> Walk<'a> {
         if stat.bytes > self.options.max_bytes() {
             return Err((shown, Skip::TooLarge, Some(format!("{} bytes", stat.bytes))));
         }
-        Ok(SourceFile { path: shown, bytes: stat.bytes, modified_ns: nanoseconds(stat.modified), changed_ns: nanoseconds(stat.changed) })
+        Ok(SourceFile {
+            path: shown,
+            bytes: stat.bytes,
+            modified_ns: nanoseconds(stat.modified),
+            changed_ns: nanoseconds(stat.changed),
+        })
     }
 }
 
@@ -269,7 +289,11 @@ mod tests {
     use super::*;
 
     fn files(root: &Path) -> Vec<String> {
-        let options = WalkOptions { max_file_bytes: 1 << 20, exclude: GlobSet::empty(), exclude_patterns: Vec::new() };
+        let options = WalkOptions {
+            max_file_bytes: 1 << 20,
+            exclude: GlobSet::empty(),
+            exclude_patterns: Vec::new(),
+        };
         walk(root, &options, &Scope::All).files.into_iter().map(|f| f.path).collect()
     }
 
@@ -285,10 +309,29 @@ mod tests {
 
     #[test]
     fn ignore_files_that_are_pipes_links_to_devices_or_enormous_count_as_absent() {
-        let dir = tree(&[("a/x.rs", ""), ("b/x.rs", ""), ("c/x.rs", ""), ("d/x.rs", ""), (".git/HEAD", ""), (".git/info/keep", "")]);
+        let dir = tree(&[
+            ("a/x.rs", ""),
+            ("b/x.rs", ""),
+            ("c/x.rs", ""),
+            ("d/x.rs", ""),
+            (".git/HEAD", ""),
+            (".git/info/keep", ""),
+        ]);
         let root = dir.path();
-        for pipe in ["a/.gitignore", "b/.cortexignore", ".git/info/exclude", "c/CACHEDIR.TAG", "c/pyvenv.cfg"] {
-            assert!(std::process::Command::new("mkfifo").arg(root.join(pipe)).status().unwrap().success());
+        for pipe in [
+            "a/.gitignore",
+            "b/.cortexignore",
+            ".git/info/exclude",
+            "c/CACHEDIR.TAG",
+            "c/pyvenv.cfg",
+        ] {
+            assert!(
+                std::process::Command::new("mkfifo")
+                    .arg(root.join(pipe))
+                    .status()
+                    .unwrap()
+                    .success()
+            );
         }
         symlink("/dev/zero", root.join(".gitignore")).unwrap();
         symlink("/dev/zero", root.join(".cortexignore")).unwrap();
@@ -329,7 +372,15 @@ mod tests {
             ("cache/CACHEDIR.TAG", ""),
             ("cache/x.rs", ""),
         ]);
-        let want = ["dots/.kept", "excluded.keep", "sub/b.log", "sub/build.rs", "sub/only-here", "sub/wanted.log", "wanted.log"];
+        let want = [
+            "dots/.kept",
+            "excluded.keep",
+            "sub/b.log",
+            "sub/build.rs",
+            "sub/only-here",
+            "sub/wanted.log",
+            "wanted.log",
+        ];
         assert_eq!(files(dir.path()), want);
     }
 
@@ -347,6 +398,9 @@ mod tests {
         ]);
         assert_eq!(files(&dir.path().join("repository/in")), ["a.home", "y.rs"]);
         fs::remove_dir_all(dir.path().join("repository/.git")).unwrap();
-        assert_eq!(files(&dir.path().join("repository/in")), ["a.excluded", "a.home", "a.log", "x.rs", "y.rs"]);
+        assert_eq!(
+            files(&dir.path().join("repository/in")),
+            ["a.excluded", "a.home", "a.log", "x.rs", "y.rs"]
+        );
     }
 }

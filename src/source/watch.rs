@@ -67,7 +67,9 @@ impl ChangeWatcher {
             Ok(_) => {}
             Err(_) => tell(TreeChange::Unknown),
         };
-        let watcher = RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false)).map_err(|e| explain(&e))?;
+        let watcher =
+            RecommendedWatcher::new(handler, notify::Config::default().with_follow_symlinks(false))
+                .map_err(|e| explain(&e))?;
         Ok(Self { watcher })
     }
 
@@ -117,8 +119,12 @@ impl DirectoryWatcher {
         let tell = self.tell.clone();
         let handler = move |_: DebounceEventResult| tell();
         let config = Config::default().with_timeout(self.quiet);
-        let mut debouncer = new_debouncer_opt::<_, WriteWatcher>(config, handler).map_err(|e| explain(&e))?;
-        debouncer.watcher().watch(&self.directory, RecursiveMode::NonRecursive).map_err(|e| explain(&e))?;
+        let mut debouncer =
+            new_debouncer_opt::<_, WriteWatcher>(config, handler).map_err(|e| explain(&e))?;
+        debouncer
+            .watcher()
+            .watch(&self.directory, RecursiveMode::NonRecursive)
+            .map_err(|e| explain(&e))?;
         self.watching = Some((identity, debouncer));
         // Changes before the watch began were not reported.
         (self.tell)();
@@ -138,7 +144,9 @@ fn is_write(event: &Event) -> bool {
 impl NotWatched {
     fn new(e: &notify::Error) -> Self {
         match &e.kind {
-            notify::ErrorKind::Io(io) if io.kind() != io::ErrorKind::OutOfMemory => Self::This(explain(e)),
+            notify::ErrorKind::Io(io) if io.kind() != io::ErrorKind::OutOfMemory => {
+                Self::This(explain(e))
+            }
             _ => Self::Any(explain(e)),
         }
     }
@@ -149,7 +157,9 @@ fn explain(e: &notify::Error) -> String {
     let advice = match &e.kind {
         ErrorKind::MaxFilesWatch => "; raise the limit: sysctl fs.inotify.max_user_watches=524288",
         // EMFILE: too many instances.
-        ErrorKind::Io(io) if io.raw_os_error() == Some(24) => "; raise the limit: sysctl fs.inotify.max_user_instances=1024",
+        ErrorKind::Io(io) if io.raw_os_error() == Some(24) => {
+            "; raise the limit: sysctl fs.inotify.max_user_instances=1024"
+        }
         _ => "",
     };
     format!("{e}{advice}")
@@ -163,7 +173,9 @@ struct WriteWatcher(RecommendedWatcher);
 impl Watcher for WriteWatcher {
     fn new<F: EventHandler>(mut handler: F, config: notify::Config) -> notify::Result<Self> {
         let filter = move |event: notify::Result<Event>| match event {
-            Ok(event) if event.need_rescan() => handler.handle_event(Err(notify::Error::generic("events were lost"))),
+            Ok(event) if event.need_rescan() => {
+                handler.handle_event(Err(notify::Error::generic("events were lost")))
+            }
             Ok(event) if !is_write(&event) => {}
             event => handler.handle_event(event),
         };
@@ -201,7 +213,9 @@ mod tests {
         watcher.watch(dir.path()).unwrap();
         std::fs::read(&file).unwrap();
         std::fs::write(&marker, "y").unwrap();
-        let TreeChange::Paths(paths) = rx.recv_timeout(LONG).unwrap() else { panic!("nothing was lost") };
+        let TreeChange::Paths(paths) = rx.recv_timeout(LONG).unwrap() else {
+            panic!("nothing was lost")
+        };
         assert_eq!(paths, [marker], "reading `a` came before it and was not told");
     }
 
@@ -235,7 +249,10 @@ mod tests {
             std::fs::write(&file, "y").unwrap();
             rx.recv_timeout(LONG).expect("it was written");
             // One write may be reported more than once, but its own reading would wake it for ever.
-            assert!((0..50).any(|_| rx.recv_timeout(Duration::from_millis(300)).is_err()), "its own reading wakes it again");
+            assert!(
+                (0..50).any(|_| rx.recv_timeout(Duration::from_millis(300)).is_err()),
+                "its own reading wakes it again"
+            );
             watcher.renew().unwrap();
             // The directory is removed, and created again in the next round.
             std::fs::remove_dir_all(&dir).unwrap();

@@ -44,9 +44,11 @@ impl Activity {
     pub fn read(layout: &Layout) -> Self {
         // Ignore half a file, or one whose writer died.
         let run = layout.read(RUN, MAX_BYTES).ok().filter(|_| WriteLock::is_held(layout));
-        let Run { done, total } = run.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let Run { done, total } =
+            run.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         let queue = layout.read(QUEUE, MAX_BYTES).ok().filter(|_| LeaderLock::is_held(layout));
-        let queued = queue.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+        let queued =
+            queue.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
         Self { done, total, queued }
     }
 }
@@ -90,7 +92,11 @@ impl Announcement {
     /// Writes the file unless it was written less than [`INTERVAL`] ago, or removes it if there is nothing to announce. Errors are ignored, since
     /// they harm nothing.
     fn say<T: Serialize + Default + PartialEq>(&self, what: &T) {
-        let json = if *what == T::default() { Vec::new() } else { serde_json::to_vec(what).unwrap_or_default() };
+        let json = if *what == T::default() {
+            Vec::new()
+        } else {
+            serde_json::to_vec(what).unwrap_or_default()
+        };
         let mut said = self.said.lock();
         if said.0 == json {
             return;

@@ -65,12 +65,14 @@ impl IndexCache {
     /// The cache of what is served from the memories.
     #[must_use]
     pub fn of_memories(layout: &Layout, embedder: &str) -> Self {
-        let version = format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
+        let version =
+            format!("cortex {} memories, format {FORMAT}, {embedder}", env!("CARGO_PKG_VERSION"));
         Self { place: layout.cache_place(true), version }
     }
 
     fn open_directory(&self, dir: &Dir) -> Option<SavedIndex> {
-        let contents: Contents = serde_json::from_slice(&dir.read(CONTENTS, MAX_CONTENTS).ok()?).ok()?;
+        let contents: Contents =
+            serde_json::from_slice(&dir.read(CONTENTS, MAX_CONTENTS).ok()?).ok()?;
         if contents.version != self.version {
             return None;
         }
@@ -86,8 +88,11 @@ impl IndexCache {
 
 /// Returns the names in `dir` that begin with `prefix`, oldest first.
 fn all(dir: &Dir, prefix: &str) -> Vec<String> {
-    let names = dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
-    let dated = names.filter(|name| name.starts_with(prefix)).filter_map(|name| Some((dir.stat(&name).ok()??.modified, name)));
+    let names =
+        dir.list().unwrap_or_default().into_iter().filter_map(|(name, _)| name.into_string().ok());
+    let dated = names
+        .filter(|name| name.starts_with(prefix))
+        .filter_map(|name| Some((dir.stat(&name).ok()??.modified, name)));
     let mut all: Vec<(SystemTime, String)> = dated.collect();
     all.sort();
     all.into_iter().map(|(_, name)| name).collect()
@@ -104,12 +109,15 @@ impl Written {
         let Ok(stat) = Stat::of(file) else { return false };
         let same_stamp = (stat.bytes, stat.id.1) == (self.entry.bytes, self.inode)
             && modified_ns(&stat).is_ok_and(|modified| modified == self.modified_ns);
-        same_stamp || stat.bytes == self.entry.bytes && FileEntry::of_file(file).is_ok_and(|entry| entry == self.entry)
+        same_stamp
+            || stat.bytes == self.entry.bytes
+                && FileEntry::of_file(file).is_ok_and(|entry| entry == self.entry)
     }
 }
 
 fn read(file: &File, range: Range<u64>) -> io::Result<Vec<u8>> {
-    let n_bytes = usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
+    let n_bytes =
+        usize::try_from(range.end.saturating_sub(range.start)).map_err(io::Error::other)?;
     let mut bytes = vec![0; n_bytes];
     read_exact_at(file, &mut bytes, range.start)?;
     Ok(bytes)
@@ -122,7 +130,10 @@ fn modified_ns(stat: &Stat) -> io::Result<u128> {
 impl CorpusCache for IndexCache {
     fn open(&self) -> Option<Arc<dyn SavedFiles>> {
         let dir = self.place.open().ok()?;
-        let newest = all(&dir, PREFIX).into_iter().rev().find_map(|name| self.open_directory(&dir.dir(name).ok()?))?;
+        let newest = all(&dir, PREFIX)
+            .into_iter()
+            .rev()
+            .find_map(|name| self.open_directory(&dir.dir(name).ok()?))?;
         Some(Arc::new(newest))
     }
 
@@ -132,12 +143,16 @@ impl CorpusCache for IndexCache {
         let own = dir.make_dir(&name, PRIVATE_DIR)?;
         let mut saving = Unfinished { dir: &dir, own, name, files: BTreeMap::new() };
         write(&mut saving)?;
-        let contents = serde_json::to_vec(&Contents { version: self.version.clone(), files: saving.finish()? })?;
+        let contents = serde_json::to_vec(&Contents {
+            version: self.version.clone(),
+            files: saving.finish()?,
+        })?;
         saving.write(CONTENTS, &contents)?;
         let place = format!("{PREFIX}{:032x}", xxh3_128(&contents));
         dir.rename(&saving.name, &place)?;
         // The older ones are useless now. A process that is about to open one does without a cache.
-        let is_abandoned = |name: &String| matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(ABANDONED));
+        let is_abandoned =
+            |name: &String| matches!(dir.stat(name), Ok(Some(stat)) if stat.is_older(ABANDONED));
         let unfinished = all(&dir, UNFINISHED).into_iter().filter(is_abandoned);
         for old in all(&dir, PREFIX).into_iter().filter(|name| *name != place).chain(unfinished) {
             let _ = dir.remove_dir(old);
@@ -188,7 +203,9 @@ impl SaveWriter for Unfinished<'_> {
 
     fn keep(&mut self, name: &str, from: &dyn SavedFiles) -> io::Result<()> {
         let bytes = from.read(name)?;
-        let linked = |old: &String| self.dir.hard_link(format!("{old}/{name}"), format!("{}/{name}", self.name)).is_ok();
+        let linked = |old: &String| {
+            self.dir.hard_link(format!("{old}/{name}"), format!("{}/{name}", self.name)).is_ok()
+        };
         if !all(self.dir, PREFIX).iter().any(linked) {
             self.write(name, &bytes)?;
         }

@@ -64,7 +64,12 @@ impl Header {
     #[must_use]
     pub fn ours(embedder: &str, dimensions: usize) -> Self {
         let generator = [GENERATOR, env!("CARGO_PKG_VERSION")].concat();
-        Self { format_version: FORMAT_VERSION, generator, embedder: embedder.to_string(), dimensions }
+        Self {
+            format_version: FORMAT_VERSION,
+            generator,
+            embedder: embedder.to_string(),
+            dimensions,
+        }
     }
 }
 
@@ -83,7 +88,9 @@ impl ChunkFileError {
     /// The error without the advice to index again, for a file that no index run writes.
     pub(super) fn of_others(&self) -> String {
         match self {
-            Self::Malformed { path, line, column, message } => format!("{}:{line}:{column}: not a chunk file: {message}", path.display()),
+            Self::Malformed { path, line, column, message } => {
+                format!("{}:{line}:{column}: not a chunk file: {message}", path.display())
+            }
             e => e.to_string(),
         }
     }
@@ -138,7 +145,12 @@ pub fn parse_chunk_file(
     known: Option<&ParsedFile>,
     keeps_vectors: impl Fn(&Header, usize) -> bool,
 ) -> Result<ParsedFile, ChunkFileError> {
-    let malformed = |line, column, message: String| ChunkFileError::Malformed { path: path.to_path_buf(), line, column, message };
+    let malformed = |line, column, message: String| ChunkFileError::Malformed {
+        path: path.to_path_buf(),
+        line,
+        column,
+        message,
+    };
     let text = std::str::from_utf8(bytes).map_err(|e| {
         let (line, column) = position(bytes, e.valid_up_to());
         malformed(line, column, "invalid UTF-8".into())
@@ -149,23 +161,32 @@ pub fn parse_chunk_file(
     }
     parse(text, file_type, known, keeps_vectors).map_err(|e| match e {
         Trouble::Json(line, column, message) => malformed(line, column, message),
-        Trouble::Chunk(chunk, message) => ChunkFileError::Chunk { path: path.to_path_buf(), chunk, message },
+        Trouble::Chunk(chunk, message) => {
+            ChunkFileError::Chunk { path: path.to_path_buf(), chunk, message }
+        }
     })
 }
 
 /// Returns the entries of a block of a file of ours, whose lines `lines` reads. Returns `None` if the block holds anything else.
-pub(super) fn parse_block(bytes: &[u8], file_type: ChunkType, lines: &Arc<dyn LineStore>) -> Option<Vec<Arc<Entry>>> {
+pub(super) fn parse_block(
+    bytes: &[u8],
+    file_type: ChunkType,
+    lines: &Arc<dyn LineStore>,
+) -> Option<Vec<Arc<Entry>>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let mut entries: Vec<Arc<Entry>> = Vec::new();
     let mut start = 0;
     for end in memchr::memchr_iter(b'\n', bytes) {
         let line = text[start..end].strip_suffix(',').unwrap_or(&text[start..end]);
         let at = u32::try_from(start).ok()?..u32::try_from(start + line.len()).ok()?;
-        let unparsed = Entry::of_line(line, file_type, lines, at.clone(), entries.last().map(|e| &**e));
+        let unparsed =
+            Entry::of_line(line, file_type, lines, at.clone(), entries.last().map(|e| &**e));
         entries.push(Arc::new(match unparsed {
             Some(entry) => entry,
             None => match Chunk::from_json(line, file_type).ok()? {
-                chunk if chunk.embedding.is_none() && chunk.chunk_type == file_type => Entry::of_parsed_line(&chunk, line, lines, at),
+                chunk if chunk.embedding.is_none() && chunk.chunk_type == file_type => {
+                    Entry::of_parsed_line(&chunk, line, lines, at)
+                }
                 chunk => chunk.into(),
             },
         }));
@@ -194,10 +215,15 @@ impl<'a> AnyFile<'a> {
         let trouble = |e: &serde_json::Error| Trouble::Json(e.line(), e.column(), short(e));
         // serde would read the items of an array as the values of the fields.
         if text.trim_start().starts_with('[') {
-            return Err(Trouble::Json(1, 1, "an object is needed (`{\"chunks\":[]}` is the least)".into()));
+            return Err(Trouble::Json(
+                1,
+                1,
+                "an object is needed (`{\"chunks\":[]}` is the least)".into(),
+            ));
         }
         let taken = take_apart(text).and_then(|parts| {
-            let metadata: Option<serde_json::Value> = parts.metadata.map(serde_json::from_str).transpose().ok()?;
+            let metadata: Option<serde_json::Value> =
+                parts.metadata.map(serde_json::from_str).transpose().ok()?;
             let is_json = |value: &&str| serde_json::from_str::<IgnoredAny>(value).is_ok();
             parts.others.iter().all(is_json).then_some((metadata, parts.chunks))
         });
@@ -228,42 +254,61 @@ fn parse(
     keeps_vectors: impl Fn(&Header, usize) -> bool,
 ) -> Result<ParsedFile, Trouble> {
     let (header, parts) = AnyFile::take_apart(text)?;
-    let lengths: Vec<usize> = parts.par_iter().with_min_len(BATCH).map(ChunkJson::n_numbers).collect();
+    let lengths: Vec<usize> =
+        parts.par_iter().with_min_len(BATCH).map(ChunkJson::n_numbers).collect();
     let dimensions = check_lengths(header.as_ref(), &parts, &lengths)?;
-    let keeps_vectors = dimensions.is_some_and(|n| keeps_vectors(header.as_ref().unwrap_or(&Header::default()), n));
-    let known: FxHashMap<Fingerprint, &Arc<Entry>> = match known.filter(|k| k.keeps_vectors == keeps_vectors) {
-        Some(known) => known.sources.iter().map(|s| s.hash).zip(&known.entries).collect(),
-        None => FxHashMap::default(),
-    };
-    let batches = parts.par_chunks(BATCH).zip(lengths.par_chunks(BATCH)).enumerate().map(|(at, (parts, lengths))| {
-        let source = |(part, n): (&ChunkJson, &usize)| Source { hash: xxh3_128(part.json.as_bytes()), has_vector: *n > 0 };
-        let sources: Vec<Source> = parts.iter().zip(lengths).map(source).collect();
-        let (mut kept, mut new) = (ForeignLines::default(), Vec::new());
-        for (i, (part, _)) in parts.iter().zip(&sources).enumerate().filter(|(_, (_, source))| !known.contains_key(&source.hash)) {
-            let chunk = parse_part(part, file_type).map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
-            if let Some(numbers) = part.numbers().filter(|_| keeps_vectors) {
-                kept.add_numbers(numbers).map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))?;
-            }
-            let clean = without_secrets(&chunk);
-            let line = clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
-            // Unreachable in practice: a chunk file is not that large.
-            let Some(place) = kept.add(&line) else {
-                return Err(Trouble::Chunk(chunk.id.to_string(), "the file is too large".into()));
-            };
-            new.push((chunk, place));
-        }
-        let (lines, mut new): (Arc<dyn LineStore>, _) = (Arc::new(kept), new.into_iter());
-        let entry = |source: &Source| match known.get(&source.hash) {
-            Some(entry) => Some(Arc::clone(entry)),
-            None => new.next().map(|(chunk, place)| {
-                // The same JSON under another header is a different chunk.
-                let hash = source.hash ^ u128::from(keeps_vectors && source.has_vector);
-                Arc::new(Entry::of_chunk(&chunk, (hash, lines.clone(), place)))
-            }),
+    let keeps_vectors =
+        dimensions.is_some_and(|n| keeps_vectors(header.as_ref().unwrap_or(&Header::default()), n));
+    let known: FxHashMap<Fingerprint, &Arc<Entry>> =
+        match known.filter(|k| k.keeps_vectors == keeps_vectors) {
+            Some(known) => known.sources.iter().map(|s| s.hash).zip(&known.entries).collect(),
+            None => FxHashMap::default(),
         };
-        let entries: Vec<_> = sources.iter().filter_map(entry).collect();
-        Ok((sources, entries))
-    });
+    let batches = parts.par_chunks(BATCH).zip(lengths.par_chunks(BATCH)).enumerate().map(
+        |(at, (parts, lengths))| {
+            let source = |(part, n): (&ChunkJson, &usize)| Source {
+                hash: xxh3_128(part.json.as_bytes()),
+                has_vector: *n > 0,
+            };
+            let sources: Vec<Source> = parts.iter().zip(lengths).map(source).collect();
+            let (mut kept, mut new) = (ForeignLines::default(), Vec::new());
+            for (i, (part, _)) in parts
+                .iter()
+                .zip(&sources)
+                .enumerate()
+                .filter(|(_, (_, source))| !known.contains_key(&source.hash))
+            {
+                let chunk = parse_part(part, file_type)
+                    .map_err(|e| trouble(e, text, part.json, at * BATCH + i + 1))?;
+                if let Some(numbers) = part.numbers().filter(|_| keeps_vectors) {
+                    kept.add_numbers(numbers)
+                        .map_err(|e| Trouble::Chunk(chunk.id.to_string(), e))?;
+                }
+                let clean = without_secrets(&chunk);
+                let line =
+                    clean.as_deref().map_or_else(|| part.around().to_vec(), |json| vec![json]);
+                // Unreachable in practice: a chunk file is not that large.
+                let Some(place) = kept.add(&line) else {
+                    return Err(Trouble::Chunk(
+                        chunk.id.to_string(),
+                        "the file is too large".into(),
+                    ));
+                };
+                new.push((chunk, place));
+            }
+            let (lines, mut new): (Arc<dyn LineStore>, _) = (Arc::new(kept), new.into_iter());
+            let entry = |source: &Source| match known.get(&source.hash) {
+                Some(entry) => Some(Arc::clone(entry)),
+                None => new.next().map(|(chunk, place)| {
+                    // The same JSON under another header is a different chunk.
+                    let hash = source.hash ^ u128::from(keeps_vectors && source.has_vector);
+                    Arc::new(Entry::of_chunk(&chunk, (hash, lines.clone(), place)))
+                }),
+            };
+            let entries: Vec<_> = sources.iter().filter_map(entry).collect();
+            Ok((sources, entries))
+        },
+    );
     let mut parsed = ParsedFile { header, dimensions, keeps_vectors, ..ParsedFile::default() };
     for (sources, entries) in batches.collect::<Result<Vec<_>, Trouble>>()? {
         parsed.sources.extend(sources);
@@ -281,35 +326,61 @@ fn without_secrets(chunk: &Chunk) -> Option<String> {
     }
 }
 
-fn parse_part(part: &ChunkJson, file_type: ChunkType) -> Result<Chunk, (Option<String>, ParseError)> {
+fn parse_part(
+    part: &ChunkJson,
+    file_type: ChunkType,
+) -> Result<Chunk, (Option<String>, ParseError)> {
     Chunk::from_json(&part.around().concat(), file_type).or_else(|e| match e {
         // Parse the JSON as it is in the file, so that the error has the right place.
-        (_, ParseError::Json(_)) if part.vector.is_some() => Chunk::from_json(part.json, file_type).and(Err(e)),
+        (_, ParseError::Json(_)) if part.vector.is_some() => {
+            Chunk::from_json(part.json, file_type).and(Err(e))
+        }
         e => Err(e),
     })
 }
 
 /// Says what is wrong with a chunk, and where in the file. `number` is the 1-based number of the chunk.
-fn trouble((id, e): (Option<String>, ParseError), text: &str, json: &str, number: usize) -> Trouble {
+fn trouble(
+    (id, e): (Option<String>, ParseError),
+    text: &str,
+    json: &str,
+    number: usize,
+) -> Trouble {
     let (line, column) = position(text.as_bytes(), json.as_ptr() as usize - text.as_ptr() as usize);
     match e {
         ParseError::Json(e) => {
-            let column = if e.line() <= 1 { column + e.column().saturating_sub(1) } else { e.column() };
+            let column =
+                if e.line() <= 1 { column + e.column().saturating_sub(1) } else { e.column() };
             Trouble::Json(line + e.line().saturating_sub(1), column, short(&e))
         }
-        ParseError::Chunk(e) => Trouble::Chunk(id.unwrap_or_else(|| format!("number {number} (line {line})")), e.to_string()),
+        ParseError::Chunk(e) => Trouble::Chunk(
+            id.unwrap_or_else(|| format!("number {number} (line {line})")),
+            e.to_string(),
+        ),
     }
 }
 
 /// Checks that all vectors of a file have the same length, which the header may state. Returns the length of the first vector.
-fn check_lengths(header: Option<&Header>, parts: &[ChunkJson], lengths: &[usize]) -> Result<Option<usize>, Trouble> {
+fn check_lengths(
+    header: Option<&Header>,
+    parts: &[ChunkJson],
+    lengths: &[usize],
+) -> Result<Option<usize>, Trouble> {
     let stated = header.map(|h| h.dimensions).filter(|d| *d > 0);
     let first = lengths.iter().copied().find(|n| *n > 0);
     let expected = stated.or(first);
-    let Some((part, length)) = parts.iter().zip(lengths).find(|(_, n)| **n > 0 && Some(**n) != expected) else { return Ok(first) };
-    let id = parse_part(part, ChunkType::Definitions).map_or_else(|(id, _)| id.unwrap_or_default(), |chunk| chunk.id.to_string());
+    let Some((part, length)) =
+        parts.iter().zip(lengths).find(|(_, n)| **n > 0 && Some(**n) != expected)
+    else {
+        return Ok(first);
+    };
+    let id = parse_part(part, ChunkType::Definitions)
+        .map_or_else(|(id, _)| id.unwrap_or_default(), |chunk| chunk.id.to_string());
     let whose = if stated.is_some() { "the header says" } else { "the chunks before it have" };
-    Err(Trouble::Chunk(id, format!("its embedding has {length} numbers, but {whose} {}", expected.unwrap_or_default())))
+    Err(Trouble::Chunk(
+        id,
+        format!("its embedding has {length} numbers, but {whose} {}", expected.unwrap_or_default()),
+    ))
 }
 
 /// Returns the message without serde's own "at line … column …", which counts from the start of the chunk.
@@ -334,7 +405,8 @@ pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
     match beginning(Packing::of(name)) {
         Ok(bytes) if bytes.is_empty() && Packing::of(name) == Packing::Zstd => {
             // It cannot be unpacked: it is a truncated file of ours, or not a zstd file at all.
-            beginning(Packing::Plain).is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
+            beginning(Packing::Plain)
+                .is_ok_and(|bytes| !bytes.iter().zip(ZSTD).all(|(a, b)| *a == b))
         }
         Ok(bytes) => !OPENING.as_bytes().starts_with(&bytes),
         // The file is missing, or it is something that cannot be a chunk file.

@@ -58,7 +58,9 @@ impl fmt::Debug for Bytes {
 impl Bytes {
     fn read(&self, at: Range<u64>) -> Option<Vec<u8>> {
         match self {
-            Self::Here(bytes) => Some(bytes.get(usize::try_from(at.start).ok()?..usize::try_from(at.end).ok()?)?.to_vec()),
+            Self::Here(bytes) => Some(
+                bytes.get(usize::try_from(at.start).ok()?..usize::try_from(at.end).ok()?)?.to_vec(),
+            ),
             Self::Saved(file) => file.read(at).ok(),
         }
     }
@@ -80,19 +82,27 @@ impl ForeignLines {
     /// # Errors
     /// A message that says what is wrong with the numbers.
     pub(super) fn add_numbers(&mut self, numbers: &str) -> Result<(), String> {
-        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return Ok(()) };
+        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else {
+            return Ok(());
+        };
         let (line, start) = (u32::try_from(text.len()).unwrap_or(u32::MAX), vectors.len());
         read_numbers(numbers, |value| vectors.extend_from_slice(&value.to_le_bytes()))?;
-        let dimensions = u32::try_from((vectors.len() - start) / size_of::<f32>()).unwrap_or(u32::MAX);
+        let dimensions =
+            u32::try_from((vectors.len() - start) / size_of::<f32>()).unwrap_or(u32::MAX);
         self.rows.push(VectorRow { line, start: start as u64, dimensions });
         Ok(())
     }
 
     /// Adds the vector of the line that is added next.
     pub(super) fn add_vector(&mut self, vector: &[f32]) -> Option<()> {
-        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else { return None };
-        let row =
-            VectorRow { line: u32::try_from(text.len()).ok()?, start: vectors.len() as u64, dimensions: u32::try_from(vector.len()).ok()? };
+        let (Bytes::Here(text), Bytes::Here(vectors)) = (&self.text, &mut self.vectors) else {
+            return None;
+        };
+        let row = VectorRow {
+            line: u32::try_from(text.len()).ok()?,
+            start: vectors.len() as u64,
+            dimensions: u32::try_from(vector.len()).ok()?,
+        };
         self.rows.push(row);
         vectors.extend(vector.iter().flat_map(|number| number.to_le_bytes()));
         Some(())
@@ -143,7 +153,9 @@ impl<'a> ChunkJson<'a> {
 
     /// Returns the text between the brackets of the vector, unless it is blank.
     pub(super) fn numbers(&self) -> Option<&'a str> {
-        self.vector.map(|(start, end)| &self.json[start..end]).filter(|numbers| !numbers.trim().is_empty())
+        self.vector
+            .map(|(start, end)| &self.json[start..end])
+            .filter(|numbers| !numbers.trim().is_empty())
     }
 
     /// Returns how many numbers the vector has; 0 without a vector.
@@ -155,13 +167,17 @@ impl<'a> ChunkJson<'a> {
 /// Reads comma-separated numbers, or returns what is wrong with one of them.
 fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
     let bytes = text.as_bytes();
-    let after_space = |at: usize| at + bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count();
+    let after_space = |at: usize| {
+        at + bytes[at..].iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\n' | b'\r')).count()
+    };
     let mut at = 0;
     loop {
         let start = after_space(at);
         let read = number(&bytes[start..]).map(|(value, n)| (value, after_space(start + n)));
         match read.filter(|(_, end)| matches!(bytes.get(*end), None | Some(b','))) {
-            Some((value, _)) if !value.is_finite() => return Err("its embedding holds a number that is not finite".into()),
+            Some((value, _)) if !value.is_finite() => {
+                return Err("its embedding holds a number that is not finite".into());
+            }
             Some((value, end)) if end == bytes.len() => {
                 each(value);
                 return Ok(());
@@ -224,7 +240,10 @@ impl<'a> Scan<'a> {
     /// Skips white space and returns the next byte without consuming it.
     fn next(&mut self) -> Option<u8> {
         let rest = &self.text.as_bytes()[self.at..];
-        self.at += rest.iter().position(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r')).unwrap_or(rest.len());
+        self.at += rest
+            .iter()
+            .position(|b| !matches!(b, b' ' | b'\t' | b'\n' | b'\r'))
+            .unwrap_or(rest.len());
         self.text.as_bytes().get(self.at).copied()
     }
 
@@ -233,7 +252,12 @@ impl<'a> Scan<'a> {
     }
 
     /// Reads the items of a list, separated by commas, up to `close`.
-    fn list(&mut self, open: u8, close: u8, mut item: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
+    fn list(
+        &mut self,
+        open: u8,
+        close: u8,
+        mut item: impl FnMut(&mut Self) -> Option<()>,
+    ) -> Option<()> {
         self.take(open)?;
         if self.next()? == close {
             return self.take(close);
@@ -285,7 +309,8 @@ impl<'a> Scan<'a> {
             b'{' => self.nested(b'{', b'}')?,
             b'[' => self.nested(b'[', b']')?,
             _ => {
-                let is_end = |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
+                let is_end =
+                    |b: &u8| matches!(b, b',' | b'}' | b']' | b' ' | b'\t' | b'\n' | b'\r');
                 self.at += self.text.as_bytes()[self.at..].iter().position(is_end)?;
             }
         }
@@ -350,7 +375,8 @@ mod tests {
             let key = prop_oneof![Just("embedding".to_string()), any_text()];
             prop_oneof![
                 prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
-                prop::collection::vec((key, inner), 0..4).prop_map(|pairs| Value::Object(pairs.into_iter().collect()))
+                prop::collection::vec((key, inner), 0..4)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect()))
             ]
         })
     }

@@ -25,8 +25,14 @@ const VECTORS: &str = "vectors-";
 const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
 /// Rules for `.git/info/exclude`: they exclude what belongs to this user or to this checkout. A team may commit chunk files and the configuration,
 /// so these are not listed.
-const EXCLUDE: &[&str] =
-    &["/.cortex/memory*", "/.cortex/cache/", "/.cortex/graph/", "/.cortex/*.lock", "/.cortex/server.json", "/.cortex/.unfinished-*"];
+const EXCLUDE: &[&str] = &[
+    "/.cortex/memory*",
+    "/.cortex/cache/",
+    "/.cortex/graph/",
+    "/.cortex/*.lock",
+    "/.cortex/server.json",
+    "/.cortex/.unfinished-*",
+];
 /// One example file for each of those rules.
 const PRIVATE: &[&str] = &[
     ".cortex/memory.db",
@@ -37,8 +43,7 @@ const PRIVATE: &[&str] = &[
     ".cortex/.unfinished-0",
 ];
 /// Appended to a `.cortex/.gitignore` of the repository that lets git add private files. Nothing outranks the last rules of that file.
-const ADDED: &str =
-    "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
+const ADDED: &str = "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
 /// Beginnings of the `.gitignore` files that Cortex wrote and may update.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
 
@@ -79,7 +84,9 @@ pub enum RootError {
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{path} is not a directory: give the folder of a project")]
     NotADirectory { path: PathBuf },
-    #[error("{path} is {what}, too much to index: give the folder of a project, or run `git init` in it first")]
+    #[error(
+        "{path} is {what}, too much to index: give the folder of a project, or run `git init` in it first"
+    )]
     TooMuch { path: PathBuf, what: &'static str },
 }
 
@@ -108,12 +115,17 @@ impl Layout {
                 None
             }
         };
-        let owner = |path: &Path| Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok();
+        let owner = |path: &Path| {
+            Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok()
+        };
         let users = [Some(own_user()), owner(&start)];
         // A `.git` or `.cortex` in the home directory (for dotfiles) does not make everything below it one project.
         let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
         let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
-        let (root, reason) = found.unwrap_or((&start, "no folder at or above the current one holds .git or an index of yours"));
+        let (root, reason) = found.unwrap_or((
+            &start,
+            "no folder at or above the current one holds .git or an index of yours",
+        ));
         match too_much(root) {
             Some(what) => Err(RootError::TooMuch { path: root.to_path_buf(), what }),
             None => match Self::at(root) {
@@ -161,10 +173,17 @@ impl Layout {
     pub fn is_writable(&self) -> bool {
         match self.place.open() {
             Ok(dir) => {
-                dir.is_writable() && [CHUNKS, CACHE].iter().all(|name| dir.dir(name).is_ok_and(|d| d.is_writable()) || !self.has(name))
+                dir.is_writable()
+                    && [CHUNKS, CACHE]
+                        .iter()
+                        .all(|name| dir.dir(name).is_ok_and(|d| d.is_writable()) || !self.has(name))
             }
             Err(e) if e.kind() == ErrorKind::NotFound => {
-                self.tree.is_writable() && self.tree.own_stat().is_ok_and(|stat| stat.owner == own_user() || own_user() != 0)
+                self.tree.is_writable()
+                    && self
+                        .tree
+                        .own_stat()
+                        .is_ok_and(|stat| stat.owner == own_user() || own_user() != 0)
             }
             Err(_) => false,
         }
@@ -328,15 +347,25 @@ impl Layout {
 
     /// The name of the vector file of one embedder.
     pub(super) fn vectors(embedder_id: &str) -> String {
-        let safe: String = embedder_id.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect();
+        let safe: String = embedder_id
+            .chars()
+            .map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' })
+            .collect();
         format!("{CACHE}/{VECTORS}{safe}.bin")
     }
 
     /// Returns the vector files of all embedders that were ever used here.
     pub(super) fn all_vectors(&self) -> Vec<String> {
-        let names = self.data().and_then(|dir| dir.dir(CACHE)).and_then(|cache| cache.list()).unwrap_or_default();
+        let names = self
+            .data()
+            .and_then(|dir| dir.dir(CACHE))
+            .and_then(|cache| cache.list())
+            .unwrap_or_default();
         let names = names.into_iter().map(|(name, _)| name.to_string_lossy().into_owned());
-        names.filter(|name| name.starts_with(VECTORS)).map(|name| format!("{CACHE}/{name}")).collect()
+        names
+            .filter(|name| name.starts_with(VECTORS))
+            .map(|name| format!("{CACHE}/{name}"))
+            .collect()
     }
 
     /// The database of the code graph, derived from the source files.
@@ -376,7 +405,9 @@ impl Layout {
             Ok(text) if text == GITIGNORE.as_bytes() => return Ok(()),
             // The rules of the repository stay.
             Ok(text) if !is_ours(&text) => {
-                if text.ends_with(ADDED.as_bytes()) || source::not_ignored_by_git(self.root(), PRIVATE).is_empty() {
+                if text.ends_with(ADDED.as_bytes())
+                    || source::not_ignored_by_git(self.root(), PRIVATE).is_empty()
+                {
                     return Ok(());
                 }
                 [text, ADDED.into()].concat()
@@ -400,10 +431,18 @@ impl Layout {
         let mut files = source::tracked_by_git(self.root(), DOT_CORTEX);
         files.retain(|path| glob(path).is_some());
         let globs: BTreeSet<&str> = files.iter().filter_map(|path| glob(path)).collect();
-        let either_case = if files.iter().all(|path| path.starts_with(DOT_CORTEX)) { "" } else { ":(icase)" };
+        let either_case =
+            if files.iter().all(|path| path.starts_with(DOT_CORTEX)) { "" } else { ":(icase)" };
         // A command that people copy must not contain names from the repository.
-        let paths = globs.into_iter().map(|glob| format!(" '{either_case}{DOT_CORTEX}/{glob}'")).collect::<String>();
-        let more = if files.len() > MAX_SHOWN { format!(" and {} more", files.len() - MAX_SHOWN) } else { String::new() };
+        let paths = globs
+            .into_iter()
+            .map(|glob| format!(" '{either_case}{DOT_CORTEX}/{glob}'"))
+            .collect::<String>();
+        let more = if files.len() > MAX_SHOWN {
+            format!(" and {} more", files.len() - MAX_SHOWN)
+        } else {
+            String::new()
+        };
         files.truncate(MAX_SHOWN);
         (!files.is_empty()).then(|| {
             format!(
@@ -435,7 +474,9 @@ impl Layout {
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         let there = |name: &str| self.has(name);
-        !there(MANIFEST) && !there(&next_name(MANIFEST)) && ChunkType::ALL.iter().any(|t| there(&self.chunk_name_found(*t)))
+        !there(MANIFEST)
+            && !there(&next_name(MANIFEST))
+            && ChunkType::ALL.iter().any(|t| there(&self.chunk_name_found(*t)))
     }
 
     /// Whether the project has an index.
@@ -511,16 +552,20 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
     if dir.stat(".git").is_ok_and(|stat| stat.is_some()) {
         return Some("it holds .git");
     }
-    let has = |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
+    let has =
+        |name: &&str| dir.stat(Path::new(DOT_CORTEX).join(name)).is_ok_and(|stat| stat.is_some());
     let is_ours = |stat: Stat| stat.kind == FileKind::Directory && stat.owner == own_user();
-    let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours)) && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
+    let is_index = dir.stat(DOT_CORTEX).is_ok_and(|stat| stat.is_some_and(is_ours))
+        && ["config.toml", CHUNKS, "memory.db"].iter().any(has);
     is_index.then_some("it holds a .cortex of yours")
 }
 
 /// Whether everybody may create files in the directory, and only their owners may remove them, as in `/tmp`.
 fn is_temporary(directory: &Path) -> bool {
     const STICKY_FOR_ALL: u32 = 0o1002;
-    Dir::open(directory).and_then(|dir| dir.own_stat()).is_ok_and(|stat| stat.mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
+    Dir::open(directory)
+        .and_then(|dir| dir.own_stat())
+        .is_ok_and(|stat| stat.mode & STICKY_FOR_ALL == STICKY_FOR_ALL)
 }
 
 pub(super) fn in_chunks(name: &str) -> String {

@@ -32,7 +32,9 @@ pub struct EmbedLock {
 /// Why a lock could not be acquired.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("another cortex process is writing this index and did not finish within {waited_s} s: try again, or end that process")]
+    #[error(
+        "another cortex process is writing this index and did not finish within {waited_s} s: try again, or end that process"
+    )]
     Busy { waited_s: u64 },
     #[error("{}: the lock cannot be taken", path.display())]
     Unusable { path: PathBuf, source: io::Error },
@@ -113,10 +115,14 @@ fn has_locked(file: &File, layout: &Layout, name: &str) -> Result<bool, LockErro
     match file.try_lock() {
         Ok(()) => Ok(true),
         Err(TryLockError::WouldBlock) => Ok(false),
-        Err(TryLockError::Error(source)) => Err(LockError::Unusable { path: layout.full(name), source }),
+        Err(TryLockError::Error(source)) => {
+            Err(LockError::Unusable { path: layout.full(name), source })
+        }
     }
 }
 
 fn is_held(layout: &Layout, name: &str) -> bool {
-    layout.open_file(name).is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
+    layout
+        .open_file(name)
+        .is_ok_and(|f| matches!(f.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }

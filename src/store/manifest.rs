@@ -118,7 +118,11 @@ impl Manifest {
     /// The name of a type's chunk file.
     fn file_name(&self, chunk_type: ChunkType) -> String {
         let packed = Layout::chunk_file_name_as(chunk_type, Packing::Zstd);
-        if self.files.contains_key(&packed) { packed } else { Layout::chunk_file_name(chunk_type).to_string() }
+        if self.files.contains_key(&packed) {
+            packed
+        } else {
+            Layout::chunk_file_name(chunk_type).to_string()
+        }
     }
 
     /// The path of a type's chunk file.
@@ -130,7 +134,11 @@ impl Manifest {
     /// The name of a type's chunk file below `.cortex`.
     pub(super) fn chunk_name(&self, chunk_type: ChunkType) -> String {
         let [plain, packed] = Layout::chunk_names(chunk_type);
-        if self.files.contains_key(&Layout::chunk_file_name_as(chunk_type, Packing::Zstd)) { packed } else { plain }
+        if self.files.contains_key(&Layout::chunk_file_name_as(chunk_type, Packing::Zstd)) {
+            packed
+        } else {
+            plain
+        }
     }
 
     /// Returns the blocks of a type's chunk file. There are none if the writer did not state them.
@@ -140,7 +148,8 @@ impl Manifest {
 
     /// Whether the file `name` is the chunk file of this type in this generation.
     pub(super) fn states(&self, layout: &Layout, chunk_type: ChunkType, name: &str) -> bool {
-        layout.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok().as_ref() == self.entry(chunk_type)
+        layout.open_file(name).and_then(|mut file| FileEntry::of_file(&mut file)).ok().as_ref()
+            == self.entry(chunk_type)
     }
 
     /// Whether the chunk files are those of this generation, byte for byte.
@@ -174,7 +183,9 @@ impl Manifest {
 
     fn read_named(layout: &Layout, name: &str) -> io::Result<Option<Self>> {
         match layout.read(name, MAX_BYTES) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().filter(|manifest: &Self| manifest.generation <= MAX_GENERATION)),
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes)
+                .ok()
+                .filter(|manifest: &Self| manifest.generation <= MAX_GENERATION)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(e) => Err(e),
         }

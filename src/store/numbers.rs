@@ -2,9 +2,9 @@
 
 /// Powers of ten from 10^-`MOST_EXPONENT` to 10^`MOST_EXPONENT`.
 const TENS: [f64; 45] = [
-    1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3,
-    1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21,
-    1e22,
+    1e-22, 1e-21, 1e-20, 1e-19, 1e-18, 1e-17, 1e-16, 1e-15, 1e-14, 1e-13, 1e-12, 1e-11, 1e-10,
+    1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7,
+    1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22,
 ];
 const MOST_EXPONENT: i32 = 22;
 /// Number of decimal digits that always fit in 64 bits.
@@ -23,7 +23,8 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
     if n_whole == 0 || (begins_with_zero && n_whole > 1) {
         return None;
     }
-    let (mut digits, mut exponent, mut n_digits) = (digits, 0, if begins_with_zero { 0 } else { n_whole });
+    let (mut digits, mut exponent, mut n_digits) =
+        (digits, 0, if begins_with_zero { 0 } else { n_whole });
     if text.get(end) == Some(&b'.') {
         let fraction = end + 1;
         (digits, end) = self::digits(text, fraction, digits);
@@ -55,7 +56,11 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
 /// Returns `digits` × 10^`exponent`, unless an `f64` is too inexact to decide the result. Three roundings (the digits, the power, the product) move
 /// the `f64` by at most three units in its last place. So it rounds to the same `f32` as the exact value, unless it is that close to the middle
 /// between two `f32` values.
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, reason = "that is the point")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    reason = "that is the point"
+)]
 fn rounded(digits: u64, exponent: i32) -> Option<f32> {
     const MIDDLE: u64 = 1 << (ROUNDED_BITS - 1);
     const MARGIN: u64 = 8;
@@ -78,7 +83,8 @@ fn digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     few_digits(text, at, number)
 }
 
-const WHOLE_TENS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+const WHOLE_TENS: [u64; 9] =
+    [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
 /// Returns the number that the leading digits of `bytes` form, and how many digits these are. It has no branches, since numbers have any length.
 fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
@@ -97,7 +103,9 @@ fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
 
 /// Does the same as [`digits`], one digit at a time.
 fn few_digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
-    while let Some(digit) = text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10) {
+    while let Some(digit) =
+        text.get(at).map(|byte| byte.wrapping_sub(b'0')).filter(|digit| *digit < 10)
+    {
         number = number.wrapping_mul(10).wrapping_add(digit.into());
         at += 1;
     }
@@ -161,7 +169,10 @@ mod tests {
         ] {
             assert_is_the_same(text);
         }
-        for text in ["", "-", "+1", ".5", "1.", "01", "-01", "1e", "1e+", "nan", "inf", "-inf", "e5", "\u{e9}"] {
+        for text in [
+            "", "-", "+1", ".5", "1.", "01", "-01", "1e", "1e+", "nan", "inf", "-inf", "e5",
+            "\u{e9}",
+        ] {
             let whole = number(text.as_bytes()).filter(|(_, n)| *n == text.len());
             assert!(whole.is_none(), "{text}");
         }

@@ -46,7 +46,9 @@ impl Which {
         match self {
             Self::Of(chunk_type) => *chunk_type,
             Self::Other(OtherName(_, name)) => {
-                let begins = |t: &ChunkType| name.starts_with(Layout::chunk_file_name(*t).trim_end_matches(JSON));
+                let begins = |t: &ChunkType| {
+                    name.starts_with(Layout::chunk_file_name(*t).trim_end_matches(JSON))
+                };
                 ChunkType::ALL.into_iter().find(begins).unwrap_or(ChunkType::Definitions)
             }
         }
@@ -58,13 +60,16 @@ impl Layout {
     #[must_use]
     pub fn other_chunk_files(&self) -> Vec<String> {
         let names = self.chunks().and_then(|dir| dir.list()).unwrap_or_default().into_iter();
-        let names = names.filter(|(_, kind)| *kind != FileKind::Directory).filter_map(|(name, _)| name.into_string().ok());
+        let names = names
+            .filter(|(_, kind)| *kind != FileKind::Directory)
+            .filter_map(|(name, _)| name.into_string().ok());
         let is_other = |name: &String| {
             let name = in_chunks(name);
             let is_json = name.strip_suffix(EXTENSION).unwrap_or(&name).ends_with(JSON);
             is_json && name != MANIFEST && !own_names().any(|own| own == name)
         };
-        let mut names: Vec<String> = names.filter(is_other).filter(|name| !name.starts_with('.')).collect();
+        let mut names: Vec<String> =
+            names.filter(is_other).filter(|name| !name.starts_with('.')).collect();
         names.sort_by_cached_key(|name| Which::other(name));
         names
     }
@@ -96,10 +101,18 @@ pub(super) fn set_aside(dir: &Dir, name: &str) -> io::Result<()> {
         return Ok(());
     }
     let (stem, extension) = name.split_at(name.find(JSON).unwrap_or(name.len()));
-    let names = (1_u64..).map(|n| if n == 1 { format!("{stem}.other{extension}") } else { format!("{stem}.other{n}{extension}") });
+    let names = (1_u64..).map(|n| {
+        if n == 1 {
+            format!("{stem}.other{extension}")
+        } else {
+            format!("{stem}.other{n}{extension}")
+        }
+    });
     for aside in names {
         match dir.rename_to_new(name, &aside) {
-            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &aside) => dir.remove_file(name)?,
+            Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &aside) => {
+                dir.remove_file(name)?
+            }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
             done => done?,
         }
@@ -144,7 +157,10 @@ mod tests {
     }
 
     fn names(path: &Path) -> Vec<String> {
-        let mut names: Vec<_> = fs::read_dir(path).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        let mut names: Vec<_> = fs::read_dir(path)
+            .unwrap()
+            .map(|e| e.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }
@@ -164,7 +180,9 @@ mod tests {
             write(&layout, "code-data.json.zst", &packed[..n]);
             assert!(!layout.has_strangers(), "{n}");
         }
-        for theirs in [THEIRS.as_bytes().to_vec(), pack(THEIRS.as_bytes()).unwrap(), b"\x1f\x8b".to_vec()] {
+        for theirs in
+            [THEIRS.as_bytes().to_vec(), pack(THEIRS.as_bytes()).unwrap(), b"\x1f\x8b".to_vec()]
+        {
             write(&layout, "code-data.json.zst", theirs);
             assert!(layout.has_strangers());
         }
@@ -184,16 +202,32 @@ mod tests {
         let more = THEIRS.replace("other", "another");
         assert_eq!(set_aside(&more), ["code-data.other.json", "code-data.other2.json"]);
         assert_eq!(set_aside(THEIRS), ["code-data.other.json", "code-data.other2.json"]);
-        assert_eq!(fs::read_to_string(layout.chunks_dir().join("code-data.other2.json")).unwrap(), more);
+        assert_eq!(
+            fs::read_to_string(layout.chunks_dir().join("code-data.other2.json")).unwrap(),
+            more
+        );
         recover(&layout, &lock).unwrap();
     }
 
     #[test]
     fn further_files_are_in_the_order_of_their_numbers() {
         let (_dir, layout) = project();
-        let all = ["b.json", "code-data.other.json", "code-data.other2.json", "code-data.other10.json", "doc-chunks.mine.json.zst"];
-        let no =
-            [".hidden.json", "manifest.json", "manifest.json.next", "code-data.json", "code-data.json.zst", "notes.txt", "x.json.next"];
+        let all = [
+            "b.json",
+            "code-data.other.json",
+            "code-data.other2.json",
+            "code-data.other10.json",
+            "doc-chunks.mine.json.zst",
+        ];
+        let no = [
+            ".hidden.json",
+            "manifest.json",
+            "manifest.json.next",
+            "code-data.json",
+            "code-data.json.zst",
+            "notes.txt",
+            "x.json.next",
+        ];
         for name in all.iter().chain(&no) {
             write(&layout, name, THEIRS);
         }

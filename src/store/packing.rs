@@ -57,7 +57,10 @@ pub(super) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     // A first pass detects a decompression bomb before it takes any memory.
     let n_bytes = io::copy(&mut decoder()?, &mut io::sink())?;
     if n_bytes > most {
-        return Err(io::Error::other(format!("{} bytes would become more than {most}", bytes.len())));
+        return Err(io::Error::other(format!(
+            "{} bytes would become more than {most}",
+            bytes.len()
+        )));
     }
     let mut all = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
     decoder()?.read_to_end(&mut all)?;
@@ -75,7 +78,11 @@ pub(super) fn frame_length(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Calls `read` with the frame that `unpack` returns. The last frame of each thread is kept, since lines are mostly read in order.
-pub(super) fn with_last_frame<T>(key: (u64, u64), unpack: impl FnOnce() -> Option<Vec<u8>>, read: impl FnOnce(&[u8]) -> T) -> Option<T> {
+pub(super) fn with_last_frame<T>(
+    key: (u64, u64),
+    unpack: impl FnOnce() -> Option<Vec<u8>>,
+    read: impl FnOnce(&[u8]) -> T,
+) -> Option<T> {
     thread_local! {
         static LAST: RefCell<((u64, u64), Vec<u8>)> = const { RefCell::new(((0, 0), Vec::new())) };
     }

@@ -41,7 +41,11 @@ impl ServerFile {
 
 impl Drop for ServerFile {
     fn drop(&mut self) {
-        let says = self.layout.read(SERVER, MAX_BYTES).ok().and_then(|bytes| serde_json::from_slice::<Listening>(&bytes).ok());
+        let says = self
+            .layout
+            .read(SERVER, MAX_BYTES)
+            .ok()
+            .and_then(|bytes| serde_json::from_slice::<Listening>(&bytes).ok());
         if says.is_some_and(|l| l.pid == process::id()) {
             let _ = self.layout.remove(SERVER);
         }

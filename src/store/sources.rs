@@ -70,7 +70,9 @@ impl SourceTable {
 
     /// Iterates over all secrets that were redacted from files: path, line, rule.
     pub fn all_secrets(&self) -> impl Iterator<Item = (&str, u32, &str)> {
-        self.files.iter().flat_map(|(path, entry)| entry.secrets.iter().map(|(line, rule)| (path.as_str(), *line, rule.as_str())))
+        self.files.iter().flat_map(|(path, entry)| {
+            entry.secrets.iter().map(|(line, rule)| (path.as_str(), *line, rule.as_str()))
+        })
     }
 
     /// Counts the skipped files for each reason. The part of a reason after a colon is ignored.

@@ -49,7 +49,10 @@ impl VectorCache {
     /// Reads the cache of `embedder_id`. A missing or foreign file gives an empty cache; damaged records are left out.
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
-        Self::parse(layout.read(&Layout::vectors(embedder_id), MAX_BYTES).unwrap_or_default(), dimensions)
+        Self::parse(
+            layout.read(&Layout::vectors(embedder_id), MAX_BYTES).unwrap_or_default(),
+            dimensions,
+        )
     }
 
     fn parse(bytes: Vec<u8>, dimensions: usize) -> Self {
@@ -62,21 +65,33 @@ impl VectorCache {
         let read = |r: &&[u8]| {
             let (key, rest) = r.split_at(KEY);
             let (check, body) = rest.split_at(PREFIX - KEY);
-            (checksum(key, body) == check).then(|| VectorKey::from_le_bytes(key.try_into().unwrap_or_default()))
+            (checksum(key, body) == check)
+                .then(|| VectorKey::from_le_bytes(key.try_into().unwrap_or_default()))
         };
         let keys: Vec<Option<VectorKey>> = records.par_iter().with_min_len(256).map(read).collect();
-        cache.offsets = keys.into_iter().enumerate().filter_map(|(i, key)| Some((key?, HEADER + i * record + PREFIX))).collect();
+        cache.offsets = keys
+            .into_iter()
+            .enumerate()
+            .filter_map(|(i, key)| Some((key?, HEADER + i * record + PREFIX)))
+            .collect();
         cache.bytes = bytes;
         cache
     }
 
     /// Reads the cache only as far as needed to find `wanted`. It looks at the end first, since the latest changes were appended there.
     #[must_use]
-    pub fn read_wanted(layout: &Layout, embedder_id: &str, dimensions: usize, wanted: &FxHashSet<VectorKey>) -> Self {
+    pub fn read_wanted(
+        layout: &Layout,
+        embedder_id: &str,
+        dimensions: usize,
+        wanted: &FxHashSet<VectorKey>,
+    ) -> Self {
         let record = record_bytes(dimensions);
         let n_tail = wanted.len() * 2 + 64;
         if n_tail < Self::count_records(layout, embedder_id, dimensions) {
-            let tail = layout.open_file(&Layout::vectors(embedder_id)).and_then(|file| read_tail(file, dimensions, n_tail * record));
+            let tail = layout
+                .open_file(&Layout::vectors(embedder_id))
+                .and_then(|file| read_tail(file, dimensions, n_tail * record));
             let cache = Self::parse(tail.unwrap_or_default(), dimensions);
             if wanted.iter().all(|key| cache.contains(*key)) {
                 return cache;
@@ -89,7 +104,8 @@ impl VectorCache {
     #[must_use]
     pub fn get(&self, key: VectorKey) -> Option<Quantized> {
         let offset = *self.offsets.get(&key)?;
-        let (scale, components) = self.bytes[offset..offset + 4 + self.dimensions].split_first_chunk::<4>()?;
+        let (scale, components) =
+            self.bytes[offset..offset + 4 + self.dimensions].split_first_chunk::<4>()?;
         let components = components.iter().map(|byte| byte.cast_signed()).collect();
         Some(Quantized { scale: f32::from_le_bytes(*scale), components })
     }
@@ -103,7 +119,8 @@ impl VectorCache {
     /// Returns how many records the file of an embedder holds, unusable ones included. It only looks at the size of the file.
     #[must_use]
     pub fn count_records(layout: &Layout, embedder_id: &str, dimensions: usize) -> usize {
-        let bytes = layout.stat(&Layout::vectors(embedder_id)).ok().flatten().map_or(0, |stat| stat.bytes);
+        let bytes =
+            layout.stat(&Layout::vectors(embedder_id)).ok().flatten().map_or(0, |stat| stat.bytes);
         usize::try_from(bytes).unwrap_or(usize::MAX) / record_bytes(dimensions)
     }
 }
@@ -148,7 +165,9 @@ const KEEP_UNUSED: Duration = Duration::from_hours(30 * 24);
 /// Removes the vectors of other embedders that have not been written for 30 days.
 pub fn remove_unused_vectors(layout: &Layout, _lock: &WriteLock, embedder_id: &str) {
     let own = Layout::vectors(embedder_id);
-    let is_unused = |name: &&String| **name != own && matches!(layout.stat(name), Ok(Some(stat)) if stat.is_older(KEEP_UNUSED));
+    let is_unused = |name: &&String| {
+        **name != own && matches!(layout.stat(name), Ok(Some(stat)) if stat.is_older(KEEP_UNUSED))
+    };
     for name in layout.all_vectors().iter().filter(is_unused) {
         // A failure harms nothing: the next run tries again.
         let _ = layout.remove(name);
@@ -172,7 +191,12 @@ impl VectorWriter {
     ///
     /// # Errors
     /// When it cannot be opened or repaired.
-    pub fn append(layout: &Layout, _lock: &WriteLock, embedder_id: &str, dimensions: usize) -> io::Result<Self> {
+    pub fn append(
+        layout: &Layout,
+        _lock: &WriteLock,
+        embedder_id: &str,
+        dimensions: usize,
+    ) -> io::Result<Self> {
         let name = Layout::vectors(embedder_id);
         let path = layout.full(&name);
         let open = || {
@@ -192,19 +216,38 @@ impl VectorWriter {
             Ok(file)
         };
         let file = open().map_err(|e| at(&path, &e))?;
-        Ok(Self { out: BufWriter::new(file), layout: layout.clone(), name, path, aside: None, n_written: 0 })
+        Ok(Self {
+            out: BufWriter::new(file),
+            layout: layout.clone(),
+            name,
+            path,
+            aside: None,
+            n_written: 0,
+        })
     }
 
     /// Starts a new file that replaces the cache when it is finished.
     ///
     /// # Errors
     /// When it cannot be created.
-    pub fn replace(layout: &Layout, _lock: &WriteLock, embedder_id: &str, dimensions: usize) -> io::Result<Self> {
+    pub fn replace(
+        layout: &Layout,
+        _lock: &WriteLock,
+        embedder_id: &str,
+        dimensions: usize,
+    ) -> io::Result<Self> {
         let name = Layout::vectors(embedder_id);
         let (path, aside) = (layout.full(&name), next_name(&name));
         let mut file = layout.data()?.create(&aside, SHARED_FILE)?;
         file.write_all(&header(dimensions))?;
-        Ok(Self { out: BufWriter::new(file), layout: layout.clone(), name, path, aside: Some(aside), n_written: 0 })
+        Ok(Self {
+            out: BufWriter::new(file),
+            layout: layout.clone(),
+            name,
+            path,
+            aside: Some(aside),
+            n_written: 0,
+        })
     }
 
     /// Adds one vector.
@@ -217,7 +260,10 @@ impl VectorWriter {
         body.extend(vector.components.iter().map(|x| x.cast_unsigned()));
         self.n_written += 1;
         let check = checksum(&key, &body);
-        [&key[..], &check, &body].into_iter().try_for_each(|part| self.out.write_all(part)).map_err(|e| at(&self.path, &e))
+        [&key[..], &check, &body]
+            .into_iter()
+            .try_for_each(|part| self.out.write_all(part))
+            .map_err(|e| at(&self.path, &e))
     }
 
     /// Syncs the file and returns how many vectors were written. A reader that comes later finds all of them.

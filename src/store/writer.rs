@@ -94,7 +94,8 @@ impl Output {
     fn put_in_block(&mut self, text: &[u8]) -> io::Result<()> {
         self.block_hash.update(text);
         // A line of 4 GB would make the file unreadable.
-        self.block_bytes += u32::try_from(text.len()).map_err(|_| io::Error::other("a chunk is larger than 4 GB"))?;
+        self.block_bytes += u32::try_from(text.len())
+            .map_err(|_| io::Error::other("a chunk is larger than 4 GB"))?;
         self.put(text)
     }
 
@@ -104,7 +105,8 @@ impl Output {
         }
         self.n_chunks += 1;
         self.put_in_block(line)?;
-        let decides = xxh3_64(&line[line.len().saturating_sub(DECIDING)..]).is_multiple_of(BLOCK_LINES);
+        let decides =
+            xxh3_64(&line[line.len().saturating_sub(DECIDING)..]).is_multiple_of(BLOCK_LINES);
         self.block_ends = decides || self.block_bytes >= MAX_BLOCK_BYTES;
         Ok(())
     }
@@ -145,7 +147,12 @@ impl<'a> ChunkWriter<'a> {
     ///
     /// # Errors
     /// When a file cannot be created.
-    pub fn create(layout: &'a Layout, _lock: &WriteLock, header: &Header, packing: Packing) -> io::Result<Self> {
+    pub fn create(
+        layout: &'a Layout,
+        _lock: &WriteLock,
+        header: &Header,
+        packing: Packing,
+    ) -> io::Result<Self> {
         let dir = layout.data()?;
         let open = |chunk_type| {
             let name = Layout::chunk_name(chunk_type, packing);
@@ -169,7 +176,12 @@ impl<'a> ChunkWriter<'a> {
             file.end_frame()?;
             Ok(file)
         };
-        Ok(Self { layout, packing, files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?, keeps_others: true })
+        Ok(Self {
+            layout,
+            packing,
+            files: ChunkType::ALL.into_iter().map(open).collect::<io::Result<_>>()?,
+            keeps_others: true,
+        })
     }
 
     /// Makes [`ChunkWriter::publish`] replace files that other programs wrote under our names, instead of moving them aside.
@@ -191,7 +203,11 @@ impl<'a> ChunkWriter<'a> {
     /// Same as [`ChunkWriter::put`].
     pub fn put_lines(&mut self, chunk_type: ChunkType, lines: &[u8]) -> io::Result<()> {
         // Cannot fail: `create` opened one file for each type.
-        let file = self.files.iter_mut().find(|f| f.chunk_type == chunk_type).expect("a file for each type");
+        let file = self
+            .files
+            .iter_mut()
+            .find(|f| f.chunk_type == chunk_type)
+            .expect("a file for each type");
         let mut start = 0;
         for end in memchr::memchr_iter(b'\n', lines).chain([lines.len()]) {
             let line = &lines[start..end];
@@ -226,7 +242,9 @@ impl<'a> ChunkWriter<'a> {
             manifest.files.insert(name.clone(), entry);
             manifest.blocks.insert(name, file.blocks.clone());
         }
-        if let Some(current) = current.filter(|c| (&c.files, &c.blocks) == (&manifest.files, &manifest.blocks)) {
+        if let Some(current) =
+            current.filter(|c| (&c.files, &c.blocks) == (&manifest.files, &manifest.blocks))
+        {
             return Ok(current.clone());
         }
         let dir = self.layout.data()?;
@@ -248,9 +266,14 @@ pub fn recover(layout: &Layout, _lock: &WriteLock) -> io::Result<()> {
     let Some(next) = Manifest::read_next(layout)? else { return Ok(()) };
     let complete = ChunkType::ALL.iter().all(|t| {
         let name = next.chunk_name(*t);
-        next.entry(*t).is_some() && (next.states(layout, *t, &name) || next.states(layout, *t, &next_name(&name)))
+        next.entry(*t).is_some()
+            && (next.states(layout, *t, &name) || next.states(layout, *t, &next_name(&name)))
     });
-    if complete { rename_all(&layout.data()?, &next, true) } else { layout.remove(&next_name(MANIFEST)) }
+    if complete {
+        rename_all(&layout.data()?, &next, true)
+    } else {
+        layout.remove(&next_name(MANIFEST))
+    }
 }
 
 fn rename_all(dir: &Dir, manifest: &Manifest, keeps_others: bool) -> io::Result<()> {
@@ -292,7 +315,9 @@ impl ChunkLines {
             Ok(file) => {
                 this.lines = Some(match Packing::of(&name) {
                     Packing::Plain => Box::new(BufReader::with_capacity(1 << 16, file)),
-                    Packing::Zstd => Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?)),
+                    Packing::Zstd => {
+                        Box::new(BufReader::with_capacity(1 << 16, zstd::Decoder::new(file)?))
+                    }
                 });
                 this.next_lines(1)?; // the header
             }

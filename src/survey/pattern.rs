@@ -66,7 +66,9 @@ pub fn patterns<'a>(
             Ok(pattern) => drop(found.insert(name.to_string(), pattern)),
             // That documents have no shape is no news, as long as something has.
             Err(e @ PatternError::NotParsed { .. }) => error = error.or(Some(e)),
-            Err(e) => error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e)),
+            Err(e) => {
+                error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e))
+            }
         }
     }
     match error {
@@ -84,7 +86,8 @@ pub fn find(
     limit: usize,
     cancel: &AtomicBool,
 ) -> PatternMatches {
-    let files: Vec<(&String, &Pattern)> = files.iter().filter_map(|(path, language)| Some((path, patterns.get(language)?))).collect();
+    let files: Vec<(&String, &Pattern)> =
+        files.iter().filter_map(|(path, language)| Some((path, patterns.get(language)?))).collect();
     let deadline = Instant::now() + LIMIT;
     let look = |(path, pattern): &(&String, &Pattern)| {
         if cancel.load(Ordering::Relaxed) || Instant::now() > deadline {
@@ -104,9 +107,16 @@ pub fn find(
     PatternMatches { places, total, n_files: files.len() - n_left, n_left }
 }
 
-fn place(path: &str, lines: &[&str], (start_line, end_line): (u32, u32), context: u32) -> PatternMatch {
+fn place(
+    path: &str,
+    lines: &[&str],
+    (start_line, end_line): (u32, u32),
+    context: u32,
+) -> PatternMatch {
     let first_line = start_line.saturating_sub(context).max(1);
-    let last = (end_line.saturating_add(context) as usize).min(lines.len()).min(first_line as usize - 1 + MAX_LINES);
+    let last = (end_line.saturating_add(context) as usize)
+        .min(lines.len())
+        .min(first_line as usize - 1 + MAX_LINES);
     let text = lines.get(first_line as usize - 1..last).unwrap_or_default().join("\n");
     PatternMatch { path: path.into(), start_line, end_line, first_line, text }
 }

@@ -48,7 +48,12 @@ pub enum Sort {
 pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
     let size = |(path, language): &(String, String)| {
         let text = source::read_exact(root, path).ok()?;
-        Some(Size { path: path.clone(), language: language.clone(), lines: text.lines().count() as u64, bytes: text.len() as u64 })
+        Some(Size {
+            path: path.clone(),
+            language: language.clone(),
+            lines: text.lines().count() as u64,
+            bytes: text.len() as u64,
+        })
     };
     files.par_iter().filter_map(size).collect()
 }
@@ -63,7 +68,12 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
             By::Directory(depth) => directory(&size.path, depth),
             By::File => &size.path,
         };
-        let group = groups.entry(name).or_insert_with(|| SizeGroup { name: name.into(), files: 0, lines: 0, bytes: 0 });
+        let group = groups.entry(name).or_insert_with(|| SizeGroup {
+            name: name.into(),
+            files: 0,
+            lines: 0,
+            bytes: 0,
+        });
         group.files += 1;
         group.lines += size.lines;
         group.bytes += size.bytes;
@@ -83,7 +93,12 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
 #[must_use]
 pub fn total(groups: &[SizeGroup]) -> SizeGroup {
     let sum = |of: fn(&SizeGroup) -> u64| groups.iter().map(of).sum();
-    SizeGroup { name: "total".into(), files: sum(|g| g.files), lines: sum(|g| g.lines), bytes: sum(|g| g.bytes) }
+    SizeGroup {
+        name: "total".into(),
+        files: sum(|g| g.files),
+        lines: sum(|g| g.lines),
+        bytes: sum(|g| g.bytes),
+    }
 }
 
 /// The folder of a file, at most so many levels of it; `.` for the root.
@@ -102,13 +117,24 @@ mod tests {
     fn files_are_taken_together_and_put_in_order() {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir_all(dir.path().join("src/deep/er")).unwrap();
-        for (path, text) in [("a.md", "one\ntwo"), ("src/b.rs", "1\n2\n3\n"), ("src/deep/er/c.rs", ""), ("src/deep/d.rs", "x\n")] {
+        for (path, text) in [
+            ("a.md", "one\ntwo"),
+            ("src/b.rs", "1\n2\n3\n"),
+            ("src/deep/er/c.rs", ""),
+            ("src/deep/d.rs", "x\n"),
+        ] {
             fs::write(dir.path().join(path), text).unwrap();
         }
         let language = |path: &str| if path.ends_with("md") { "markdown" } else { "rust" };
-        let files = ["a.md", "src/b.rs", "src/deep/er/c.rs", "src/deep/d.rs", "gone.rs"].map(|p| (p.to_string(), language(p).to_string()));
+        let files = ["a.md", "src/b.rs", "src/deep/er/c.rs", "src/deep/d.rs", "gone.rs"]
+            .map(|p| (p.to_string(), language(p).to_string()));
         let sizes = sizes(dir.path(), &files);
-        let told = |by, sort| grouped(&sizes, by, sort).into_iter().map(|g| (g.name, g.files, g.lines)).collect::<Vec<_>>();
+        let told = |by, sort| {
+            grouped(&sizes, by, sort)
+                .into_iter()
+                .map(|g| (g.name, g.files, g.lines))
+                .collect::<Vec<_>>()
+        };
         let row = |name: &str, files, lines| (name.to_string(), files, lines);
         assert_eq!(told(By::Language, Sort::Lines), [row("rust", 3, 4), row("markdown", 1, 2)]);
         assert_eq!(told(By::Directory(1), Sort::Name), [row(".", 1, 2), row("src", 3, 4)]);

@@ -45,13 +45,19 @@ fn assemble(marks: &[Mark], text: &str) -> Vec<Section> {
     let as_line = |l: usize| u32::try_from(l).unwrap_or(u32::MAX);
     let mut path: Vec<(usize, String)> = Vec::new();
     let mut out: Vec<Section> = Vec::new();
-    let mut current = Section { headings: Vec::new(), start_line: 1, end_line: 0, breaks: Vec::new() };
+    let mut current =
+        Section { headings: Vec::new(), start_line: 1, end_line: 0, breaks: Vec::new() };
     for mark in marks {
         match mark {
             Mark::Block { line } => current.breaks.push(as_line(line + 1)),
             Mark::Heading { line, level, title } => {
                 current.end_line = as_line(*line);
-                let next = Section { headings: Vec::new(), start_line: as_line(line + 1), end_line: 0, breaks: Vec::new() };
+                let next = Section {
+                    headings: Vec::new(),
+                    start_line: as_line(line + 1),
+                    end_line: 0,
+                    breaks: Vec::new(),
+                };
                 let done = std::mem::replace(&mut current, next);
                 if done.end_line >= done.start_line {
                     out.push(done);
@@ -72,12 +78,16 @@ fn assemble(marks: &[Mark], text: &str) -> Vec<Section> {
 }
 
 fn markdown(text: &str) -> Vec<Mark> {
-    let starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+    let starts: Vec<usize> = std::iter::once(0)
+        .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1))
+        .collect();
     let line_of = |byte: usize| starts.partition_point(|s| *s <= byte) - 1;
     let mut marks = Vec::new();
     let mut heading: Option<(usize, usize, String)> = None;
     let mut nesting = 0usize;
-    let options = Options::ENABLE_TABLES | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS | Options::ENABLE_FOOTNOTES;
+    let options = Options::ENABLE_TABLES
+        | Options::ENABLE_YAML_STYLE_METADATA_BLOCKS
+        | Options::ENABLE_FOOTNOTES;
     for (event, range) in Parser::new_ext(text, options).into_offset_iter() {
         match event {
             Event::Start(Tag::Heading { level, .. }) if nesting == 0 => {
@@ -102,8 +112,12 @@ fn markdown(text: &str) -> Vec<Mark> {
                     nesting += 1;
                 }
             }
-            Event::End(tag) if heading.is_none() && is_block_end(tag) => nesting = nesting.saturating_sub(1),
-            Event::Html(_) | Event::Rule if nesting == 0 => marks.push(Mark::Block { line: line_of(range.start) }),
+            Event::End(tag) if heading.is_none() && is_block_end(tag) => {
+                nesting = nesting.saturating_sub(1)
+            }
+            Event::Html(_) | Event::Rule if nesting == 0 => {
+                marks.push(Mark::Block { line: line_of(range.start) })
+            }
             _ => {}
         }
     }
@@ -115,13 +129,24 @@ fn is_block(tag: &Tag) -> bool {
 }
 
 fn is_block_end(tag: TagEnd) -> bool {
-    !matches!(tag, TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link | TagEnd::Image | TagEnd::Heading(_))
+    !matches!(
+        tag,
+        TagEnd::Emphasis
+            | TagEnd::Strong
+            | TagEnd::Strikethrough
+            | TagEnd::Link
+            | TagEnd::Image
+            | TagEnd::Heading(_)
+    )
 }
 
 /// Finds headings with `heading(lines, i)`, which returns level, title and number of lines.
 /// A block begins after a blank line, at a line without indentation; an indented block
 /// belongs to the one above.
-fn by_lines(text: &str, mut heading: impl FnMut(&[&str], usize) -> Option<(usize, String, usize)>) -> Vec<Mark> {
+fn by_lines(
+    text: &str,
+    mut heading: impl FnMut(&[&str], usize) -> Option<(usize, String, usize)>,
+) -> Vec<Mark> {
     let lines: Vec<&str> = text.lines().collect();
     let mut marks = Vec::new();
     let mut i = 0;
@@ -146,12 +171,15 @@ fn rst_heading(lines: &[&str], i: usize) -> Option<(usize, String, usize)> {
     let rule = |l: &str| {
         let l = l.trim_end();
         let c = l.chars().next()?;
-        (l.len() >= 3 && c.is_ascii_punctuation() && l.chars().all(|x| x == c)).then_some((c, l.chars().count()))
+        (l.len() >= 3 && c.is_ascii_punctuation() && l.chars().all(|x| x == c))
+            .then_some((c, l.chars().count()))
     };
     // In reStructuredText the order of appearance decides the level. This fixed order is the one
     // that almost all documents use.
-    let level = |c: char, over: bool| "#*=-~^\"'`+.:_<>".find(c).unwrap_or(15) * 2 + usize::from(!over);
-    let title_at = |k: usize| lines.get(k).map(|l| l.trim()).filter(|t| !t.is_empty() && rule(t).is_none());
+    let level =
+        |c: char, over: bool| "#*=-~^\"'`+.:_<>".find(c).unwrap_or(15) * 2 + usize::from(!over);
+    let title_at =
+        |k: usize| lines.get(k).map(|l| l.trim()).filter(|t| !t.is_empty() && rule(t).is_none());
     if let Some((c, n)) = rule(lines[i])
         && let Some(title) = title_at(i + 1)
         && lines.get(i + 2).and_then(|l| rule(l)).is_some_and(|(c2, _)| c2 == c)
@@ -180,7 +208,10 @@ mod tests {
     use super::*;
 
     fn show(markup: Markup, text: &str) -> Vec<(String, u32, u32)> {
-        sections(markup, text).into_iter().map(|s| (s.headings.join(" > "), s.start_line, s.end_line)).collect()
+        sections(markup, text)
+            .into_iter()
+            .map(|s| (s.headings.join(" > "), s.start_line, s.end_line))
+            .collect()
     }
 
     fn row(h: &str, a: u32, b: u32) -> (String, u32, u32) {
@@ -189,10 +220,17 @@ mod tests {
 
     #[test]
     fn markdown_headings_nest_and_fences_hide_them() {
-        let text = "intro\n\n# A\ntext\n## B\n```sh\n# not a heading\n```\nSetext\n------\nx\n# C\n";
+        let text =
+            "intro\n\n# A\ntext\n## B\n```sh\n# not a heading\n```\nSetext\n------\nx\n# C\n";
         assert_eq!(
             show(Markup::Markdown, text),
-            [row("", 1, 2), row("A", 3, 4), row("A > B", 5, 8), row("A > Setext", 9, 11), row("C", 12, 12)]
+            [
+                row("", 1, 2),
+                row("A", 3, 4),
+                row("A > B", 5, 8),
+                row("A > Setext", 9, 11),
+                row("C", 12, 12)
+            ]
         );
     }
 
@@ -206,7 +244,10 @@ mod tests {
     #[test]
     fn rst_over_and_underlines() {
         let text = "=====\nTitle\n=====\n\ntext\n\nUsage\n-----\nmore\n\n::\n\n  code\n\n  code\n";
-        assert_eq!(show(Markup::ReStructuredText, text), [row("Title", 1, 6), row("Title > Usage", 7, 15)]);
+        assert_eq!(
+            show(Markup::ReStructuredText, text),
+            [row("Title", 1, 6), row("Title > Usage", 7, 15)]
+        );
     }
 
     #[test]
@@ -220,7 +261,9 @@ mod tests {
     #[test]
     fn sections_cover_every_line() {
         for text in ["", "\n", "a", "# a", "\n\n# a\n\n", "a\n# b\n# c\nd"] {
-            for markup in [Markup::Markdown, Markup::ReStructuredText, Markup::AsciiDoc, Markup::Plain] {
+            for markup in
+                [Markup::Markdown, Markup::ReStructuredText, Markup::AsciiDoc, Markup::Plain]
+            {
                 let mut next = 1;
                 for s in sections(markup, text) {
                     assert_eq!(s.start_line, next, "{text:?} {markup:?}");

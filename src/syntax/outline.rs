@@ -7,11 +7,14 @@ use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
+use tree_sitter::{
+    Node, ParseOptions, ParseState, Parser, QueryCursor, QueryCursorOptions, QueryCursorState,
+    StreamingIterator, Tree,
+};
 
 use self::definition::{
-    accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost, is_called, is_exported, last_line, leading,
-    line, signature, source, symbol_name, wrapped,
+    accessors, base_type, before, definition_end, definition_line, fold_whitespace, innermost,
+    is_called, is_exported, last_line, leading, line, signature, source, symbol_name, wrapped,
 };
 use super::symbol::{Symbol, SymbolKind};
 use crate::languages::{Grammar, Hides};
@@ -83,15 +86,27 @@ fn is_garbage(parser: &mut Parser, head: &str) -> bool {
     let mut n_reports = 0;
     let in_steps = |_: &ParseState| {
         n_reports += 1;
-        if n_reports * 1024 > MAX_REPORTS_PER_KB * head.len() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if n_reports * 1024 > MAX_REPORTS_PER_KB * head.len() {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     };
     parse(parser, head, in_steps).is_none()
 }
 
 /// Parses a text; `None` if the parser fails or `go_on` stops it.
-fn parse(parser: &mut Parser, text: &str, mut go_on: impl FnMut(&ParseState) -> ControlFlow<()>) -> Option<Tree> {
+fn parse(
+    parser: &mut Parser,
+    text: &str,
+    mut go_on: impl FnMut(&ParseState) -> ControlFlow<()>,
+) -> Option<Tree> {
     let options = ParseOptions::new().progress_callback(&mut go_on);
-    let tree = parser.parse_with_options(&mut |i, _| text.as_bytes().get(i..).unwrap_or_default(), None, Some(options));
+    let tree = parser.parse_with_options(
+        &mut |i, _| text.as_bytes().get(i..).unwrap_or_default(),
+        None,
+        Some(options),
+    );
     if tree.is_none() {
         // Without a reset, the next call would resume the parse that was stopped.
         parser.reset();
@@ -128,7 +143,11 @@ pub(super) fn tree(grammar: &Grammar, text: &str) -> Option<(Tree, ParseBudget)>
 }
 
 /// Parses a text in another language, within the same time budget.
-pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &ParseBudget) -> Option<Tree> {
+pub(super) fn tree_of(
+    language: &tree_sitter::Language,
+    text: &str,
+    budget: &ParseBudget,
+) -> Option<Tree> {
     PARSER.with_borrow_mut(|parser| {
         parser.set_language(language).ok()?;
         parse(parser, text, |_| budget.go_on())
@@ -136,7 +155,12 @@ pub(super) fn tree_of(language: &tree_sitter::Language, text: &str, budget: &Par
 }
 
 /// Returns the symbols and the imports of a tree.
-pub(super) fn definitions(grammar: &Grammar, tree: &Tree, text: &str, budget: &ParseBudget) -> Option<(Vec<Symbol>, Vec<String>)> {
+pub(super) fn definitions(
+    grammar: &Grammar,
+    tree: &Tree,
+    text: &str,
+    budget: &ParseBudget,
+) -> Option<(Vec<Symbol>, Vec<String>)> {
     let mut matched = run_query(grammar, tree, text, budget);
     if budget.is_spent() {
         return None;
@@ -177,7 +201,12 @@ struct QueryMatches<'t, 's> {
     imports: Vec<String>,
 }
 
-fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &ParseBudget) -> QueryMatches<'t, 's> {
+fn run_query<'t, 's>(
+    grammar: &Grammar,
+    tree: &'t Tree,
+    text: &'s str,
+    budget: &ParseBudget,
+) -> QueryMatches<'t, 's> {
     let query = grammar.outline();
     let captures = query.capture_names();
     let mut cursor = QueryCursor::new();
@@ -186,9 +215,11 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
     let mut seen = HashSet::new();
     let mut in_time = |_: &QueryCursorState| budget.go_on();
     let options = QueryCursorOptions::new().progress_callback(&mut in_time);
-    let mut matches = cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
+    let mut matches =
+        cursor.matches_with_options(query, tree.root_node(), text.as_bytes(), options);
     while let Some(m) = matches.next() {
-        let (mut name, mut definition, mut receiver, mut clause, mut declarator) = (None, None, None, false, false);
+        let (mut name, mut definition, mut receiver, mut clause, mut declarator) =
+            (None, None, None, false, false);
         for capture in m.captures() {
             let node = capture.node;
             match captures[capture.index as usize] {
@@ -201,10 +232,16 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
                 "attached" => _ = out.attached.entry(node.id()).or_insert(false),
                 "attached.doc" => _ = out.attached.insert(node.id(), true),
                 "export" => _ = out.exports.insert(source(node, text)),
-                "import" => out.imports.extend(import(node, text).filter(|import| seen.insert(import.clone()))),
+                "import" => out
+                    .imports
+                    .extend(import(node, text).filter(|import| seen.insert(import.clone()))),
                 label => match label.split_once('.') {
-                    Some(("definition", kind)) => definition = Some((node, SymbolKind::parse(kind), false)),
-                    Some(("prototype", kind)) => definition = Some((node, SymbolKind::parse(kind), true)),
+                    Some(("definition", kind)) => {
+                        definition = Some((node, SymbolKind::parse(kind), false))
+                    }
+                    Some(("prototype", kind)) => {
+                        definition = Some((node, SymbolKind::parse(kind), true))
+                    }
                     _ => {}
                 },
             }
@@ -213,7 +250,15 @@ fn run_query<'t, 's>(grammar: &Grammar, tree: &'t Tree, text: &'s str, budget: &
             if declarator && kind.is_data() && is_called(name) {
                 (kind, prototype) = (SymbolKind::Function, true);
             }
-            out.found.push(DefinitionMatch { name, node, kind: Some(kind), prototype, receiver, clause, pattern: m.pattern_index });
+            out.found.push(DefinitionMatch {
+                name,
+                node,
+                kind: Some(kind),
+                prototype,
+                receiver,
+                clause,
+                pattern: m.pattern_index,
+            });
         }
     }
     out.arrange(docs, scopes, text);
@@ -229,15 +274,26 @@ impl<'t> QueryMatches<'t, '_> {
         self.found.dedup_by_key(|f| f.name.byte_range());
         let definitions: HashSet<usize> = self.found.iter().map(|f| f.node.id()).collect();
         for doc in docs {
-            let owner = std::iter::successors(doc.parent(), Node::parent).take(4).find(|n| definitions.contains(&n.id()));
+            let owner = std::iter::successors(doc.parent(), Node::parent)
+                .take(4)
+                .find(|n| definitions.contains(&n.id()));
             if let Some(owner) = owner {
                 self.docs.entry(owner.id()).or_insert((line(doc), last_line(doc, text)));
             }
         }
-        let scope =
-            |node| DefinitionMatch { name: node, node, kind: None, prototype: false, receiver: None, clause: false, pattern: usize::MAX };
+        let scope = |node| DefinitionMatch {
+            name: node,
+            node,
+            kind: None,
+            prototype: false,
+            receiver: None,
+            clause: false,
+            pattern: usize::MAX,
+        };
         self.found.extend(scopes.into_iter().map(scope));
-        self.found.sort_by_key(|f| (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte()));
+        self.found.sort_by_key(|f| {
+            (f.node.start_byte(), Reverse(f.node.end_byte()), f.kind.is_none(), f.name.start_byte())
+        });
     }
 }
 
@@ -245,8 +301,10 @@ impl<'t> QueryMatches<'t, '_> {
 fn import(node: Node, text: &str) -> Option<String> {
     let import = fold_whitespace(source(node, text));
     // If an import has no node of its own, the whole statement is captured.
-    let import = ["import ", "use "].iter().find_map(|word| import.strip_prefix(word)).unwrap_or(&import);
-    Some(import.trim_matches(['"', '\'', '<', '>', ' ', ';']).to_string()).filter(|import| !import.is_empty())
+    let import =
+        ["import ", "use "].iter().find_map(|word| import.strip_prefix(word)).unwrap_or(&import);
+    Some(import.trim_matches(['"', '\'', '<', '>', ' ', ';']).to_string())
+        .filter(|import| !import.is_empty())
 }
 
 /// An enclosing definition or nameless function body, while its contents are visited.
@@ -270,7 +328,9 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
         let (start, end) = (f.node.start_byte(), f.node.end_byte());
         // The second of two names in one declaration (`int a, b;`) is a sibling of the
         // first, not its child.
-        while open.last().is_some_and(|o| o.end <= start || (f.kind.is_some() && o.start == start && o.end == end)) {
+        while open.last().is_some_and(|o| {
+            o.end <= start || (f.kind.is_some() && o.start == start && o.end == end)
+        }) {
             open.pop();
         }
         let parent = open.last().and_then(|o| o.symbol);
@@ -288,15 +348,15 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
         if extent.as_ref().is_none_or(|e| e.node != f.node.id()) {
             extent = Some(Extent::new(grammar, f, matched, text));
         }
-        let Some(symbol) = extent.as_ref().and_then(|e| symbol(grammar, f, kind, e, (parent, parent.map(|p| &symbols[p])), matched, text))
-        else {
+        let Some(symbol) = extent.as_ref().and_then(|e| {
+            symbol(grammar, f, kind, e, (parent, parent.map(|p| &symbols[p])), matched, text)
+        }) else {
             continue;
         };
         let depth = usize::from(symbol.depth);
-        let joined = last
-            .get(depth)
-            .copied()
-            .filter(|(i, clause)| f.clause && *clause && symbols[*i].parent == parent && symbols[*i].name == symbol.name);
+        let joined = last.get(depth).copied().filter(|(i, clause)| {
+            f.clause && *clause && symbols[*i].parent == parent && symbols[*i].name == symbol.name
+        });
         let index = if let Some((i, _)) = joined {
             let first = &mut symbols[i];
             first.end_line = first.end_line.max(symbol.end_line);
@@ -312,7 +372,12 @@ fn nest(grammar: &Grammar, matched: &QueryMatches, text: &str) -> Vec<Symbol> {
             symbols.push(symbol);
             symbols.len() - 1
         };
-        open.push(Open { start, end, symbol: Some(index), local: symbols[index].kind.is_callable() });
+        open.push(Open {
+            start,
+            end,
+            symbol: Some(index),
+            local: symbols[index].kind.is_callable(),
+        });
     }
     symbols
 }
@@ -334,7 +399,11 @@ impl<'t> Extent<'t> {
         Self {
             node: f.node.id(),
             outer,
-            lines: (line(first), definition, definition_end(accessors(outer), text).max(definition)),
+            lines: (
+                line(first),
+                definition,
+                definition_end(accessors(outer), text).max(definition),
+            ),
             comment: matched.docs.get(&f.node.id()).copied().or(leading_comment),
             signature: signature(f.node, outer, text),
         }
@@ -361,11 +430,19 @@ fn symbol(
         // This is a local variable of a function that could not be parsed.
         return None;
     }
-    let in_type = parent_symbol.is_some_and(|p| !p.kind.is_callable() && p.kind != SymbolKind::Module);
+    let in_type =
+        parent_symbol.is_some_and(|p| !p.kind.is_callable() && p.kind != SymbolKind::Module);
     let kind = if kind == SymbolKind::Function && in_type { SymbolKind::Method } else { kind };
     let (start_line, definition_line, end_line) = extent.lines;
     Some(Symbol {
-        exported: is_exported(grammar.spec.export, &name, kind, before(outer, f.name, text), parent_symbol, &matched.exports),
+        exported: is_exported(
+            grammar.spec.export,
+            &name,
+            kind,
+            before(outer, f.name, text),
+            parent_symbol,
+            &matched.exports,
+        ),
         signature: extent.signature.clone(),
         kind,
         depth: parent_symbol.map_or(0, |p| p.depth.saturating_add(1)),

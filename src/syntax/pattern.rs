@@ -20,7 +20,9 @@ pub struct Pattern {
 /// Why a pattern cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PatternError {
-    #[error("{language} has no grammar here, so patterns cannot match it; languages with a grammar: {known}")]
+    #[error(
+        "{language} has no grammar here, so patterns cannot match it; languages with a grammar: {known}"
+    )]
     NotParsed { language: String, known: String },
     #[error(
         "`{pattern}` is not a valid {language} pattern: {message}; write it as code, with $NAME for one part and $$$NAME for any number of them"
@@ -35,13 +37,17 @@ impl Pattern {
     /// When the language has no grammar here, or the pattern is not code in it.
     pub fn new(language: &str, pattern: &str) -> Result<Self, PatternError> {
         let Some(grammar) = grammar(language) else {
-            let known = grammars().iter().map(|grammar| grammar.spec.name).collect::<Vec<_>>().join(", ");
+            let known =
+                grammars().iter().map(|grammar| grammar.spec.name).collect::<Vec<_>>().join(", ");
             return Err(PatternError::NotParsed { language: language.into(), known });
         };
-        let malformed =
-            |message: &str| PatternError::Malformed { language: language.into(), pattern: pattern.trim().into(), message: message.into() };
-        let shape =
-            Shape::try_new(pattern.trim(), Lang(grammar)).map_err(|e| malformed(e.to_string().split(". ").next().unwrap_or_default()))?;
+        let malformed = |message: &str| PatternError::Malformed {
+            language: language.into(),
+            pattern: pattern.trim().into(),
+            message: message.into(),
+        };
+        let shape = Shape::try_new(pattern.trim(), Lang(grammar))
+            .map_err(|e| malformed(e.to_string().split(". ").next().unwrap_or_default()))?;
         if shape.has_error() {
             return Err(malformed("it is not complete"));
         }
@@ -51,14 +57,22 @@ impl Pattern {
     /// Returns the first and last line, 1-based, of every match, in order.
     #[must_use]
     pub fn find(&self, text: &str) -> Vec<(u32, u32)> {
-        if self.words.iter().any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_none()) {
+        if self
+            .words
+            .iter()
+            .any(|word| memchr::memmem::find(text.as_bytes(), word.as_bytes()).is_none())
+        {
             return Vec::new();
         }
         let Some((tree, _)) = tree(self.grammar, text) else { return Vec::new() };
-        let document: StrDoc<Lang> = StrDoc { src: text.to_string(), lang: Lang(self.grammar), tree };
+        let document: StrDoc<Lang> =
+            StrDoc { src: text.to_string(), lang: Lang(self.grammar), tree };
         let line = |n: usize| u32::try_from(n + 1).unwrap_or(u32::MAX);
         let root = AstGrep::doc(document);
-        root.root().find_all(&self.shape).map(|found| (line(found.start_pos().line()), line(found.end_pos().line()))).collect()
+        root.root()
+            .find_all(&self.shape)
+            .map(|found| (line(found.start_pos().line()), line(found.end_pos().line())))
+            .collect()
     }
 }
 
@@ -88,23 +102,39 @@ mod tests {
 
     #[test]
     fn code_of_a_shape_is_found_in_every_kind_of_language() {
-        let rust =
-            "fn main() {\n    let a = load(path).unwrap();\n    // load(path).unwrap()\n    load(\n        other,\n    ).unwrap();\n}\n";
-        assert_eq!(find("a.rs", "load($A).unwrap()", rust), Ok(vec![(2, 2), (4, 6)]), "not in comments");
+        let rust = "fn main() {\n    let a = load(path).unwrap();\n    // load(path).unwrap()\n    load(\n        other,\n    ).unwrap();\n}\n";
+        assert_eq!(
+            find("a.rs", "load($A).unwrap()", rust),
+            Ok(vec![(2, 2), (4, 6)]),
+            "not in comments"
+        );
         assert_eq!(find("a.rs", "fn $NAME($$$) { $$$ }", rust), Ok(vec![(1, 7)]));
         let python = "def f():\n    print(1, 2)\n    prints(1)\n    x.print(3)\n";
         assert_eq!(find("a.py", "print($$$A)", python), Ok(vec![(2, 2)]));
         assert_eq!(
-            find("a.go", "if err != nil { return $$$ }", "package a\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n}\n"),
+            find(
+                "a.go",
+                "if err != nil { return $$$ }",
+                "package a\nfunc f() error {\n\tif err != nil {\n\t\treturn err\n\t}\n}\n"
+            ),
             Ok(vec![(3, 5)])
         );
-        assert_eq!(find("a.ts", "console.log($A)", "console.log('a');\nconsole.log(1, 2);\n"), Ok(vec![(1, 1)]));
-        assert_eq!(find("a.tsx", "$A.map($B)", "const a = <div>{list.map(f)}</div>;\n"), Ok(vec![(1, 1)]));
+        assert_eq!(
+            find("a.ts", "console.log($A)", "console.log('a');\nconsole.log(1, 2);\n"),
+            Ok(vec![(1, 1)])
+        );
+        assert_eq!(
+            find("a.tsx", "$A.map($B)", "const a = <div>{list.map(f)}</div>;\n"),
+            Ok(vec![(1, 1)])
+        );
     }
 
     #[test]
     fn the_same_part_is_the_same() {
-        assert_eq!(find("a.rs", "$A == $A", "fn f() {\n    a == b;\n    a.b == a.b;\n}\n"), Ok(vec![(3, 3)]));
+        assert_eq!(
+            find("a.rs", "$A == $A", "fn f() {\n    a == b;\n    a.b == a.b;\n}\n"),
+            Ok(vec![(3, 3)])
+        );
     }
 
     #[test]
@@ -128,6 +158,9 @@ mod tests {
 
     #[test]
     fn words_of_a_pattern_are_those_that_are_no_variables() {
-        assert_eq!(words("let $A = foo_bar($$$B, 1)").into_iter().collect::<Vec<_>>(), ["1", "foo_bar", "let"]);
+        assert_eq!(
+            words("let $A = foo_bar($$$B, 1)").into_iter().collect::<Vec<_>>(),
+            ["1", "foo_bar", "let"]
+        );
     }
 }

@@ -11,7 +11,9 @@ mod macros;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use tree_sitter::{Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree};
+use tree_sitter::{
+    Node, Query, QueryCursor, QueryCursorOptions, QueryCursorState, StreamingIterator, Tree,
+};
 
 use self::chain::{chain, chain_before, root, split};
 use super::outline::definition::{fold_whitespace, line, source};
@@ -127,7 +129,15 @@ pub fn relations(grammar: &Grammar, text: &str) -> Option<Relations> {
     }
     let (references, bindings) = reader.references();
     let RelationReader { package, shapes, imports, bases, .. } = reader;
-    Some(Relations { package, shapes, references, imports, bindings, bases: bases.into_iter().collect(), symbols })
+    Some(Relations {
+        package,
+        shapes,
+        references,
+        imports,
+        bindings,
+        bases: bases.into_iter().collect(),
+        symbols,
+    })
 }
 
 type Use = (Option<usize>, String, ReferenceKind, String, Option<u32>);
@@ -181,7 +191,8 @@ impl<'a> RelationReader<'a> {
         let mut cursor = QueryCursor::new();
         let mut in_time = |_: &QueryCursorState| budget.go_on();
         let options = QueryCursorOptions::new().progress_callback(&mut in_time);
-        let mut matches = cursor.matches_with_options(query, tree.root_node(), self.text.as_bytes(), options);
+        let mut matches =
+            cursor.matches_with_options(query, tree.root_node(), self.text.as_bytes(), options);
         while let Some(m) = matches.next() {
             let captures = m.captures().iter().map(|c| (names[c.index as usize], c.node)).collect();
             self.take(&captures);
@@ -200,7 +211,9 @@ impl<'a> RelationReader<'a> {
                 "name.word" => self.word(*node, ReferenceKind::Value),
                 "component" => self.component(*node),
                 "own" => _ = self.own.insert(node.end_byte()),
-                "call.value" => self.named(*node, ReferenceKind::Value, captures.get("receiver").copied()),
+                "call.value" => {
+                    self.named(*node, ReferenceKind::Value, captures.get("receiver").copied())
+                }
                 "name" => self.named(*node, ReferenceKind::Value, None),
                 "type" => self.named(*node, ReferenceKind::Type, None),
                 "binding" | "field" => self.binding(*node, captures),
@@ -225,14 +238,25 @@ impl<'a> RelationReader<'a> {
         std::iter::successors(self.at(line), |i| self.symbols[*i].parent)
     }
 
-    fn note(&mut self, node: Node, kind: ReferenceKind, receiver: &str, name: &str, arguments: Option<u32>) {
+    fn note(
+        &mut self,
+        node: Node,
+        kind: ReferenceKind,
+        receiver: &str,
+        name: &str,
+        arguments: Option<u32>,
+    ) {
         let name = name.trim_start_matches(['@', '#', '$']);
-        if name.is_empty() || name.len() > MAX_NAME_CHARS || name.starts_with(|c: char| c.is_ascii_digit()) {
+        if name.is_empty()
+            || name.len() > MAX_NAME_CHARS
+            || name.starts_with(|c: char| c.is_ascii_digit())
+        {
             return;
         }
         let line = line(node);
         let symbol = self.at(line);
-        let is_defined_here = |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
+        let is_defined_here =
+            |s: usize| self.symbols[s].definition_line == line && self.symbols[s].name == name;
         if kind != ReferenceKind::Call && self.around(line).any(is_defined_here) {
             // This is the definition itself, not a use.
             return;
@@ -255,7 +279,13 @@ impl<'a> RelationReader<'a> {
         self.use_of(node, kind, receiver, None);
     }
 
-    fn use_of(&mut self, node: Node, kind: ReferenceKind, receiver: Option<Node>, arguments: Option<u32>) {
+    fn use_of(
+        &mut self,
+        node: Node,
+        kind: ReferenceKind,
+        receiver: Option<Node>,
+        arguments: Option<u32>,
+    ) {
         let written = source(node, self.text);
         let whole = chain(written).unwrap_or_else(|| after_last_separator(written));
         let Some((before, name)) = split(&whole) else { return };
@@ -279,7 +309,10 @@ impl<'a> RelationReader<'a> {
         if written.contains('-') || written.starts_with(char::is_uppercase) {
             let capitalised = written.split('-').map(|part| {
                 let mut letters = part.chars();
-                letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
+                letters
+                    .next()
+                    .map(|first| first.to_uppercase().chain(letters).collect::<String>())
+                    .unwrap_or_default()
             });
             self.note(tag, ReferenceKind::Call, "", &capitalised.collect::<String>(), None);
         }
@@ -291,7 +324,8 @@ impl<'a> RelationReader<'a> {
         if follows != Some(&b'(') {
             return;
         }
-        let whole = chain_before(self.text, name.byte_range()).unwrap_or_else(|| format!("?.{}", source(name, self.text)));
+        let whole = chain_before(self.text, name.byte_range())
+            .unwrap_or_else(|| format!("?.{}", source(name, self.text)));
         if let Some((receiver, name_text)) = split(&whole) {
             self.note(name, ReferenceKind::Call, receiver, name_text, None);
         }
@@ -308,9 +342,14 @@ impl<'a> RelationReader<'a> {
     /// Binds a member without a name. Its name is its position in the list.
     fn element(&mut self, is: Node) {
         let Some(all) = is.parent() else { return };
-        let place = all.children_by_field_name("type", &mut all.walk()).position(|other| other == is);
+        let place =
+            all.children_by_field_name("type", &mut all.walk()).position(|other| other == is);
         if let (Some(place), Some(scope)) = (place, self.scope(line(is), true)) {
-            self.bindings.push(Binding { scope: Some(scope), name: place.to_string(), is: fold_whitespace(source(is, self.text)) });
+            self.bindings.push(Binding {
+                scope: Some(scope),
+                name: place.to_string(),
+                is: fold_whitespace(source(is, self.text)),
+            });
         }
     }
 
@@ -318,16 +357,23 @@ impl<'a> RelationReader<'a> {
         let is_field = captures.contains_key("field");
         let line = line(name);
         let name = source(name, self.text).trim_start_matches(['$', '#']).to_string();
-        if self
-            .around(line)
-            .any(|i| self.symbols[i].kind.is_callable() && self.symbols[i].name == name && self.symbols[i].definition_line == line)
-        {
+        if self.around(line).any(|i| {
+            self.symbols[i].kind.is_callable()
+                && self.symbols[i].name == name
+                && self.symbols[i].definition_line == line
+        }) {
             return;
         }
-        let followed = |label: &str, end: &str| captures.get(label).and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)));
+        let followed = |label: &str, end: &str| {
+            captures
+                .get(label)
+                .and_then(|v| Some(format!("={}{end}", chain(source(*v, self.text))?)))
+        };
         let is = match captures.get("is") {
             Some(is) => Some(fold_whitespace(source(*is, self.text))),
-            None => [("from", ""), ("each", "[]"), ("first", ".0"), ("second", ".1")].iter().find_map(|(label, end)| followed(label, end)),
+            None => [("from", ""), ("each", "[]"), ("first", ".0"), ("second", ".1")]
+                .iter()
+                .find_map(|(label, end)| followed(label, end)),
         };
         let scope = self.scope(line, is_field);
         if let (false, Some(function)) = (is_field, scope) {
@@ -349,8 +395,14 @@ impl<'a> RelationReader<'a> {
 
     fn base(&mut self, node: Node) {
         let written = source(node, self.text);
-        let name = written.split(['<', '(', '[', '{', '\n']).next().unwrap_or(written).trim().trim_start_matches(['*', '&', '?', '!']);
-        let is_type = |i: &usize| !self.symbols[*i].kind.is_data() && !self.symbols[*i].kind.is_callable();
+        let name = written
+            .split(['<', '(', '[', '{', '\n'])
+            .next()
+            .unwrap_or(written)
+            .trim()
+            .trim_start_matches(['*', '&', '?', '!']);
+        let is_type =
+            |i: &usize| !self.symbols[*i].kind.is_data() && !self.symbols[*i].kind.is_callable();
         let owner = self.around(line(node)).find(is_type);
         if let Some(symbol) = owner.filter(|_| !name.is_empty() && name.len() <= MAX_NAME_CHARS) {
             self.bases.insert(Base { symbol, name: name.to_string() });
@@ -360,7 +412,9 @@ impl<'a> RelationReader<'a> {
     /// Returns the function whose head contains this node.
     fn function(&self, node: Node) -> Option<usize> {
         let line = line(node);
-        self.around(line).find(|i| self.symbols[*i].kind.is_callable() && self.symbols[*i].definition_line <= line)
+        self.around(line).find(|i| {
+            self.symbols[*i].kind.is_callable() && self.symbols[*i].definition_line <= line
+        })
     }
 
     fn parameters(&mut self, node: Node) {
@@ -384,9 +438,15 @@ impl<'a> RelationReader<'a> {
         let line = line(node);
         let found = match text("import.path") {
             Some(path) => import::paths(path, text("import.alias"), line),
-            None => vec![Import::new(text("import.module").unwrap_or(""), text("import.name"), text("import.alias"), line)],
+            None => vec![Import::new(
+                text("import.module").unwrap_or(""),
+                text("import.name"),
+                text("import.alias"),
+                line,
+            )],
         };
-        self.imports.extend(found.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
+        self.imports
+            .extend(found.into_iter().filter(|i| !i.module.is_empty() || !i.name.is_empty()));
     }
 
     /// Returns the references, with equal uses of a name in a function merged, and the
@@ -394,7 +454,9 @@ impl<'a> RelationReader<'a> {
     fn references(&mut self) -> (Vec<Reference>, Vec<Binding>) {
         let mut places: BTreeMap<Use, Vec<u32>> = BTreeMap::new();
         let own = std::mem::take(&mut self.own);
-        for (_, (found, line)) in std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end)) {
+        for (_, (found, line)) in
+            std::mem::take(&mut self.uses).into_iter().filter(|(end, _)| !own.contains(end))
+        {
             if found.3.is_empty() && self.is_local(found.0, &found.1) {
                 continue;
             }
@@ -414,7 +476,8 @@ impl<'a> RelationReader<'a> {
         self.bindings.sort();
         self.bindings.dedup();
         let values = self.bindings.iter().filter_map(|b| b.is.strip_prefix('='));
-        let needed: HashSet<&str> = references.iter().map(|r| root(&r.receiver)).chain(values.map(root)).collect();
+        let needed: HashSet<&str> =
+            references.iter().map(|r| root(&r.receiver)).chain(values.map(root)).collect();
         let is_needed = |b: &&Binding| {
             let is_local = b.scope.is_some_and(|s| self.symbols[s].kind.is_callable());
             !is_local || needed.contains(b.name.as_str()) || b.name.starts_with(char::is_uppercase)
@@ -425,14 +488,17 @@ impl<'a> RelationReader<'a> {
 
     /// Whether a name is a parameter or a variable of an enclosing function.
     fn is_local(&self, symbol: Option<usize>, name: &str) -> bool {
-        std::iter::successors(symbol, |i| self.symbols[*i].parent).any(|i| self.locals.contains(&(i, name.to_string())))
+        std::iter::successors(symbol, |i| self.symbols[*i].parent)
+            .any(|i| self.locals.contains(&(i, name.to_string())))
     }
 }
 
 /// Returns `?.name` for an expression that is not a chain but ends with a name.
 fn after_last_separator(written: &str) -> String {
     let name = written.rsplit(['.', ':', '>']).next().unwrap_or("").trim();
-    let is_name = !name.is_empty() && name.len() < written.len() && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
+    let is_name = !name.is_empty()
+        && name.len() < written.len()
+        && name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '$');
     if is_name { format!("?.{name}") } else { String::new() }
 }
 
@@ -444,7 +510,9 @@ fn arguments(callee: Node) -> Option<u32> {
         node = node.parent()?;
         if let Some(arguments) = node.child_by_field_name("arguments") {
             return count(arguments, |kind| {
-                ["splat", "spread", "variadic", "keyword", "dictionary", "generator"].iter().any(|k| kind.contains(k))
+                ["splat", "spread", "variadic", "keyword", "dictionary", "generator"]
+                    .iter()
+                    .any(|k| kind.contains(k))
             });
         }
     }
@@ -455,7 +523,10 @@ fn arguments(callee: Node) -> Option<u32> {
 fn count(list: Node, defies: impl Fn(&str) -> bool) -> Option<u32> {
     let mut cursor = list.walk();
     let mut n = 0;
-    for child in list.named_children(&mut cursor).filter(|c| !c.kind().contains("comment") && c.kind() != "comma") {
+    for child in list
+        .named_children(&mut cursor)
+        .filter(|c| !c.kind().contains("comment") && c.kind() != "comma")
+    {
         if defies(child.kind()) {
             return None;
         }
@@ -466,19 +537,25 @@ fn count(list: Node, defies: impl Fn(&str) -> bool) -> Option<u32> {
 
 fn arity(parameters: Node, text: &str) -> Option<u32> {
     let written = source(parameters, text);
-    if written.contains(['=', '*', '?', '/']) && !written.contains("=>") && !is_pointer_list(parameters) || written.contains("...") {
+    if written.contains(['=', '*', '?', '/'])
+        && !written.contains("=>")
+        && !is_pointer_list(parameters)
+        || written.contains("...")
+    {
         return None;
     }
     let mut cursor = parameters.walk();
     let mut n = 0;
     for (i, child) in parameters.named_children(&mut cursor).enumerate() {
         let kind = child.kind();
-        let is_self = i == 0 && (kind == "self_parameter" || matches!(source(child, text), "self" | "cls"));
+        let is_self =
+            i == 0 && (kind == "self_parameter" || matches!(source(child, text), "self" | "cls"));
         if is_self || kind == "comma" || kind.contains("comment") || kind == "attribute_item" {
             continue;
         }
         let mut cursor = child.walk();
-        n += u32::try_from(child.children_by_field_name("name", &mut cursor).count().max(1)).ok()?;
+        n +=
+            u32::try_from(child.children_by_field_name("name", &mut cursor).count().max(1)).ok()?;
     }
     Some(n)
 }
@@ -486,7 +563,9 @@ fn arity(parameters: Node, text: &str) -> Option<u32> {
 /// Whether `*` and `&` in a list of parameters belong to types.
 fn is_pointer_list(parameters: Node) -> bool {
     let mut cursor = parameters.walk();
-    parameters.named_children(&mut cursor).any(|c| matches!(c.kind(), "parameter_declaration" | "parameter" | "self_parameter"))
+    parameters
+        .named_children(&mut cursor)
+        .any(|c| matches!(c.kind(), "parameter_declaration" | "parameter" | "self_parameter"))
 }
 
 #[cfg(test)]

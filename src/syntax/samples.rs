@@ -8,7 +8,8 @@ use super::{Outline, outline};
 use crate::languages::{Grammar, detect, grammars};
 
 /// File name and text of the sample of each language.
-static SAMPLES: LazyLock<Vec<(String, String)>> = LazyLock::new(|| grammars().iter().map(|grammar| sample(grammar.spec.name)).collect());
+static SAMPLES: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| grammars().iter().map(|grammar| sample(grammar.spec.name)).collect());
 
 /// Reads the sample in the folder of a language.
 fn sample(language: &str) -> (String, String) {
@@ -16,7 +17,9 @@ fn sample(language: &str) -> (String, String) {
     let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
     let file = files
         .into_iter()
-        .find(|file| file.extension().is_some_and(|e| e == "txt") && !file.ends_with("expected.txt"))
+        .find(|file| {
+            file.extension().is_some_and(|e| e == "txt") && !file.ends_with("expected.txt")
+        })
         .expect("a language has a sample");
     let name = file.file_stem().unwrap().to_string_lossy().into_owned();
     (name, std::fs::read_to_string(file).unwrap())
@@ -30,10 +33,18 @@ fn grammar_of(file: &str, text: &str) -> &'static Grammar {
 fn check(outline: &Outline, text: &str) {
     let lines = u32::try_from(text.lines().count().max(1)).expect("a short text");
     for (i, s) in outline.symbols.iter().enumerate() {
-        assert!(s.start_line >= 1 && s.start_line <= s.definition_line && s.definition_line <= s.end_line, "{s:?}");
+        assert!(
+            s.start_line >= 1
+                && s.start_line <= s.definition_line
+                && s.definition_line <= s.end_line,
+            "{s:?}"
+        );
         assert!(s.end_line <= lines, "{s:?} of {lines} lines");
         assert!(s.parent.is_none_or(|p| p < i && outline.symbols[p].depth + 1 == s.depth), "{s:?}");
-        assert!(s.comment.is_none_or(|(a, b)| s.start_line <= a && a <= b && b <= s.end_line), "{s:?}");
+        assert!(
+            s.comment.is_none_or(|(a, b)| s.start_line <= a && a <= b && b <= s.end_line),
+            "{s:?}"
+        );
         assert!(!s.name.is_empty(), "{s:?}");
     }
 }
@@ -55,8 +66,20 @@ fn broken_text_is_no_panic() {
 
 #[test]
 fn text_of_another_language_is_no_panic() {
-    let odd =
-        ["", "\n", "\r\n\r\n", "\u{feff}fn a() {}\r\n", "\0\0", "é\u{1f600}\n// ü\n", "((((((", "}}}}}}", "\"", "'''", "/*", "=begin"];
+    let odd = [
+        "",
+        "\n",
+        "\r\n\r\n",
+        "\u{feff}fn a() {}\r\n",
+        "\0\0",
+        "é\u{1f600}\n// ü\n",
+        "((((((",
+        "}}}}}}",
+        "\"",
+        "'''",
+        "/*",
+        "=begin",
+    ];
     for (file, sample) in SAMPLES.iter() {
         let grammar = grammar_of(file, sample);
         for text in odd.iter().copied().chain(SAMPLES.iter().map(|(_, s)| s.as_str())) {
@@ -72,11 +95,27 @@ fn text_of_another_language_is_no_panic() {
 #[test]
 fn large_and_deep_files() {
     let many: [(&str, String); 6] = [
-        ("a.py", (0..10_000).fold(String::new(), |s, i| s + &format!("def f{i}():\n    \"\"\"Doc.\"\"\"\n"))),
-        ("a.rs", (0..10_000).fold(String::new(), |s, i| s + &format!("/// Doc.\npub fn f{i}() {{}}\n"))),
-        ("a.go", "const (\n".to_owned() + &(0..10_000).fold(String::new(), |s, i| s + &format!("\tA{i} = {i}\n")) + ")\n"),
+        (
+            "a.py",
+            (0..10_000)
+                .fold(String::new(), |s, i| s + &format!("def f{i}():\n    \"\"\"Doc.\"\"\"\n")),
+        ),
+        (
+            "a.rs",
+            (0..10_000).fold(String::new(), |s, i| s + &format!("/// Doc.\npub fn f{i}() {{}}\n")),
+        ),
+        (
+            "a.go",
+            "const (\n".to_owned()
+                + &(0..10_000).fold(String::new(), |s, i| s + &format!("\tA{i} = {i}\n"))
+                + ")\n",
+        ),
         ("a.js", (0..10_000).fold(String::new(), |s, i| s + &format!("function f{i}(){{}}"))),
-        ("a.c", (0..10_000).fold(String::new(), |s, i| s + &format!("int f{i}(int a) {{ return a; }}\n"))),
+        (
+            "a.c",
+            (0..10_000)
+                .fold(String::new(), |s, i| s + &format!("int f{i}(int a) {{ return a; }}\n")),
+        ),
         ("a.ex", (0..10_000).fold(String::new(), |s, i| s + &format!("def f({i}), do: {i}\n"))),
     ];
     for (file, text) in &many {
@@ -103,5 +142,8 @@ fn files_that_are_wrong_as_a_whole() {
     let text = "static int helper(void) { return 1; }\n\nint run(int a) {\n  int local = 2;\n#ifdef X\n  if (a) {\n#else\n  if (!a) {\n#endif\n    a = 1;\n  }\n  return a;\n}\n\nvoid last(void) {}\n";
     let outline = outline(grammar_of("a.c", text), text).expect("parts of it parse");
     let names: Vec<&str> = outline.symbols.iter().map(|s| s.name.as_str()).collect();
-    assert!(names.contains(&"helper") && names.contains(&"last") && !names.contains(&"local"), "{names:?}");
+    assert!(
+        names.contains(&"helper") && names.contains(&"last") && !names.contains(&"local"),
+        "{names:?}"
+    );
 }

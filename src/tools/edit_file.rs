@@ -53,14 +53,23 @@ before the reply, so that the next search finds it.";
     const WAITS: bool = false;
     type Reply = EditReply;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<EditReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<EditReply, AskError> {
         let Self { path, text, old_text, .. } = &self;
         let change = match self.command {
             Command::View => return view(engine, path, self.lines.as_deref(), max_tokens, call),
             Command::Create => Edit::Create { text },
             Command::Replace => Edit::Replace { old: old_text, new: text, all: self.replace_all },
             Command::Insert => {
-                let after = self.line.ok_or_else(|| AskError::Arguments("line is missing: the line after which, 0 for the top".into()))?;
+                let after = self.line.ok_or_else(|| {
+                    AskError::Arguments(
+                        "line is missing: the line after which, 0 for the top".into(),
+                    )
+                })?;
                 Edit::Insert { after, text }
             }
         };

@@ -39,7 +39,13 @@ pub(super) struct EditReply {
 }
 
 /// Changes a file, and tells what became of it.
-pub(super) fn edit(engine: &Engine, path: &str, expected: Option<&str>, edit: &Edit, call: &Call) -> Result<EditReply, AskError> {
+pub(super) fn edit(
+    engine: &Engine,
+    path: &str,
+    expected: Option<&str>,
+    edit: &Edit,
+    call: &Call,
+) -> Result<EditReply, AskError> {
     let (edited, state) = engine.edit(path, expected, edit, call)?;
     let done = match (edited.created, edited.lines) {
         (true, _) => "created",
@@ -60,7 +66,13 @@ pub(super) fn edit(engine: &Engine, path: &str, expected: Option<&str>, edit: &E
 }
 
 /// Lines of a file, as many as fit.
-pub(super) fn view(engine: &Engine, path: &str, lines: Option<&str>, max_tokens: usize, call: &Call) -> Result<EditReply, AskError> {
+pub(super) fn view(
+    engine: &Engine,
+    path: &str,
+    lines: Option<&str>,
+    max_tokens: usize,
+    call: &Call,
+) -> Result<EditReply, AskError> {
     let (viewed, state) = engine.view_file(path, lines, call)?;
     let all: Vec<&str> = viewed.text.split('\n').collect();
     Ok(fit(max_tokens, all.len(), |n| EditReply {
@@ -76,7 +88,12 @@ pub(super) fn view(engine: &Engine, path: &str, lines: Option<&str>, max_tokens:
 }
 
 /// The value that a JSON Pointer names.
-pub(super) fn json_value(engine: &Engine, path: &str, pointer: &str, call: &Call) -> Result<EditReply, AskError> {
+pub(super) fn json_value(
+    engine: &Engine,
+    path: &str,
+    pointer: &str,
+    call: &Call,
+) -> Result<EditReply, AskError> {
     let (found, state) = engine.json_value(path, pointer, call)?;
     let (content, done) = if tokens(&found.value) > MAX_TOKENS {
         (cut(&found.value, SHOWN), "read, cut: ask for a part of it")
@@ -84,7 +101,16 @@ pub(super) fn json_value(engine: &Engine, path: &str, pointer: &str, call: &Call
         (found.value, "read")
     };
     let (start_line, end_line) = (Some(found.first_line), Some(found.last_line));
-    Ok(EditReply { path: found.path, hash: found.hash, done, start_line, end_line, content, state, total_lines: None })
+    Ok(EditReply {
+        path: found.path,
+        hash: found.hash,
+        done,
+        start_line,
+        end_line,
+        content,
+        state,
+        total_lines: None,
+    })
 }
 
 impl Reply for EditReply {
@@ -93,10 +119,26 @@ impl Reply for EditReply {
     }
 
     fn lines(&self) -> Vec<String> {
-        let lines = self.start_line.zip(self.end_line).map(|(first, last)| format!(":{first}-{last}")).unwrap_or_default();
-        let of = self.total_lines.filter(|n| *n > 0).map(|n| format!(" of {n}")).unwrap_or_default();
-        let head =
-            format!("{}{lines}{of}: {}, hash {}", printable(&self.path), self.done, cut(&self.hash, HASH_DIGITS).trim_end_matches('…'));
-        std::iter::once(head).chain(self.content.lines().map(|line| line.replace('\t', "    ")).map(|line| printable(&line))).collect()
+        let lines = self
+            .start_line
+            .zip(self.end_line)
+            .map(|(first, last)| format!(":{first}-{last}"))
+            .unwrap_or_default();
+        let of =
+            self.total_lines.filter(|n| *n > 0).map(|n| format!(" of {n}")).unwrap_or_default();
+        let head = format!(
+            "{}{lines}{of}: {}, hash {}",
+            printable(&self.path),
+            self.done,
+            cut(&self.hash, HASH_DIGITS).trim_end_matches('…')
+        );
+        std::iter::once(head)
+            .chain(
+                self.content
+                    .lines()
+                    .map(|line| line.replace('\t', "    "))
+                    .map(|line| printable(&line)),
+            )
+            .collect()
     }
 }

@@ -29,9 +29,21 @@ Matches are marked «so», total counts all matching chunks. Case does not matte
 cortex_search.";
     type Reply = SearchReply;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<SearchReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<SearchReply, AskError> {
         let Self { query, limit, filters, cursor } = self;
-        let request = SearchRequest { query, mode: SearchMode::Exact, limit, filters, cursor, ..SearchRequest::default() };
+        let request = SearchRequest {
+            query,
+            mode: SearchMode::Exact,
+            limit,
+            filters,
+            cursor,
+            ..SearchRequest::default()
+        };
         let answer = engine.search(&request, call)?;
         Ok(reply(&request, &answer, max_tokens))
     }

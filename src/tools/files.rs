@@ -25,7 +25,15 @@ impl Reply for FilesAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let line = |r: &FileCount| format!("{:>8} lines {:>10} bytes {:>6} files  {}", r.lines, r.bytes, r.files, printable(&r.name));
+        let line = |r: &FileCount| {
+            format!(
+                "{:>8} lines {:>10} bytes {:>6} files  {}",
+                r.lines,
+                r.bytes,
+                r.files,
+                printable(&r.name)
+            )
+        };
         let mut lines: Vec<String> = self.rows.iter().map(line).collect();
         let n_more = self.total_rows - self.rows.len();
         if n_more > 0 {

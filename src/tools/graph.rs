@@ -3,7 +3,9 @@
 use super::budget::fit;
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
-use crate::engine::{AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, GraphAnswer, GraphNode, GraphRequest, GraphRow,
+};
 use crate::text::count;
 
 /// Uses of one result that are listed.
@@ -17,7 +19,12 @@ leads to another, what a change may touch. Told apart by scopes, imports and typ
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<GraphAnswer, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<GraphAnswer, AskError> {
         let mut answer = engine.graph(&self, call)?;
         if answer.targets.is_empty() {
             return Err(AskError::NotFound(format!(
@@ -39,10 +46,19 @@ fn place(node: &GraphNode) -> String {
 
 fn lines(row: &GraphRow) -> Vec<String> {
     let sites: Vec<String> = row.sites.iter().map(u32::to_string).collect();
-    let uses = if sites.is_empty() { String::new() } else { format!(", uses at {}", sites.join(", ")) };
-    let via = if row.depth > 1 { format!(", {} steps, via {}", row.depth, printable(&row.via)) } else { String::new() };
+    let uses =
+        if sites.is_empty() { String::new() } else { format!(", uses at {}", sites.join(", ")) };
+    let via = if row.depth > 1 {
+        format!(", {} steps, via {}", row.depth, printable(&row.via))
+    } else {
+        String::new()
+    };
     let head = format!("{}{uses}{via}, {:.2}", place(&row.node), row.confidence);
-    let context = row.context.iter().flat_map(|text| text.lines()).map(|line| format!("  {}", printable(&line.replace('\t', "    "))));
+    let context = row
+        .context
+        .iter()
+        .flat_map(|text| text.lines())
+        .map(|line| format!("  {}", printable(&line.replace('\t', "    "))));
     std::iter::once(head).chain(context).collect()
 }
 
@@ -52,8 +68,10 @@ impl Reply for GraphAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut text: Vec<String> = self.targets.iter().map(|target| format!("of {}", place(target))).collect();
-        let cut = if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
+        let mut text: Vec<String> =
+            self.targets.iter().map(|target| format!("of {}", place(target))).collect();
+        let cut =
+            if self.truncated { format!(", {} shown", self.results.len()) } else { String::new() };
         text.push(format!("{}{cut}", count(self.total, "result")));
         text.extend(self.results.iter().flat_map(lines));
         if !self.candidates.is_empty() {

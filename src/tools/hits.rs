@@ -28,7 +28,8 @@ pub(super) struct HitRow {
 
 /// Formats a place as `src/a.rs:3-9 Type::name`. A chunk without a file shows its id instead of a path.
 pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
-    let lines = lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
+    let lines =
+        lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     printable(format!("{}{lines} {what}", path.unwrap_or(&chunk.chunk_id)).trim_end())
 }
@@ -36,7 +37,10 @@ pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
 /// Formats lines as `3-9` or `3`.
 pub(super) fn lines(first: Option<u32>, last: Option<u32>) -> Option<String> {
     let first = first?;
-    Some(last.filter(|l| *l != first).map_or_else(|| first.to_string(), |last| format!("{first}-{last}")))
+    Some(
+        last.filter(|l| *l != first)
+            .map_or_else(|| first.to_string(), |last| format!("{first}-{last}")),
+    )
 }
 
 impl HitRow {
@@ -47,7 +51,15 @@ impl HitRow {
             ..part.clone()
         });
         let explain: Vec<ScorePart> = explain.collect();
-        Self { row: ResultRow { score: rounded(row.score), others: Vec::new(), explain, ..row.clone() }, also: Vec::new() }
+        Self {
+            row: ResultRow {
+                score: rounded(row.score),
+                others: Vec::new(),
+                explain,
+                ..row.clone()
+            },
+            also: Vec::new(),
+        }
     }
 
     /// Returns the text form.
@@ -56,13 +68,15 @@ impl HitRow {
         let kind = chunk.language.iter().map(|l| format!("{l} ")).collect::<String>()
             + chunk.chunk_type
             + if chunk.deleted { ", file deleted" } else { "" };
-        let mut lines = vec![format!("{} [{}] {score}", place(chunk, path.as_deref()), printable(&kind))];
+        let mut lines =
+            vec![format!("{} [{}] {score}", place(chunk, path.as_deref()), printable(&kind))];
         lines.extend(snippet.iter().flat_map(|s| s.lines()).map(|line| format!("  {line}")));
         if !self.also.is_empty() {
             lines.push(format!("  also {}", self.also.join(", ")));
         }
         if !explain.is_empty() {
-            let parts: Vec<String> = explain.iter().map(|p| format!("{} {}×{}", p.feature, p.value, p.weight)).collect();
+            let parts: Vec<String> =
+                explain.iter().map(|p| format!("{} {}×{}", p.feature, p.value, p.weight)).collect();
             lines.push(format!("  score = {}", parts.join(" + ")));
         }
         lines
@@ -92,14 +106,23 @@ impl<'r> Hits<'r> {
     pub(super) fn new(rows: &'r [ResultRow], words: &mut Highlighter, mark: bool) -> Self {
         let other = |c: &ChunkRow| {
             let lines = lines(c.start_line, c.end_line);
-            let what = c.symbol.as_deref().or_else(|| lines.is_none().then_some(c.title.as_deref()?)).unwrap_or_default();
+            let what = c
+                .symbol
+                .as_deref()
+                .or_else(|| lines.is_none().then_some(c.title.as_deref()?))
+                .unwrap_or_default();
             printable(format!("{} {what}", lines.as_deref().unwrap_or_default()).trim())
         };
-        let others: Vec<Vec<String>> = rows.iter().map(|row| row.others.iter().map(other).collect()).collect();
+        let others: Vec<Vec<String>> =
+            rows.iter().map(|row| row.others.iter().map(other).collect()).collect();
         let text = |row: &'r ResultRow| (&row.hit.chunk.text, row.hit.chunk.metadata.start_line);
-        let texts: Vec<_> = rows.iter().map(text).map(|(text, line)| (Marked::new(text, words), line)).collect();
-        let mut lines: Vec<(usize, usize)> =
-            texts.iter().enumerate().flat_map(|(i, (text, _))| (0..text.len().min(MAX_LINES)).map(move |n| (2 * n + i, i))).collect();
+        let texts: Vec<_> =
+            rows.iter().map(text).map(|(text, line)| (Marked::new(text, words), line)).collect();
+        let mut lines: Vec<(usize, usize)> = texts
+            .iter()
+            .enumerate()
+            .flat_map(|(i, (text, _))| (0..text.len().min(MAX_LINES)).map(move |n| (2 * n + i, i)))
+            .collect();
         lines.sort_unstable();
         Self {
             all: rows,
@@ -128,7 +151,10 @@ impl<'r> Hits<'r> {
             }
         }
         let mut n_lines = vec![0; rows.len()];
-        self.line_of.iter().take(level.saturating_sub(self.with_others.len())).for_each(|i| n_lines[*i] += 1);
+        self.line_of
+            .iter()
+            .take(level.saturating_sub(self.with_others.len()))
+            .for_each(|i| n_lines[*i] += 1);
         for ((row, n), (text, first)) in rows.iter_mut().zip(n_lines).zip(&self.texts) {
             row.row.snippet = (n > 0).then(|| snippet(text, *first, n, self.mark));
         }
@@ -149,7 +175,11 @@ fn snippet(text: &Marked, first_line: Option<u32>, n_lines: usize, mark: bool) -
 /// Returns a line. A very long line is cut around its first match.
 fn shown(line: &str, marks: &[Range<usize>], mark: bool) -> String {
     let first = marks.first().map_or(0, |m| m.start);
-    let start = if line.len() > MAX_LINE && first > MAX_LINE / 2 { boundary(line, first - LEAD) } else { 0 };
+    let start = if line.len() > MAX_LINE && first > MAX_LINE / 2 {
+        boundary(line, first - LEAD)
+    } else {
+        0
+    };
     let end = boundary(line, start + MAX_LINE);
     let mut out = String::from(if start > 0 { "…" } else { "" });
     let mut at = start;

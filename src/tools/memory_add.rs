@@ -79,7 +79,16 @@ reason, naming the files it is about. Not for what the code or the documents say
     fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Added, AskError> {
         let Self { name, episode_body: content, source, group_id, pinned, metadata } = self;
         let Metadata { operation, origin_path, git_batch_id } = metadata;
-        let request = RememberRequest { name, content, source, operation, origin_path, git_batch_id, group_id, pinned };
+        let request = RememberRequest {
+            name,
+            content,
+            source,
+            operation,
+            origin_path,
+            git_batch_id,
+            group_id,
+            pinned,
+        };
         let answer = engine.remember(&request, call)?;
         let secrets_redacted = Some(answer.secrets_redacted).filter(|n| *n > 0);
         Ok(Added { id: answer.memory.id.to_string(), secrets_redacted, state: answer.state })

@@ -24,7 +24,8 @@ pub(super) struct Deleted {
 impl Question for Args {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Forget";
-    const DESCRIPTION: &'static str = "Delete one memory that is wrong or no longer true, by its fingerprintId.";
+    const DESCRIPTION: &'static str =
+        "Delete one memory that is wrong or no longer true, by its fingerprintId.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Destroys;
     const NEEDS_MEMORIES: bool = true;
@@ -33,7 +34,9 @@ impl Question for Args {
     type Reply = Deleted;
 
     fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Deleted, AskError> {
-        let id = self.id.parse().map_err(|_| AskError::Arguments(format!("`{}` is no fingerprintId of a result", self.id)))?;
+        let id = self.id.parse().map_err(|_| {
+            AskError::Arguments(format!("`{}` is no fingerprintId of a result", self.id))
+        })?;
         let state = engine.forget(&[id], call)?;
         Ok(Deleted { id: id.to_string(), state })
     }

@@ -79,9 +79,13 @@ impl Remembrance {
         let memory = &found.memory;
         let (mut piece, mut hook, mut response_type) = (memory.piece(), None, None);
         match &memory.source {
-            MemorySource::HookDescription { hook_type, tool_name, .. } => hook = Some((hook_type.as_str(), tool_name.clone())),
+            MemorySource::HookDescription { hook_type, tool_name, .. } => {
+                hook = Some((hook_type.as_str(), tool_name.clone()))
+            }
             MemorySource::ClaudeResponse { response_type: of } => response_type = Some(of.as_str()),
-            MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => piece = Some((*chunk_index, *total_chunks)),
+            MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => {
+                piece = Some((*chunk_index, *total_chunks))
+            }
             MemorySource::Episode(_) => {}
         }
         let rounded = |x: f64| (x * 1000.0).round() / 1000.0;
@@ -91,7 +95,11 @@ impl Remembrance {
             content: cut(memory.content.trim(), SHOWN),
             similarity: rounded(f64::from(found.similarity)),
             dominant_embedder: found.dominant,
-            retrievers: found.retrievers.iter().map(|(name, adds)| (*name, rounded(*adds))).collect(),
+            retrievers: found
+                .retrievers
+                .iter()
+                .map(|(name, adds)| (*name, rounded(*adds)))
+                .collect(),
             source: Source {
                 kind: memory.source.type_name(),
                 hook_type: hook.as_ref().map(|h| h.0),
@@ -112,14 +120,39 @@ impl Remembrance {
     pub(super) fn in_short(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>().join(" ");
         let stale = if self.stale.is_empty() { "" } else { ", may be out of date" };
-        format!("{} ({}, {}{stale})", printable(&cut(&content, SHORT)), self.source.kind, &self.created_at[..10])
+        format!(
+            "{} ({}, {}{stale})",
+            printable(&cut(&content, SHORT)),
+            self.source.kind,
+            &self.created_at[..10]
+        )
     }
 
     /// For a reader.
     pub(super) fn lines(&self) -> Vec<String> {
-        let Source { kind, hook_type, tool_name, response_type, file_path, chunk_index, total_chunks, operation, .. } = &self.source;
-        let piece = chunk_index.zip(*total_chunks).map(|(i, n)| format!(" ({}/{n})", i + 1)).unwrap_or_default();
-        let of = [Some(*kind), *hook_type, tool_name.as_deref(), *response_type, *operation, file_path.as_deref()];
+        let Source {
+            kind,
+            hook_type,
+            tool_name,
+            response_type,
+            file_path,
+            chunk_index,
+            total_chunks,
+            operation,
+            ..
+        } = &self.source;
+        let piece = chunk_index
+            .zip(*total_chunks)
+            .map(|(i, n)| format!(" ({}/{n})", i + 1))
+            .unwrap_or_default();
+        let of = [
+            Some(*kind),
+            *hook_type,
+            tool_name.as_deref(),
+            *response_type,
+            *operation,
+            file_path.as_deref(),
+        ];
         let of: Vec<&str> = of.into_iter().flatten().collect();
         let head = format!(
             "{} {}{piece}, {}, similarity {:.2}, via {}",
@@ -130,7 +163,13 @@ impl Remembrance {
             self.dominant_embedder
         );
         let name = (!self.name.is_empty()).then(|| format!("> {}", printable(&self.name)));
-        let stale = (!self.stale.is_empty()).then(|| printable(&format!("  may be out of date: {} changed since", self.stale.join(", "))));
-        std::iter::once(printable(&head)).chain(name).chain(stale).chain(quoted(&self.content).lines().map(String::from)).collect()
+        let stale = (!self.stale.is_empty()).then(|| {
+            printable(&format!("  may be out of date: {} changed since", self.stale.join(", ")))
+        });
+        std::iter::once(printable(&head))
+            .chain(name)
+            .chain(stale)
+            .chain(quoted(&self.content).lines().map(String::from))
+            .collect()
     }
 }

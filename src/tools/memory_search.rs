@@ -102,11 +102,31 @@ something again, and when the user speaks of something that was said before.";
     fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
         if self.briefing {
             let answer = engine.briefing(call)?;
-            return Ok(MemoriesReply { results: Vec::new(), briefing: Some(answer.text), state: answer.state });
+            return Ok(MemoriesReply {
+                results: Vec::new(),
+                briefing: Some(answer.text),
+                state: answer.state,
+            });
         }
-        let Self { query, group_ids, exclude_sources, exclude_operations, limit, when: When { since, until }, .. } = self;
-        let request =
-            RecallRequest { query, exclude_sources, exclude_operations, group_ids, since, until, limit, ..RecallRequest::default() };
+        let Self {
+            query,
+            group_ids,
+            exclude_sources,
+            exclude_operations,
+            limit,
+            when: When { since, until },
+            ..
+        } = self;
+        let request = RecallRequest {
+            query,
+            exclude_sources,
+            exclude_operations,
+            group_ids,
+            since,
+            until,
+            limit,
+            ..RecallRequest::default()
+        };
         recall(engine, &request, call)
     }
 }
@@ -123,13 +143,33 @@ find out what happened to a file, or what an operation changed.";
 
     fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
         let Self { query, group_ids, sources, limit, when: When { since, until } } = self;
-        recall(engine, &RecallRequest { query, sources, group_ids, since, until, limit, ..RecallRequest::default() }, call)
+        recall(
+            engine,
+            &RecallRequest {
+                query,
+                sources,
+                group_ids,
+                since,
+                until,
+                limit,
+                ..RecallRequest::default()
+            },
+            call,
+        )
     }
 }
 
-fn recall(engine: &Engine, request: &RecallRequest, call: &Call) -> Result<MemoriesReply, AskError> {
+fn recall(
+    engine: &Engine,
+    request: &RecallRequest,
+    call: &Call,
+) -> Result<MemoriesReply, AskError> {
     let answer = engine.recall(request, call)?;
-    Ok(MemoriesReply { results: answer.results.iter().map(Remembrance::new).collect(), briefing: None, state: answer.state })
+    Ok(MemoriesReply {
+        results: answer.results.iter().map(Remembrance::new).collect(),
+        briefing: None,
+        state: answer.state,
+    })
 }
 
 impl Reply for MemoriesReply {
@@ -142,7 +182,14 @@ impl Reply for MemoriesReply {
             return briefing.lines().map(String::from).collect();
         }
         if self.results.is_empty() {
-            return vec![if self.briefing.is_some() { "nothing to tell" } else { "nothing is remembered of that" }.into()];
+            return vec![
+                if self.briefing.is_some() {
+                    "nothing to tell"
+                } else {
+                    "nothing is remembered of that"
+                }
+                .into(),
+            ];
         }
         self.results.iter().flat_map(Remembrance::lines).collect()
     }

@@ -20,7 +20,8 @@ pub(super) struct Args {
 impl Question for Args {
     const NAME: &'static str = "list_sessions";
     const TITLE: &'static str = "List sessions";
-    const DESCRIPTION: &'static str = "When agents worked in this project, and how much is remembered of each session.";
+    const DESCRIPTION: &'static str =
+        "When agents worked in this project, and how much is remembered of each session.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;
@@ -43,6 +44,10 @@ impl Reply for SessionsAnswer {
             let n = if n == 1 { "1 memory".into() } else { format!("{n} memories") };
             printable(&format!("{} {} {} {n}", s.started_at, s.status, s.id))
         };
-        if self.sessions.is_empty() { vec![format!("{} so far", count(0, "session"))] } else { self.sessions.iter().map(line).collect() }
+        if self.sessions.is_empty() {
+            vec![format!("{} so far", count(0, "session"))]
+        } else {
+            self.sessions.iter().map(line).collect()
+        }
     }
 }

@@ -27,7 +27,10 @@ mod tool;
 
 pub use self::reply::printable;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
-use crate::engine::{FilesRequest, GraphRequest, PatternRequest, ReadRequest, RelatedRequest, SearchRequest, StatusRequest};
+use crate::engine::{
+    FilesRequest, GraphRequest, PatternRequest, ReadRequest, RelatedRequest, SearchRequest,
+    StatusRequest,
+};
 
 /// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[

@@ -9,7 +9,9 @@ use super::budget::fit;
 use super::hits::lines as lines_of;
 use super::reply::{Reply, printable};
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, FileOutline, OutlineRequest, OutlineSymbol, Outlined,
+};
 use crate::text::count;
 
 /// Deeper nesting is not shown as such in the text.
@@ -64,9 +66,15 @@ impl Question for Args {
 Use it to get to know a project or a large file before reading, instead of ls or reading whole files; then read the lines with cortex_read.";
     type Reply = OutlineReply;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<OutlineReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<OutlineReply, AskError> {
         let answer = engine.outline(&self.request, call)?;
-        let reply = OutlineReply { path: answer.path, state: answer.state, ..OutlineReply::default() };
+        let reply =
+            OutlineReply { path: answer.path, state: answer.state, ..OutlineReply::default() };
         Ok(match &answer.outline {
             Outlined::File(symbols) => file(symbols, &reply, self.depth, max_tokens),
             Outlined::Directory(files) => directory(files, &reply, self.depth, max_tokens),
@@ -75,14 +83,22 @@ Use it to get to know a project or a large file before reading, instead of ls or
 }
 
 /// The symbols of a file; those that are nested deepest go first.
-fn file(symbols: &[OutlineSymbol], reply: &OutlineReply, depth: Option<usize>, max_tokens: usize) -> OutlineReply {
-    let mut order: Vec<usize> = (0..symbols.len()).filter(|i| depth.is_none_or(|d| symbols[*i].depth <= d)).collect();
+fn file(
+    symbols: &[OutlineSymbol],
+    reply: &OutlineReply,
+    depth: Option<usize>,
+    max_tokens: usize,
+) -> OutlineReply {
+    let mut order: Vec<usize> =
+        (0..symbols.len()).filter(|i| depth.is_none_or(|d| symbols[*i].depth <= d)).collect();
     order.sort_by_key(|i| symbols[*i].depth);
     let all = symbols.len();
     fit(max_tokens, order.len(), |level| {
         let mut shown = order[..level].to_vec();
         shown.sort_unstable();
-        let note = (level < order.len()).then(|| format!("{} of {} symbols fit max_tokens; deeper ones are left out", level, order.len()));
+        let note = (level < order.len()).then(|| {
+            format!("{} of {} symbols fit max_tokens; deeper ones are left out", level, order.len())
+        });
         let symbols = shown.into_iter().map(|i| symbols[i].clone()).collect();
         OutlineReply { symbols, total_files: 1, total_symbols: all, note, ..reply.clone() }
     })
@@ -90,9 +106,19 @@ fn file(symbols: &[OutlineSymbol], reply: &OutlineReply, depth: Option<usize>, m
 
 /// The files below a directory. In order of importance: what lies directly in it, the files of deeper directories level by level
 /// (before that they are counted), the first symbol of every file, the second …
-fn directory(files: &[FileOutline], reply: &OutlineReply, depth: Option<usize>, max_tokens: usize) -> OutlineReply {
-    let tree = Directory { files, prefix: if reply.path.is_empty() { 0 } else { reply.path.len() + 1 } };
-    let deepest = (0..files.len()).map(|at| tree.depth_of(at)).max().unwrap_or(0).min(depth.unwrap_or(usize::MAX));
+fn directory(
+    files: &[FileOutline],
+    reply: &OutlineReply,
+    depth: Option<usize>,
+    max_tokens: usize,
+) -> OutlineReply {
+    let tree =
+        Directory { files, prefix: if reply.path.is_empty() { 0 } else { reply.path.len() + 1 } };
+    let deepest = (0..files.len())
+        .map(|at| tree.depth_of(at))
+        .max()
+        .unwrap_or(0)
+        .min(depth.unwrap_or(usize::MAX));
     let order = tree.symbols_in_order(deepest);
     let total_symbols = files.iter().map(|file| file.symbols.len()).sum();
     let (shown, counted) = tree.down_to(0);
@@ -115,11 +141,20 @@ fn directory(files: &[FileOutline], reply: &OutlineReply, depth: Option<usize>, 
             _ => None,
         };
         let mut n_symbols = vec![0; files.len()];
-        order.iter().take(level.saturating_sub(n_direct + deepest)).for_each(|at| n_symbols[*at] += 1);
-        let outline = |at: usize| FileOutline { symbols: files[at].symbols[..n_symbols[at]].to_vec(), ..files[at].clone() };
+        order
+            .iter()
+            .take(level.saturating_sub(n_direct + deepest))
+            .for_each(|at| n_symbols[*at] += 1);
+        let outline = |at: usize| FileOutline {
+            symbols: files[at].symbols[..n_symbols[at]].to_vec(),
+            ..files[at].clone()
+        };
         OutlineReply {
             files: shown.into_iter().map(outline).collect(),
-            directories: counted.into_iter().map(|(path, files)| DirectoryRow { path: path.to_string(), files }).collect(),
+            directories: counted
+                .into_iter()
+                .map(|(path, files)| DirectoryRow { path: path.to_string(), files })
+                .collect(),
             total_files: files.len(),
             total_symbols,
             note,
@@ -159,7 +194,9 @@ impl<'a> Directory<'a> {
     /// Returns the file that gets one more symbol, one after the other: the first symbol of each file, then the second of each.
     fn symbols_in_order(&self, depth: usize) -> Vec<usize> {
         let shown = (0..self.files.len()).filter(|at| self.depth_of(*at) <= depth);
-        let mut order: Vec<(usize, usize)> = shown.flat_map(|at| (0..self.files[at].symbols.len()).map(move |rank| (rank, at))).collect();
+        let mut order: Vec<(usize, usize)> = shown
+            .flat_map(|at| (0..self.files[at].symbols.len()).map(move |rank| (rank, at)))
+            .collect();
         order.sort_unstable();
         order.into_iter().map(|(_, at)| at).collect()
     }
@@ -172,16 +209,34 @@ impl Reply for OutlineReply {
 
     fn lines(&self) -> Vec<String> {
         let path = if self.path.is_empty() { "." } else { &self.path };
-        let files = if self.total_files == 1 { String::new() } else { format!("{}, ", count(self.total_files, "file")) };
-        let mut lines = vec![format!("{}: {files}{}", printable(path), count(self.total_symbols, "symbol"))];
-        lines.extend(self.directories.iter().map(|d| format!("{}/ {}", printable(&d.path), count(d.files, "file"))));
+        let files = if self.total_files == 1 {
+            String::new()
+        } else {
+            format!("{}, ", count(self.total_files, "file"))
+        };
+        let mut lines =
+            vec![format!("{}: {files}{}", printable(path), count(self.total_symbols, "symbol"))];
+        lines.extend(
+            self.directories
+                .iter()
+                .map(|d| format!("{}/ {}", printable(&d.path), count(d.files, "file"))),
+        );
         lines.extend(self.files.iter().map(|f| {
-            let symbols = if f.symbols.is_empty() { String::new() } else { format!(": {}", f.symbols.join(", ")) };
+            let symbols = if f.symbols.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", f.symbols.join(", "))
+            };
             printable(&(f.path.clone() + &symbols))
         }));
         lines.extend(self.symbols.iter().map(|s| {
             let range = lines_of(Some(s.start_line), Some(s.end_line)).unwrap_or_default();
-            format!("{}{} {} {range}", "  ".repeat(s.depth.min(MAX_INDENT)), s.kind, printable(&s.name))
+            format!(
+                "{}{} {} {range}",
+                "  ".repeat(s.depth.min(MAX_INDENT)),
+                s.kind,
+                printable(&s.name)
+            )
         }));
         lines.extend(self.note.clone());
         lines

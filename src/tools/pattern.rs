@@ -14,9 +14,17 @@ impl Question for PatternRequest {
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = PatternAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<PatternAnswer, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<PatternAnswer, AskError> {
         let answer = engine.pattern(&self, call)?;
-        Ok(fit(max_tokens, answer.places.len(), |n| PatternAnswer { places: answer.places[..n].to_vec(), ..answer.clone() }))
+        Ok(fit(max_tokens, answer.places.len(), |n| PatternAnswer {
+            places: answer.places[..n].to_vec(),
+            ..answer.clone()
+        }))
     }
 }
 
@@ -26,11 +34,21 @@ impl Reply for PatternAnswer {
     }
 
     fn lines(&self) -> Vec<String> {
-        let head = format!("{} ({} looked at)", count(self.total, "place"), count(self.files, "file"));
-        let shown = if self.places.len() < self.total { format!(", the first {} shown", self.places.len()) } else { String::new() };
+        let head =
+            format!("{} ({} looked at)", count(self.total, "place"), count(self.files, "file"));
+        let shown = if self.places.len() < self.total {
+            format!(", the first {} shown", self.places.len())
+        } else {
+            String::new()
+        };
         let mut lines = vec![head + &shown];
         for place in &self.places {
-            lines.push(format!("{}:{}-{}", printable(&place.path), place.start_line, place.end_line));
+            lines.push(format!(
+                "{}:{}-{}",
+                printable(&place.path),
+                place.start_line,
+                place.end_line
+            ));
             lines.extend(place.text.lines().map(|line| format!("  {}", printable(line))));
         }
         lines

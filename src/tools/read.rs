@@ -12,7 +12,12 @@ impl Question for ReadRequest {
 disk as they are now, with secrets as [REDACTED:rule]. Says when the file changed since it was indexed, and where to read on. Read the lines a result names rather than whole files.";
     type Reply = ReadAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<ReadAnswer, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<ReadAnswer, AskError> {
         let answer = engine.read(&self, call)?;
         // One line alone must not take all the room.
         let room = max_tokens.clamp(MIN_TOKENS, MAX_TOKENS);
@@ -28,9 +33,19 @@ impl Reply for ReadAnswer {
 
     fn lines(&self) -> Vec<String> {
         let what = self.path.as_deref().or(self.chunk_id.as_deref()).unwrap_or_default();
-        let mut lines = vec![format!("{}:{}-{} of {} lines", printable(what), self.start_line, self.end_line, self.total_lines)];
+        let mut lines = vec![format!(
+            "{}:{}-{} of {} lines",
+            printable(what),
+            self.start_line,
+            self.end_line,
+            self.total_lines
+        )];
         if self.total_lines > 0 {
-            lines.extend((self.start_line..).zip(self.content.split('\n')).map(|(number, line)| format!("{number:>5} {line}")));
+            lines.extend(
+                (self.start_line..)
+                    .zip(self.content.split('\n'))
+                    .map(|(number, line)| format!("{number:>5} {line}")),
+            );
         }
         lines.extend(self.next_start_line.map(|next| format!("more: lines {next}-")));
         lines

@@ -34,14 +34,26 @@ impl Question for RelatedRequest {
 files by meaning: similar implementations, tests, documentation, duplicates. Use it after a search, to see what else a change touches.";
     type Reply = RelatedReply;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<RelatedReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<RelatedReply, AskError> {
         let answer = engine.related(&self, call)?;
-        let mut words = Highlighter::new(answer.of.metadata.symbol.as_deref().unwrap_or(&answer.of.title));
+        let mut words =
+            Highlighter::new(answer.of.metadata.symbol.as_deref().unwrap_or(&answer.of.title));
         let hits = Hits::new(&answer.results, &mut words, false);
         Ok(fit(max_tokens, hits.top(), |level| {
             let results = hits.rows(level);
             let note = left_out(answer.results.len() - results.len());
-            RelatedReply { chunk: answer.chunk.clone(), results, total: answer.total, note, state: answer.state.clone() }
+            RelatedReply {
+                chunk: answer.chunk.clone(),
+                results,
+                total: answer.total,
+                note,
+                state: answer.state.clone(),
+            }
         }))
     }
 }

@@ -26,7 +26,11 @@ pub(super) fn add(schema: &mut Map<String, Value>, mut other: Map<String, Value>
 }
 
 fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
-    let mut schema = settings.with(|s| s.inline_subschemas = true).into_generator().into_root_schema_for::<T>().to_value();
+    let mut schema = settings
+        .with(|s| s.inline_subschemas = true)
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value();
     simplify(&mut schema);
     match schema {
         // The tool's own description describes the whole.
@@ -61,7 +65,9 @@ fn simplify(schema: &mut Value) {
     for key in ["$schema", "title", "format"] {
         map.remove(key);
     }
-    if map.get("default").is_some_and(|d| d.is_null() || d == &Value::from("") || d.as_array().is_some_and(Vec::is_empty)) {
+    if map.get("default").is_some_and(|d| {
+        d.is_null() || d == &Value::from("") || d.as_array().is_some_and(Vec::is_empty)
+    }) {
         map.remove("default");
     }
     if let Some(Value::Array(types)) = map.get_mut("type") {

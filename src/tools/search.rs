@@ -8,7 +8,9 @@ use super::hits::{HitRow, Hits};
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, SearchAnswer, SearchMode, SearchRequest, SearchStats};
+use crate::engine::{
+    AnswerState, AskError, Call, Engine, SearchAnswer, SearchMode, SearchRequest, SearchStats,
+};
 use crate::search::Highlighter;
 use crate::text::count;
 
@@ -46,18 +48,32 @@ impl Question for SearchRequest {
 plain question works as well as an identifier. Use it first, before reading files or grep. For every place of an exact word or phrase use cortex_exact.";
     type Reply = SearchReply;
 
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<SearchReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<SearchReply, AskError> {
         let answer = engine.search(&self, call)?;
         Ok(reply(&self, &answer, max_tokens))
     }
 }
 
 /// As much of an answer as fits.
-pub(super) fn reply(request: &SearchRequest, answer: &SearchAnswer, max_tokens: usize) -> SearchReply {
+pub(super) fn reply(
+    request: &SearchRequest,
+    answer: &SearchAnswer,
+    max_tokens: usize,
+) -> SearchReply {
     let is_exact = request.mode == SearchMode::Exact;
-    let mut words = if is_exact { Highlighter::exact(&request.query) } else { Highlighter::new(&request.query) };
+    let mut words = if is_exact {
+        Highlighter::exact(&request.query)
+    } else {
+        Highlighter::new(&request.query)
+    };
     let unit = if is_exact { "chunk" } else { "file" };
-    let memories: Vec<String> = answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
+    let memories: Vec<String> =
+        answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
     let hits = Hits::new(&answer.results, &mut words, is_exact);
     fit(max_tokens, hits.top(), |level| {
         let results = hits.rows(level);
@@ -67,7 +83,8 @@ pub(super) fn reply(request: &SearchRequest, answer: &SearchAnswer, max_tokens: 
             0 => format!("nothing found in {}", count(answer.n_chunks, "chunk")),
             _ => format!("{}, {} match", count(n, "result"), count(answer.total, unit)),
         };
-        let left_out = left_out(answer.results.len() - n).map(|note| note + ", or go on with next_cursor");
+        let left_out =
+            left_out(answer.results.len() - n).map(|note| note + ", or go on with next_cursor");
         SearchReply {
             next_cursor: answer.first(n).next_cursor,
             notes: answer.notes.iter().cloned().chain(left_out).collect(),
@@ -97,11 +114,14 @@ impl Reply for SearchReply {
         lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));
         lines.extend(self.notes.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));
-        lines.extend(
-            self.stats
-                .as_ref()
-                .map(|s| format!("searched {} in {} ms, {} candidates", count(s.chunks, "chunk"), s.milliseconds, s.candidates)),
-        );
+        lines.extend(self.stats.as_ref().map(|s| {
+            format!(
+                "searched {} in {} ms, {} candidates",
+                count(s.chunks, "chunk"),
+                s.milliseconds,
+                s.candidates
+            )
+        }));
         lines
     }
 }

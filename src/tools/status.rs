@@ -33,14 +33,27 @@ impl Reply for StatusAnswer {
         let languages = list(self.languages.iter().map(|(k, n)| (k.as_str(), *n)).collect());
         let languages = if languages.is_empty() { languages } else { format!(" ({languages})") };
         let i = &self.indexing;
-        let error = |e: &Option<String>| e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default();
-        let at_work = if i.total > 0 { format!(", {} of {} done", i.done, count(i.total, "file")) } else { String::new() };
+        let error = |e: &Option<String>| {
+            e.as_ref().map(|e| format!("; last error: {e}")).unwrap_or_default()
+        };
+        let at_work = if i.total > 0 {
+            format!(", {} of {} done", i.done, count(i.total, "file"))
+        } else {
+            String::new()
+        };
         let leads = if i.leads { "this process leads" } else { "this process does not lead" };
-        let hnsw = self.vectors_in_hnsw.map(|n| format!(", an HNSW graph of {n} vectors proposes candidates")).unwrap_or_default();
+        let hnsw = self
+            .vectors_in_hnsw
+            .map(|n| format!(", an HNSW graph of {n} vectors proposes candidates"))
+            .unwrap_or_default();
         let number = |n: u64, what: &str| count(usize::try_from(n).unwrap_or(usize::MAX), what);
         let mut lines = vec![
             format!("cortex {} in {}", self.version, self.root),
-            format!("{} ({types}) of {}{languages}", count(self.chunks, "chunk"), count(self.files, "file")),
+            format!(
+                "{} ({types}) of {}{languages}",
+                count(self.chunks, "chunk"),
+                count(self.files, "file")
+            ),
             format!("embedder {}{hnsw}", self.embedder),
         ];
         lines.extend(self.reload.as_ref().map(|r| {
@@ -52,9 +65,17 @@ impl Reply for StatusAnswer {
         }));
         lines.extend(self.memory.as_ref().map(|m| {
             let megabytes = |mb: Option<u64>| mb.map(|mb| format!(" {mb} MB"));
-            let budget = megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
-            let without = if m.given_up.is_empty() { String::new() } else { format!(", without {}", m.given_up.join(" and ")) };
-            format!("memory{}{budget}{without}", megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into()))
+            let budget =
+                megabytes(m.budget_mb).map(|mb| format!(" of{mb} allowed")).unwrap_or_default();
+            let without = if m.given_up.is_empty() {
+                String::new()
+            } else {
+                format!(", without {}", m.given_up.join(" and "))
+            };
+            format!(
+                "memory{}{budget}{without}",
+                megabytes(m.resident_mb).unwrap_or_else(|| " unknown".into())
+            )
         }));
         lines.push(format!(
             "indexing: {leads}, changes noticed: {}, {}{at_work}, {} queued{}",
@@ -67,14 +88,30 @@ impl Reply for StatusAnswer {
         if !skipped.is_empty() {
             lines.push(format!("skipped: {skipped}"));
         }
-        lines.extend(self.skipped_files.iter().map(|(path, reason)| printable(&format!("  {path}: {reason}"))));
+        lines.extend(
+            self.skipped_files
+                .iter()
+                .map(|(path, reason)| printable(&format!("  {path}: {reason}"))),
+        );
         if !self.other_files.is_empty() {
-            lines.push(format!("beside the index: {}, written by other programs", printable(&self.other_files.join(", "))));
+            lines.push(format!(
+                "beside the index: {}, written by other programs",
+                printable(&self.other_files.join(", "))
+            ));
         }
         if self.secrets.total > 0 {
-            let places: Vec<_> = self.secrets.first.iter().map(|s| format!("{}:{} {}", printable(&s.path), s.line, s.rule)).collect();
+            let places: Vec<_> = self
+                .secrets
+                .first
+                .iter()
+                .map(|s| format!("{}:{} {}", printable(&s.path), s.line, s.rule))
+                .collect();
             let more = if self.secrets.total > places.len() { ", …" } else { "" };
-            lines.push(format!("{} hidden: {}{more}", count(self.secrets.total, "secret"), places.join(", ")));
+            lines.push(format!(
+                "{} hidden: {}{more}",
+                count(self.secrets.total, "secret"),
+                places.join(", ")
+            ));
         }
         lines
     }

@@ -41,7 +41,8 @@ fn with_files(files: &[(&str, &str)]) -> Project {
     for (path, text) in files {
         project.write(path, text);
     }
-    project.publish(&files.iter().flat_map(|(path, text)| chunk_file(path, text)).collect::<Vec<_>>());
+    project
+        .publish(&files.iter().flat_map(|(path, text)| chunk_file(path, text)).collect::<Vec<_>>());
     project
 }
 
@@ -63,8 +64,13 @@ impl Project {
     /// As another program would.
     fn publish(&self, chunks: &[Chunk]) {
         for t in ChunkType::ALL {
-            let body: Vec<String> = chunks.iter().filter(|c| c.chunk_type == t).map(Chunk::to_json).collect();
-            fs::write(self.engine.project.layout.chunk_file(t), format!("{{\"chunks\": [{}]}}", body.join(",\n"))).unwrap();
+            let body: Vec<String> =
+                chunks.iter().filter(|c| c.chunk_type == t).map(Chunk::to_json).collect();
+            fs::write(
+                self.engine.project.layout.chunk_file(t),
+                format!("{{\"chunks\": [{}]}}", body.join(",\n")),
+            )
+            .unwrap();
         }
         self.engine.manager.reload(&Cancel::new(false)).unwrap();
     }
@@ -102,7 +108,11 @@ fn accepts(schema: &Value, value: &Value, at: &str) {
     }
     for (key, inner) in value.as_object().into_iter().flatten() {
         let property = schema["properties"].get(key).or_else(|| schema.get("additionalProperties"));
-        accepts(property.unwrap_or_else(|| panic!("{at}: `{key}` is not in the schema")), inner, key);
+        accepts(
+            property.unwrap_or_else(|| panic!("{at}: `{key}` is not in the schema")),
+            inner,
+            key,
+        );
     }
     for inner in value.as_array().into_iter().flatten() {
         accepts(&schema["items"], inner, at);
@@ -124,14 +134,28 @@ fn warnings(answer: &Answer) -> String {
 #[test]
 fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
     let p = project();
-    let a = p.get("cortex_search", json!({"query": "where is the write lock taken", "languages": "rust"}));
+    let a = p.get(
+        "cortex_search",
+        json!({"query": "where is the write lock taken", "languages": "rust"}),
+    );
     let first = &a.structured["results"][0];
-    assert_eq!((text(&first["path"]), text(&first["language"]), &first["start_line"]), ("src/lock.rs", "rust", &json!(1)));
+    assert_eq!(
+        (text(&first["path"]), text(&first["language"]), &first["start_line"]),
+        ("src/lock.rs", "rust", &json!(1))
+    );
     assert!(text(&first["snippet"]).contains("pub fn acquire_lock"), "{first}");
-    assert!(a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"), "{}", a.text);
+    assert!(
+        a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"),
+        "{}",
+        a.text
+    );
     let generation = a.structured["index"]["generation"].as_u64().unwrap();
     // Another program's files: nobody but this process counts.
-    assert!(generation > 0 && a.text.ends_with(&format!("\ngeneration {generation} (local)")), "{}", a.text);
+    assert!(
+        generation > 0 && a.text.ends_with(&format!("\ngeneration {generation} (local)")),
+        "{}",
+        a.text
+    );
     assert_eq!(a.structured["index"]["local"], true);
     assert_eq!(a.structured.get("warnings"), None);
 }
@@ -143,13 +167,23 @@ fn earlier_names_of_arguments_are_taken_with_a_warning() {
     let old = p.get("cortex_search", json!({"query": "write lock", "path": "docs"}));
     assert_eq!(paths(&old), ["docs/guide.md"]);
     assert!(warnings(&old).contains("`path` is called `paths` now"), "{}", warnings(&old));
-    let old = p.get("cortex_read", json!({"path": "src/lock.rs", "start_line": 2, "end_line": "3"}));
-    assert_eq!((&old.structured["start_line"], &old.structured["end_line"]), (&json!(2), &json!(3)));
+    let old =
+        p.get("cortex_read", json!({"path": "src/lock.rs", "start_line": 2, "end_line": "3"}));
+    assert_eq!(
+        (&old.structured["start_line"], &old.structured["end_line"]),
+        (&json!(2), &json!(3))
+    );
     assert!(warnings(&old).contains("called `lines` now: 2-3"), "{}", warnings(&old));
     let old = p.get("cortex_files", json!({"group_by": "file", "top": 1}));
-    assert_eq!((&old.structured["rows"][0]["name"], &old.structured["total_rows"]), (&json!("src/lock.rs"), &json!(4)));
+    assert_eq!(
+        (&old.structured["rows"][0]["name"], &old.structured["total_rows"]),
+        (&json!("src/lock.rs"), &json!(4))
+    );
     // A file is still a file where that is what the tool asks for.
-    assert_eq!(p.get("cortex_outline", json!({"path": "src/lock.rs"})).structured.get("warnings"), None);
+    assert_eq!(
+        p.get("cortex_outline", json!({"path": "src/lock.rs"})).structured.get("warnings"),
+        None
+    );
 }
 
 #[test]
@@ -165,8 +199,15 @@ fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
     ] {
         for row in p.get(tool, arguments).structured["results"].as_array().unwrap() {
             let of_file: Vec<&str> = set.by_file(text(&row["path"])).map(|e| &*e.id).collect();
-            let (at, n) = (usize::try_from(row["chunk_index"].as_u64().unwrap()).unwrap(), row["total_chunks"].as_u64().unwrap());
-            assert_eq!((of_file[at], of_file.len() as u64), (text(&row["chunk_id"]), n), "{tool}: {row}");
+            let (at, n) = (
+                usize::try_from(row["chunk_index"].as_u64().unwrap()).unwrap(),
+                row["total_chunks"].as_u64().unwrap(),
+            );
+            assert_eq!(
+                (of_file[at], of_file.len() as u64),
+                (text(&row["chunk_id"]), n),
+                "{tool}: {row}"
+            );
             seen.insert(at);
         }
     }
@@ -176,10 +217,17 @@ fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
 #[test]
 fn modes_differ_and_stats_and_explanations_come_when_asked_for() {
     let p = project();
-    let a = p.get("cortex_search", json!({"query": "write lock", "mode": "Semantic", "explain": "true", "include_stats": 1}));
+    let a = p.get(
+        "cortex_search",
+        json!({"query": "write lock", "mode": "Semantic", "explain": "true", "include_stats": 1}),
+    );
     let terms = a.structured["results"][0]["explain"].as_array().unwrap();
     assert!(terms.len() == 1 && terms[0]["feature"] == "meaning", "{terms:?}");
-    assert!(a.structured["stats"]["chunks"].as_u64().unwrap() > 4 && a.text.contains("searched"), "{}", a.text);
+    assert!(
+        a.structured["stats"]["chunks"].as_u64().unwrap() > 4 && a.text.contains("searched"),
+        "{}",
+        a.text
+    );
     let a = p.get("cortex_search", json!({"query": "\"vectors\"", "mode": "exact"}));
     assert_eq!(paths(&a), ["src/deep/cache.rs"]);
     assert!(a.text.contains("«vectors»"), "{}", a.text);
@@ -195,18 +243,29 @@ fn exact_counts_chunks_marks_words_and_explains_its_syntax() {
     assert!(text(&a.structured["results"][0]["snippet"]).contains("«write»"), "{}", a.text);
     let e = p.error("cortex_exact", json!({"query": "\"lock"}));
     assert!(e.contains("not well-formed") && e.contains("field:word"), "{e}");
-    let a = p.get("cortex_exact", json!({"query": "lock", "types": "documentation", "paths": ["docs/**"]}));
+    let a = p.get(
+        "cortex_exact",
+        json!({"query": "lock", "types": "documentation", "paths": ["docs/**"]}),
+    );
     assert_eq!(paths(&a), ["docs/guide.md"]);
 }
 
 #[test]
 fn code_that_is_no_exact_query_is_taken_as_a_phrase() {
     let p = project();
-    let in_both =
-        |query: &str| [p.get("cortex_exact", json!({"query": query})), p.get("cortex_search", json!({"query": query, "mode": "exact"}))];
+    let in_both = |query: &str| {
+        [
+            p.get("cortex_exact", json!({"query": query})),
+            p.get("cortex_search", json!({"query": query, "mode": "exact"})),
+        ]
+    };
     for query in ["acquire_lock(", "path::acquire_lock\\(", "error: {}", "-> Lock {"] {
         for a in in_both(query) {
-            assert!(a.text.starts_with("warning: ") && warnings(&a).contains("taken as a phrase"), "{query}: {}", a.text);
+            assert!(
+                a.text.starts_with("warning: ") && warnings(&a).contains("taken as a phrase"),
+                "{query}: {}",
+                a.text
+            );
         }
     }
     for a in in_both("pub fn acquire_lock(") {
@@ -217,7 +276,9 @@ fn code_that_is_no_exact_query_is_taken_as_a_phrase() {
 #[test]
 fn pages_follow_one_another_and_tell_when_the_index_changed_between_them() {
     let p = project();
-    let ask = |cursor: Value| p.get("cortex_search", json!({"query": "lock", "limit": 1, "cursor": cursor}));
+    let ask = |cursor: Value| {
+        p.get("cortex_search", json!({"query": "lock", "limit": 1, "cursor": cursor}))
+    };
     let (mut seen, mut cursor) = (Vec::new(), Value::Null);
     loop {
         let a = ask(cursor);
@@ -234,7 +295,11 @@ fn pages_follow_one_another_and_tell_when_the_index_changed_between_them() {
     let first = ask(Value::Null).structured["next_cursor"].clone();
     p.publish(&chunk_file("src/lock.rs", LOCK));
     let a = ask(first);
-    assert!(warnings(&a).contains("the index changed") && a.text.starts_with("warning: "), "{}", a.text);
+    assert!(
+        warnings(&a).contains("the index changed") && a.text.starts_with("warning: "),
+        "{}",
+        a.text
+    );
     for bad in ["x", "1.", "g.1", "-1.2"] {
         let e = p.error("cortex_search", json!({"query": "lock", "cursor": bad}));
         assert!(e.contains("next_cursor"), "{e}");
@@ -251,13 +316,22 @@ fn arguments_are_read_as_agents_write_them() {
             "max_tokens": "900000", "wait_ms": "0", "explain": "no", "mode": null}),
     );
     assert_eq!(paths(&a).len(), 2);
-    let same = p.get("cortex_search", Value::from("{\"query\": \"lock\", \"limit\": 2.0, \"types\": \"[\\\"definitions\\\"]\"}"));
+    let same = p.get(
+        "cortex_search",
+        Value::from("{\"query\": \"lock\", \"limit\": 2.0, \"types\": \"[\\\"definitions\\\"]\"}"),
+    );
     assert_eq!(paths(&same).len(), 2);
     for (arguments, says) in [
         (json!({"query": "x", "limit": 500}), "limit is 500: give 1 to 100"),
         (json!({"query": "x", "limit": "many"}), "limit is `many`: give 1 to 100"),
-        (json!({"query": "x", "types": "code"}), "types is `code`: give one of symbols, definitions, data, documentation"),
-        (json!({"query": "x", "mode": "fast"}), "mode is `fast`: give one of hybrid, semantic, exact"),
+        (
+            json!({"query": "x", "types": "code"}),
+            "types is `code`: give one of symbols, definitions, data, documentation",
+        ),
+        (
+            json!({"query": "x", "mode": "fast"}),
+            "mode is `fast`: give one of hybrid, semantic, exact",
+        ),
         (json!({"query": "x", "explain": "perhaps"}), "explain is `perhaps`: give true or false"),
         (json!({"query": "x", "paths": "src/["}), "paths: `src/[` is not a glob"),
         (json!({"query": "  "}), "query is missing: A question"),
@@ -273,9 +347,18 @@ fn arguments_are_read_as_agents_write_them() {
 fn arguments_that_would_cost_the_server_its_life_are_refused() {
     let p = project();
     let nested = "{".repeat(40_000) + &"}".repeat(40_000);
-    assert!(p.error("cortex_search", json!({"query": "a", "paths": [nested]})).contains("globs"), "they are compiled recursively");
-    assert!(p.error("cortex_search", json!({"query": "a", "paths": vec!["*.rs"; 1000]})).contains("globs"));
-    assert!(p.error("cortex_read", json!({"path": "a".repeat(900_000)})).contains("longer"), "it is compared with every path");
+    assert!(
+        p.error("cortex_search", json!({"query": "a", "paths": [nested]})).contains("globs"),
+        "they are compiled recursively"
+    );
+    assert!(
+        p.error("cortex_search", json!({"query": "a", "paths": vec!["*.rs"; 1000]}))
+            .contains("globs")
+    );
+    assert!(
+        p.error("cortex_read", json!({"path": "a".repeat(900_000)})).contains("longer"),
+        "it is compared with every path"
+    );
 }
 
 #[test]
@@ -286,20 +369,32 @@ fn unknown_arguments_and_languages_are_told_and_harm_nothing() {
     assert!(warnings(&a).contains("did you mean `languages`"), "{}", warnings(&a));
     assert!(a.text.starts_with("warning: there is no argument"), "{}", a.text);
     let a = p.get("cortex_search", json!({"query": "lock", "languages": "cobol"}));
-    assert!(warnings(&a).contains("cobol; there are markdown, python, rust") && a.text.contains("nothing found"), "{}", a.text);
+    assert!(
+        warnings(&a).contains("cobol; there are markdown, python, rust")
+            && a.text.contains("nothing found"),
+        "{}",
+        a.text
+    );
 }
 
 #[test]
 fn related_code_is_in_other_files() {
     let p = project();
     let a = p.get("cortex_related", json!({"path": "./src/lock.rs", "line": 2}));
-    assert!(text(&a.structured["chunk"]["chunk_id"]).starts_with("src/lock.rs#"), "{}", a.structured);
+    assert!(
+        text(&a.structured["chunk"]["chunk_id"]).starts_with("src/lock.rs#"),
+        "{}",
+        a.structured
+    );
     assert!(!paths(&a).is_empty() && !paths(&a).contains(&"src/lock.rs"), "{}", a.text);
     let by_id = p.get("cortex_related", json!({"chunk_id": a.structured["chunk"]["chunk_id"]}));
     assert_eq!(paths(&by_id), paths(&a));
     assert!(p.error("cortex_related", json!({})).contains("chunk_id, or path and line"));
     assert!(p.error("cortex_related", json!({"chunk_id": "nobody"})).contains("ids look like"));
-    assert!(p.error("cortex_related", json!({"path": "src/lock.rs", "line": 4000})).contains("no line 4000"));
+    assert!(
+        p.error("cortex_related", json!({"path": "src/lock.rs", "line": 4000}))
+            .contains("no line 4000")
+    );
 }
 
 #[test]
@@ -312,7 +407,11 @@ fn the_outline_of_a_file_nests_and_that_of_a_directory_lists() {
         .iter()
         .map(|s| (text(&s["kind"]), text(&s["name"]), s["depth"].as_u64().unwrap()))
         .collect();
-    assert!(symbols.contains(&("function", "acquire_lock", 0)) && symbols.iter().any(|s| s.1 == "release" && s.2 == 1), "{symbols:?}");
+    assert!(
+        symbols.contains(&("function", "acquire_lock", 0))
+            && symbols.iter().any(|s| s.1 == "release" && s.2 == 1),
+        "{symbols:?}"
+    );
     let flat = p.get("cortex_outline", json!({"path": "src/lock.rs", "depth": 0}));
     assert!(!flat.text.contains("release"), "{}", flat.text);
     let guide = p.get("cortex_outline", json!({"path": "docs/guide.md"}));
@@ -321,7 +420,11 @@ fn the_outline_of_a_file_nests_and_that_of_a_directory_lists() {
     assert_eq!(root.structured["total_files"], 4);
     assert!(root.text.contains("src/deep/cache.rs: struct VectorCache"), "{}", root.text);
     let shallow = p.get("cortex_outline", json!({"path": "src/", "depth": 0}));
-    assert!(shallow.text.contains("src/deep/ 1 file\n") && shallow.text.contains("src/lock.rs: "), "{}", shallow.text);
+    assert!(
+        shallow.text.contains("src/deep/ 1 file\n") && shallow.text.contains("src/lock.rs: "),
+        "{}",
+        shallow.text
+    );
     let e = p.error("cortex_outline", json!({"path": "src/lok.rs"}));
     assert!(e.contains("not in the index") && e.contains("src/lock.rs"), "{e}");
 }
@@ -329,7 +432,12 @@ fn the_outline_of_a_file_nests_and_that_of_a_directory_lists() {
 #[test]
 fn a_large_tree_collapses_before_it_exceeds_the_budget() {
     let files: Vec<(String, String)> = (0..300)
-        .map(|i| (format!("d{}/e{}/file_{i}.rs", i % 7, i % 3), format!("pub fn function_{i}() {{}}\npub struct Type{i};\n")))
+        .map(|i| {
+            (
+                format!("d{}/e{}/file_{i}.rs", i % 7, i % 3),
+                format!("pub fn function_{i}() {{}}\npub struct Type{i};\n"),
+            )
+        })
         .collect();
     let p = with_files(&files.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect::<Vec<_>>());
     let mut most = 0;
@@ -343,7 +451,15 @@ fn a_large_tree_collapses_before_it_exceeds_the_budget() {
         most = a.text.len();
     }
     let a = p.get("cortex_outline", json!({"max_tokens": 1000}));
-    assert_eq!(a.structured["directories"].as_array().unwrap().iter().map(|d| d["files"].as_u64().unwrap()).sum::<u64>(), 300);
+    assert_eq!(
+        a.structured["directories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|d| d["files"].as_u64().unwrap())
+            .sum::<u64>(),
+        300
+    );
 }
 
 fn cost_of(a: &Answer) -> usize {
@@ -354,8 +470,15 @@ fn cost_of(a: &Answer) -> usize {
 fn lines_are_read_from_disk_and_numbered() {
     let p = project();
     let a = p.get("cortex_read", json!({"path": "src/lock.rs", "lines": "2-3"}));
-    assert_eq!(a.structured["content"], "pub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);");
-    assert!(a.text.contains("    2 pub fn acquire_lock") && a.text.contains("of 18 lines"), "{}", a.text);
+    assert_eq!(
+        a.structured["content"],
+        "pub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);"
+    );
+    assert!(
+        a.text.contains("    2 pub fn acquire_lock") && a.text.contains("of 18 lines"),
+        "{}",
+        a.text
+    );
     assert_eq!(a.structured["changed"], false);
     let found = p.get("cortex_search", json!({"query": "VectorCache", "limit": 1}));
     let a = p.get("cortex_read", json!({"chunk_id": found.structured["results"][0]["chunk_id"]}));
@@ -392,7 +515,12 @@ fn a_changed_file_is_told_and_a_moved_chunk_is_read_where_it_is() {
     assert!(a.text.starts_with("warning: the file changed"), "{}", a.text);
     fs::remove_file(p.dir.path().join("src/deep/cache.rs")).unwrap();
     let a = p.get("cortex_read", json!({"chunk_id": &*chunk.id}));
-    assert!(text(&a.structured["content"]).contains("VectorCache") && warnings(&a).contains("as it was indexed"), "{}", a.text);
+    assert!(
+        text(&a.structured["content"]).contains("VectorCache")
+            && warnings(&a).contains("as it was indexed"),
+        "{}",
+        a.text
+    );
 }
 
 #[test]
@@ -403,7 +531,8 @@ fn nothing_outside_the_index_is_read() {
     p.write("unindexed.env", "TOKEN=secret");
     std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("link")).unwrap();
     fs::remove_file(p.dir.path().join("tool.py")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("tool.py")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("tool.py"))
+        .unwrap();
     let absolute = p.dir.path().join("src/lock.rs");
     for (path, says) in [
         ("unindexed.env", "not in the index"),
@@ -433,7 +562,11 @@ fn nothing_outside_the_index_is_read() {
         created_at: chrono::DateTime::UNIX_EPOCH,
         updated_at: chrono::DateTime::UNIX_EPOCH,
     };
-    p.publish(&[foreign("note", None), foreign("evil", Some("../../etc/passwd")), foreign("worse", Some("/etc/passwd"))]);
+    p.publish(&[
+        foreign("note", None),
+        foreign("evil", Some("../../etc/passwd")),
+        foreign("worse", Some("/etc/passwd")),
+    ]);
     for id in ["note", "evil", "worse"] {
         let a = p.get("cortex_read", json!({"chunk_id": id}));
         assert_eq!(a.structured["content"], "what is remembered", "{}", a.text);
@@ -459,7 +592,8 @@ fn nothing_outside_the_index_is_read() {
 
 #[test]
 fn a_long_file_is_read_in_parts_that_fit() {
-    let long: String = (0..500).map(|i| format!("pub fn f{i}() -> &'static str {{ \"{i}\" }}\n")).collect();
+    let long: String =
+        (0..500).map(|i| format!("pub fn f{i}() -> &'static str {{ \"{i}\" }}\n")).collect();
     let p = with_files(&[("long.rs", &long)]);
     let (mut next, mut lines) = (Value::from(1), Vec::new());
     while !next.is_null() {
@@ -478,12 +612,31 @@ fn a_long_file_is_read_in_parts_that_fit() {
 fn the_status_counts_and_an_empty_index_says_what_to_do() {
     let p = project();
     let a = p.get("cortex_status", json!({}));
-    assert_eq!((&a.structured["files"], &a.structured["languages"]["rust"]), (&json!(4), &json!(2)));
-    assert!(a.structured["reload"]["successful"].as_u64().unwrap() > 0 && a.structured["indexing"]["leads"] == false);
-    assert!(a.text.contains("2 rust") && a.text.contains(Path::new(p.dir.path()).to_str().unwrap()), "{}", a.text);
-    for tool in of_groups(&[ToolGroup::Search]).into_iter().filter(|t| !["cortex_read", "cortex_related"].contains(&t.name)) {
-        let a = empty()
-            .get(tool.name, if tool.name == "cortex_search" || tool.name == "cortex_exact" { json!({"query": "x"}) } else { json!({}) });
+    assert_eq!(
+        (&a.structured["files"], &a.structured["languages"]["rust"]),
+        (&json!(4), &json!(2))
+    );
+    assert!(
+        a.structured["reload"]["successful"].as_u64().unwrap() > 0
+            && a.structured["indexing"]["leads"] == false
+    );
+    assert!(
+        a.text.contains("2 rust") && a.text.contains(Path::new(p.dir.path()).to_str().unwrap()),
+        "{}",
+        a.text
+    );
+    for tool in of_groups(&[ToolGroup::Search])
+        .into_iter()
+        .filter(|t| !["cortex_read", "cortex_related"].contains(&t.name))
+    {
+        let a = empty().get(
+            tool.name,
+            if tool.name == "cortex_search" || tool.name == "cortex_exact" {
+                json!({"query": "x"})
+            } else {
+                json!({})
+            },
+        );
         assert!(a.text.starts_with("warning: there is no index: run `cortex index`"), "{}", a.text);
     }
 }
@@ -491,11 +644,17 @@ fn the_status_counts_and_an_empty_index_says_what_to_do() {
 #[test]
 fn a_generation_that_does_not_come_is_told_and_a_cancelled_call_ends() {
     let p = project();
-    let a = p.get("cortex_search", json!({"query": "lock", "min_generation": 1_000_000, "wait_ms": 1}));
-    assert!(warnings(&a).contains("generation 1000000 was not reached") && !paths(&a).is_empty(), "{}", a.text);
+    let a =
+        p.get("cortex_search", json!({"query": "lock", "min_generation": 1_000_000, "wait_ms": 1}));
+    assert!(
+        warnings(&a).contains("generation 1000000 was not reached") && !paths(&a).is_empty(),
+        "{}",
+        a.text
+    );
     let call = Call::default();
     call.cancel.store(true, Ordering::Relaxed);
-    let answer = Tool::named("cortex_search").unwrap().call(&p.engine, &call, json!({"query": "lock"}));
+    let answer =
+        Tool::named("cortex_search").unwrap().call(&p.engine, &call, json!({"query": "lock"}));
     assert_eq!(answer, Err(AskError::Cancelled));
 }
 
@@ -514,13 +673,21 @@ fn schemas_are_plain_and_say_everything() {
             check(property, &format!("{at}.{name}"), described);
         }
         for key in ["items", "additionalProperties"] {
-            schema.get(key).into_iter().for_each(|inner| check(inner, &format!("{at}[]"), described));
+            schema
+                .get(key)
+                .into_iter()
+                .for_each(|inner| check(inner, &format!("{at}[]"), described));
         }
     }
     for tool in ALL {
         check(&Value::Object((tool.input_schema)()), tool.name, true);
         check(&Value::Object((tool.output_schema)()), tool.name, true);
-        assert!(tool.description.chars().count() <= 350, "{}: {}", tool.name, tool.description.chars().count());
+        assert!(
+            tool.description.chars().count() <= 350,
+            "{}: {}",
+            tool.name,
+            tool.description.chars().count()
+        );
     }
     let search = Value::Object((ALL[0].input_schema)());
     assert_eq!(search["required"], json!(["query"]));

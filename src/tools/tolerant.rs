@@ -29,7 +29,10 @@ const SOME_LINES: u64 = 3;
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.
-pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Value, Vec<String>), AskError> {
+pub(super) fn read(
+    arguments: Value,
+    schema: &Map<String, Value>,
+) -> Result<(Value, Vec<String>), AskError> {
     let given = match arguments {
         Value::Null => Map::new(),
         Value::Object(given) => given,
@@ -51,19 +54,33 @@ pub(super) fn read(arguments: Value, schema: &Map<String, Value>) -> Result<(Val
         }
         out.insert(name.clone(), fit(&name, value, property)?);
     }
-    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    let required = schema
+        .get("required")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str);
     if let Some(missing) = required.into_iter().find(|name| !out.contains_key(*name)) {
-        return Err(AskError::Arguments(format!("{missing} is missing: {}", text_of(&properties[missing], "description"))));
+        return Err(AskError::Arguments(format!(
+            "{missing} is missing: {}",
+            text_of(&properties[missing], "description")
+        )));
     }
     Ok((Value::Object(out), warnings))
 }
 
 /// Renames arguments to their present names.
-fn present_names(given: Map<String, Value>, properties: &Map<String, Value>, warnings: &mut Vec<String>) -> Map<String, Value> {
+fn present_names(
+    given: Map<String, Value>,
+    properties: &Map<String, Value>,
+    warnings: &mut Vec<String>,
+) -> Map<String, Value> {
     let mut out = Map::new();
     let (mut first, mut last) = (None, None);
     for (name, value) in given {
-        let is_old = |(old, new): &&(&str, &str)| *old == name && !properties.contains_key(*old) && properties.contains_key(*new);
+        let is_old = |(old, new): &&(&str, &str)| {
+            *old == name && !properties.contains_key(*old) && properties.contains_key(*new)
+        };
         let has_ranges = properties.contains_key("lines") && !properties.contains_key(&name);
         if let Some((old, new)) = RENAMED.iter().find(is_old) {
             warnings.push(format!("`{old}` is called `{new}` now"));
@@ -96,12 +113,17 @@ fn of_flag(value: &Value) -> Value {
 }
 
 fn not_an_object() -> AskError {
-    AskError::Arguments("the arguments are not understood: give an object like {\"query\": \"…\"}".into())
+    AskError::Arguments(
+        "the arguments are not understood: give an object like {\"query\": \"…\"}".into(),
+    )
 }
 
 fn unknown(name: &str, properties: &Map<String, Value>) -> String {
     let similar = |known: &String| strsim::jaro_winkler(name, known);
-    let nearest = properties.keys().max_by(|a, b| similar(a).total_cmp(&similar(b))).filter(|k| similar(k) >= MIN_SIMILARITY);
+    let nearest = properties
+        .keys()
+        .max_by(|a, b| similar(a).total_cmp(&similar(b)))
+        .filter(|k| similar(k) >= MIN_SIMILARITY);
     let advice = nearest.map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
     format!("there is no argument `{}`, so it was not looked at{advice}", cut(name, 40))
 }
@@ -114,8 +136,12 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
     };
     match text_of(property, "type") {
         "integer" => {
-            let (min, max) = (number(property, "minimum").unwrap_or(0), number(property, "maximum"));
-            let what = max.map_or_else(|| format!("a whole number from {min}"), |max| format!("{min} to {max}"));
+            let (min, max) =
+                (number(property, "minimum").unwrap_or(0), number(property, "maximum"));
+            let what = max.map_or_else(
+                || format!("a whole number from {min}"),
+                |max| format!("{min} to {max}"),
+            );
             match integer(&value) {
                 Some(n) if CLAMPED.contains(&name) => Ok(n.clamp(min, max.unwrap_or(n)).into()),
                 Some(n) if n >= min && max.is_none_or(|max| n <= max) => Ok(n.into()),
@@ -133,10 +159,14 @@ fn fit(name: &str, value: Value, property: &Value) -> Result<Value, AskError> {
             Ok(Value::Array(list(value).into_iter().map(item).collect::<Result<_, _>>()?))
         }
         // JSON may come as a string or as a value.
-        _ if property.get("contentMediaType").is_some() && !value.is_string() => Ok(value.to_string().into()),
+        _ if property.get("contentMediaType").is_some() && !value.is_string() => {
+            Ok(value.to_string().into())
+        }
         _ => {
             let Some(text) = scalar(&value) else { return wrong("a string") };
-            let Some(values) = property.get("enum").and_then(Value::as_array) else { return Ok(text.into()) };
+            let Some(values) = property.get("enum").and_then(Value::as_array) else {
+                return Ok(text.into());
+            };
             let values: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
             // `type-usages` means `type_usages`.
             match values.iter().find(|v| v.eq_ignore_ascii_case(&text.trim().replace('-', "_"))) {

@@ -24,8 +24,12 @@ pub enum ToolGroup {
 }
 
 impl ToolGroup {
-    const ALL: [(&'static str, Self); 4] =
-        [("search", Self::Search), ("graph", Self::Graph), ("memory", Self::Memory), ("edit", Self::Edit)];
+    const ALL: [(&'static str, Self); 4] = [
+        ("search", Self::Search),
+        ("graph", Self::Graph),
+        ("memory", Self::Memory),
+        ("edit", Self::Edit),
+    ];
 
     /// Returns the group of this name.
     #[must_use]
@@ -100,7 +104,12 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     type Reply: Reply;
 
     /// Answers in at most `max_tokens` tokens.
-    fn answer(self, engine: &Engine, call: &Call, max_tokens: usize) -> Result<Self::Reply, AskError>;
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        max_tokens: usize,
+    ) -> Result<Self::Reply, AskError>;
 }
 
 impl Tool {
@@ -147,12 +156,15 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 /// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
-    let wrong = |e: serde_json::Error| AskError::Arguments(format!("the arguments are not understood: {e}"));
+    let wrong = |e: serde_json::Error| {
+        AskError::Arguments(format!("the arguments are not understood: {e}"))
+    };
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let TokenBudget { max_tokens } = TokenBudget::deserialize(&arguments).map_err(wrong)?;
     let question = Q::deserialize(arguments).map_err(wrong)?;
     let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
     let reply = question.answer(engine, &call, max_tokens)?;
-    let structured = serde_json::to_value(&reply).map_err(|e| AskError::Failed(format!("the reply cannot be written: {e}")))?;
+    let structured = serde_json::to_value(&reply)
+        .map_err(|e| AskError::Failed(format!("the reply cannot be written: {e}")))?;
     Ok(Answer { text: reply.text(), structured })
 }

@@ -14,9 +14,12 @@ fn sources() -> Vec<(PathBuf, String)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 collect(&path, out);
-            } else if path.extension().is_some_and(|e| e == "rs") && !["tests.rs", "samples.rs"].iter().any(|f| path.ends_with(f)) {
+            } else if path.extension().is_some_and(|e| e == "rs")
+                && !["tests.rs", "samples.rs"].iter().any(|f| path.ends_with(f))
+            {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let relative = path.strip_prefix(Path::new(ROOT).join("src")).unwrap().to_path_buf();
+                let relative =
+                    path.strip_prefix(Path::new(ROOT).join("src")).unwrap().to_path_buf();
                 out.push((relative, rust_code::without_tests(&rust_code::code(&text))));
             }
         }
@@ -29,8 +32,10 @@ fn sources() -> Vec<(PathBuf, String)> {
 /// `module → what it may use`, read from the table.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
     let map = std::fs::read_to_string(Path::new(ROOT).join("specs/architecture.md")).unwrap();
-    let section = map.split("## Allowed dependencies").nth(1).unwrap().split("\n## ").next().unwrap();
-    let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<BTreeSet<_>>();
+    let section =
+        map.split("## Allowed dependencies").nth(1).unwrap().split("\n## ").next().unwrap();
+    let names =
+        |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<BTreeSet<_>>();
     section
         .lines()
         .filter(|l| l.starts_with("| `"))
@@ -49,7 +54,8 @@ fn module_of(path: &Path) -> String {
 
 /// Modules named as `crate::module`.
 fn used(text: &str) -> BTreeSet<String> {
-    let word = |s: &str| s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
+    let word =
+        |s: &str| s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     text.match_indices("crate::").map(|(i, m)| word(&text[i + m.len()..])).collect()
 }
 
@@ -62,9 +68,15 @@ fn modules_use_only_what_the_map_allows() {
         if module == "main" || module == "lib" {
             continue;
         }
-        let may = allowed.get(&module).unwrap_or_else(|| panic!("{module} is not in the table of specs/architecture.md"));
+        let may = allowed
+            .get(&module)
+            .unwrap_or_else(|| panic!("{module} is not in the table of specs/architecture.md"));
         for name in used(&text).into_iter().filter(|n| *n != module) {
-            assert!(may.contains(&name), "{}: uses {name}, which specs/architecture.md does not allow to {module}", path.display());
+            assert!(
+                may.contains(&name),
+                "{}: uses {name}, which specs/architecture.md does not allow to {module}",
+                path.display()
+            );
         }
         seen.insert(module);
     }
@@ -80,22 +92,29 @@ fn no_circles_between_files() {
         .filter(|(path, _)| path != Path::new("main.rs"))
         .map(|(path, text)| (rust_code::path_of(path), rust_code::Module::read(text)))
         .collect();
-    let uses: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> =
-        modules.iter().map(|(path, module)| (path, rust_code::used_modules(path, module, &modules))).collect();
+    let uses: BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> = modules
+        .iter()
+        .map(|(path, module)| (path, rust_code::used_modules(path, module, &modules)))
+        .collect();
     assert!(uses.values().map(BTreeSet::len).sum::<usize>() > 500, "the test sees what files use");
     let circle = uses.keys().filter_map(|path| way_back(path, &uses)).min_by_key(Vec::len);
-    let shown = circle.iter().flatten().map(|path| path.join("::")).collect::<Vec<_>>().join(" uses ");
+    let shown =
+        circle.iter().flatten().map(|path| path.join("::")).collect::<Vec<_>>().join(" uses ");
     assert!(circle.is_none(), "files need each other: {shown}");
 }
 
 /// Returns the shortest way from a module to itself.
-fn way_back(from: &Vec<String>, uses: &BTreeMap<&Vec<String>, BTreeSet<Vec<String>>>) -> Option<Vec<Vec<String>>> {
+fn way_back(
+    from: &Vec<String>,
+    uses: &BTreeMap<&Vec<String>, BTreeSet<Vec<String>>>,
+) -> Option<Vec<Vec<String>>> {
     let mut came_from: BTreeMap<&Vec<String>, &Vec<String>> = BTreeMap::new();
     let mut next = vec![from];
     while let Some(at) = next.pop() {
         for to in &uses[at] {
             if to == from {
-                let back = std::iter::successors(Some(at), |at| came_from.get(at).copied()).cloned();
+                let back =
+                    std::iter::successors(Some(at), |at| came_from.get(at).copied()).cloned();
                 let mut way: Vec<Vec<String>> = std::iter::once(from.clone()).chain(back).collect();
                 way.reverse();
                 return Some(way);
@@ -133,10 +152,18 @@ fn crates_are_named_in_one_place() {
         ("std::os", "platform.rs|dir.rs|edit/file.rs"),
         ("jsonc_parser", "cli|edit"),
     ] {
-        let naming: Vec<PathBuf> = sources().into_iter().filter(|(_, text)| text.contains(&format!("{krate}::"))).map(|(p, _)| p).collect();
+        let naming: Vec<PathBuf> = sources()
+            .into_iter()
+            .filter(|(_, text)| text.contains(&format!("{krate}::")))
+            .map(|(p, _)| p)
+            .collect();
         assert!(!naming.is_empty(), "{krate} is used nowhere");
         for path in naming {
-            assert!(place.split('|').any(|place| path.starts_with(place)), "{} names {krate}, which belongs to {place}", path.display());
+            assert!(
+                place.split('|').any(|place| path.starts_with(place)),
+                "{} names {krate}, which belongs to {place}",
+                path.display()
+            );
         }
     }
 }
@@ -144,11 +171,17 @@ fn crates_are_named_in_one_place() {
 /// What is in a database, its module knows, in one file; what all of them share is in `sqlite.rs`.
 #[test]
 fn databases_are_named_in_their_own_files() {
-    let naming: Vec<PathBuf> = sources().into_iter().filter(|(_, text)| text.contains("rusqlite::")).map(|(p, _)| p).collect();
+    let naming: Vec<PathBuf> = sources()
+        .into_iter()
+        .filter(|(_, text)| text.contains("rusqlite::"))
+        .map(|(p, _)| p)
+        .collect();
     assert!(naming.len() > 1);
     for path in naming {
         assert!(
-            path == Path::new("sqlite.rs") || path.ends_with("sql.rs") || path.parent().is_some_and(|d| d.ends_with("sql")),
+            path == Path::new("sqlite.rs")
+                || path.ends_with("sql.rs")
+                || path.parent().is_some_and(|d| d.ends_with("sql")),
             "{} names rusqlite",
             path.display()
         );
@@ -171,8 +204,14 @@ fn locks_are_those_of_parking_lot() {
 fn pure_modules_open_nothing() {
     for (path, text) in sources() {
         if ["chunk", "search"].contains(&module_of(&path).as_str()) {
-            for forbidden in ["std::fs", "std::env", "std::time", "SystemTime", "Utc::now", "Instant::now"] {
-                assert!(!text.contains(forbidden), "{}: {forbidden} in a pure module", path.display());
+            for forbidden in
+                ["std::fs", "std::env", "std::time", "SystemTime", "Utc::now", "Instant::now"]
+            {
+                assert!(
+                    !text.contains(forbidden),
+                    "{}: {forbidden} in a pure module",
+                    path.display()
+                );
             }
         }
     }
@@ -186,14 +225,19 @@ fn the_example_configuration_lists_every_setting() {
         let name = key.rsplit('.').next().unwrap();
         assert!(example.contains(&format!("{name} = ")), "{key} is missing");
         assert!(example.contains(meaning), "the meaning of {key} differs from `{meaning}`");
-        assert!(example.contains(&format!("# {name} = {default}")) || *default == "[]", "the default of {key} is {default}");
+        assert!(
+            example.contains(&format!("# {name} = {default}")) || *default == "[]",
+            "the default of {key} is {default}"
+        );
     }
 }
 
 /// Modules that handle files of a project, and must not reach them by their paths: a repository may have put a link, a pipe or a file
 /// of a terabyte there.
-const OF_PROJECTS: [&str; 14] =
-    ["cli", "config", "edit", "engine", "eval", "fuzz", "graph", "index", "live", "serve", "source", "store", "survey", "tools"];
+const OF_PROJECTS: [&str; 14] = [
+    "cli", "config", "edit", "engine", "eval", "fuzz", "graph", "index", "live", "serve", "source",
+    "store", "survey", "tools",
+];
 
 /// Calls that open, change or ask for a file by its path.
 const BY_PATH: [&str; 26] = [
@@ -228,22 +272,46 @@ const BY_PATH: [&str; 26] = [
 /// What is allowed all the same: the file, the calls, and why.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli/eval.rs", &["fs::canonicalize("], "sets of questions that the user names"),
-    ("cli/eval/files.rs", &["fs::read_to_string(", "File::create("], "sets of questions that the user names"),
-    ("cli/eval/set.rs", &["fs::", ".exists()", ".is_file()", ".is_dir()", "DirBuilder"], "directories that the user names or that are new"),
+    (
+        "cli/eval/files.rs",
+        &["fs::read_to_string(", "File::create("],
+        "sets of questions that the user names",
+    ),
+    (
+        "cli/eval/set.rs",
+        &["fs::", ".exists()", ".is_file()", ".is_dir()", "DirBuilder"],
+        "directories that the user names or that are new",
+    ),
     ("cli/hook.rs", &[".is_dir()"], "the directory that the agent is in"),
     ("cli/hook/install.rs", &["fs::canonicalize(", ".is_file()"], "the program itself"),
     ("cli/memory/shared.rs", &["fs::", "DirBuilder"], "a private folder of temporary files"),
     ("cli/memory", &["File::open(", ".is_file()"], "a file that the user names"),
     ("engine/project.rs", &[".exists()"], "asks whether there is a .git above"),
     ("config.rs", &["fs::canonicalize("], "the user's own file, which may be a link"),
-    ("edit/root.rs", &["fs::canonicalize(", "fs::symlink_metadata("], "finds where a path leads, which is then opened name by name"),
+    (
+        "edit/root.rs",
+        &["fs::canonicalize(", "fs::symlink_metadata("],
+        "finds where a path leads, which is then opened name by name",
+    ),
     ("graph/mod.rs", &[".exists()"], "SQLite opens by path, and no link"),
     ("graph/sql.rs", &["fs::remove_file("], "SQLite opens by path, and no link"),
-    ("source/git.rs", &["fs::canonicalize(", ".exists()", ".is_dir()"], "asks where a repository is; what is in it is opened below it"),
+    (
+        "source/git.rs",
+        &["fs::canonicalize(", ".exists()", ".is_dir()"],
+        "asks where a repository is; what is in it is opened below it",
+    ),
     ("source/git/private.rs", &[".exists()"], "asks whether there is a .git above"),
     ("source/git/reflog.rs", &[".exists()"], "asks, and opens nothing"),
-    ("source/git/watch.rs", &["fs::canonicalize(", "fs::symlink_metadata(", ".exists()", ".is_dir()"], "time stamps of files of git"),
-    ("source/git/whose.rs", &["fs::read_link(", "fs::read_dir(", ".is_file()"], "time stamps of packs, and where links of the tree lead"),
+    (
+        "source/git/watch.rs",
+        &["fs::canonicalize(", "fs::symlink_metadata(", ".exists()", ".is_dir()"],
+        "time stamps of files of git",
+    ),
+    (
+        "source/git/whose.rs",
+        &["fs::read_link(", "fs::read_dir(", ".is_file()"],
+        "time stamps of packs, and where links of the tree lead",
+    ),
     ("source/ignored.rs", &[".exists()"], "asks whether there is a .git above"),
     ("source/walk.rs", &["fs::canonicalize("], "the root, which the user chose"),
     ("source/watch.rs", &["fs::metadata(", ".exists()"], "watchers take paths; nothing is read"),
@@ -261,10 +329,15 @@ fn files_of_a_project_are_not_reached_by_their_paths() {
         if !OF_PROJECTS.contains(&module_of(&path).as_str()) {
             continue;
         }
-        let exceptions: Vec<_> = EXCEPTIONS.iter().filter(|(file, ..)| path.starts_with(file)).collect();
+        let exceptions: Vec<_> =
+            EXCEPTIONS.iter().filter(|(file, ..)| path.starts_with(file)).collect();
         for call in BY_PATH.iter().filter(|call| text.contains(*call)) {
-            let exception = exceptions.iter().find(|(_, calls, _)| calls.iter().any(|allowed| call.starts_with(allowed)));
-            let (file, ..) = exception.unwrap_or_else(|| panic!("{}: {call} reaches a file by its path: use crate::dir", path.display()));
+            let exception = exceptions
+                .iter()
+                .find(|(_, calls, _)| calls.iter().any(|allowed| call.starts_with(allowed)));
+            let (file, ..) = exception.unwrap_or_else(|| {
+                panic!("{}: {call} reaches a file by its path: use crate::dir", path.display())
+            });
             unused.remove(file);
         }
     }

@@ -33,7 +33,10 @@ fn empty_files_are_no_error() {
     p.write("empty.md", "# No longer empty\n\nmarzipan\n");
     assert_eq!(hit(&p, "marzipan")["path"], "empty.md");
     let nothing = Project::with(&[("empty.rs", "")]);
-    assert_eq!(nothing.index()["chunks"], json!({"symbols": 0, "definitions": 0, "data": 0, "documentation": 0}));
+    assert_eq!(
+        nothing.index()["chunks"],
+        json!({"symbols": 0, "definitions": 0, "data": 0, "documentation": 0})
+    );
     nothing.run(&["search", "anything"]).expect(1);
 }
 
@@ -57,7 +60,11 @@ fn a_line_of_a_megabyte_is_skipped_with_a_reason() {
         p.write(name, "x1 ".repeat(333_333));
     }
     let summary = p.index();
-    assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({"minified or generated": 4})), "{summary:#}");
+    assert_eq!(
+        (&summary["n_files"], &summary["skipped"]),
+        (&json!(4), &json!({"minified or generated": 4})),
+        "{summary:#}"
+    );
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
 }
 
@@ -77,9 +84,18 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     let Some(out) = outcome else { return };
     p.take_back();
     let summary: Value = serde_json::from_str(&out.expect(0).stdout).unwrap();
-    assert_eq!((&summary["n_files"], &summary["skipped"]["unreadable"]), (&json!(4), &json!(2)), "{summary:#}");
+    assert_eq!(
+        (&summary["n_files"], &summary["skipped"]["unreadable"]),
+        (&json!(4), &json!(2)),
+        "{summary:#}"
+    );
     let told = summary["skipped_files"].to_string();
-    assert!(told.contains("\"locked\"") && told.contains("\"closed.md\"") && told.contains("ermission denied"), "{told}");
+    assert!(
+        told.contains("\"locked\"")
+            && told.contains("\"closed.md\"")
+            && told.contains("ermission denied"),
+        "{told}"
+    );
     assert_eq!(p.found(&["--exact", "potatoes"]), ["docs/guide.md"]);
     assert_eq!(hit(&p, "marzipan")["path"], "locked/inside.md");
     assert_eq!(hit(&p, "nougat")["path"], "closed.md");
@@ -103,7 +119,8 @@ fn links_and_pipes_are_not_followed() {
     p.run(&["search", "--exact", "marzipan"]).expect(1);
     // A project that is reached through a link is the project.
     symlink(p.root(), p.home().join("link")).unwrap();
-    let out = run(p.cortex(&["search", "--exact", "potatoes"]).current_dir(p.home().join("link"))).expect(0);
+    let out = run(p.cortex(&["search", "--exact", "potatoes"]).current_dir(p.home().join("link")))
+        .expect(0);
     assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
 }
 
@@ -136,7 +153,11 @@ fn odd_file_names_work() {
     let mut found = p.found(&["--exact", "marzipan", "-n", "100"]);
     found.sort();
     assert_eq!(found, want);
-    assert_eq!(p.json(&["search", "--exact", "marzipan"]).get("warnings"), None, "no two files share an id");
+    assert_eq!(
+        p.json(&["search", "--exact", "marzipan"]).get("warnings"),
+        None,
+        "no two files share an id"
+    );
     for (i, name) in names.iter().enumerate() {
         assert_eq!(hit(&p, &format!("number{i}x"))["path"], *name);
     }
@@ -162,8 +183,14 @@ fn sections_with_equal_names_are_all_found() {
     let p = Project::new();
     let filler = "Words to fill a section so that it stands for itself. ".repeat(20);
     let section = |heading: &str, word: &str| format!("# {heading}\n\n{word}. {filler}\n\n");
-    let text =
-        [("Note", "nougat"), ("Note", "honey"), ("Note~2", "almonds"), ("", "sugar"), ("@outline", "flour")].map(|(h, w)| section(h, w));
+    let text = [
+        ("Note", "nougat"),
+        ("Note", "honey"),
+        ("Note~2", "almonds"),
+        ("", "sugar"),
+        ("@outline", "flour"),
+    ]
+    .map(|(h, w)| section(h, w));
     p.write("notes.md", text.concat());
     for word in ["nougat", "honey", "almonds", "sugar", "flour"] {
         assert_eq!(hit(&p, word)["path"], "notes.md", "{word}");
@@ -177,14 +204,26 @@ fn line_ends_and_byte_order_marks_do_not_show() {
     let text = "//! Kitchen.\n\n/// Bakes bread.\npub fn bake_bread() {\n    knead();\n}\n\n/// Boils soup.\npub fn boil_soup() {\n    stir();\n}\n";
     let plain = Project::with(&[("k.rs", text)]);
     let show = |p: &Project| p.run(&["search", "boil_soup"]).expect(0).stdout;
-    for other in [text.replace('\n', "\r\n"), format!("\u{feff}{text}"), format!("\u{feff}{}", text.replace('\n', "\r\n"))] {
+    for other in [
+        text.replace('\n', "\r\n"),
+        format!("\u{feff}{text}"),
+        format!("\u{feff}{}", text.replace('\n', "\r\n")),
+    ] {
         let p = Project::with(&[("k.rs", &other)]);
         assert_eq!(show(&p), show(&plain));
-        let ids = |p: &Project| p.chunks().iter().map(|c| (c["id"].clone(), c["metadata"]["start_line"].clone())).collect::<Vec<_>>();
+        let ids = |p: &Project| {
+            p.chunks()
+                .iter()
+                .map(|c| (c["id"].clone(), c["metadata"]["start_line"].clone()))
+                .collect::<Vec<_>>()
+        };
         p.index();
         assert_eq!(ids(&p), ids(&plain));
     }
-    let p = Project::with(&[("a.md", "# One\r\n\r\nnougat\r\n\r\n## Two\r\n\r\n```\r\n# no heading\r\n```\r\n")]);
+    let p = Project::with(&[(
+        "a.md",
+        "# One\r\n\r\nnougat\r\n\r\n## Two\r\n\r\n```\r\n# no heading\r\n```\r\n",
+    )]);
     assert_eq!(hit(&p, "nougat")["symbol"], "One");
 }
 
@@ -193,7 +232,9 @@ fn line_ends_and_byte_order_marks_do_not_show() {
 fn deep_nesting_does_not_crash() {
     let p = Project::sample();
     let n = 10_000;
-    let deep = |open: &str, inner: &str, close: &str| format!("{}{inner}{}", open.repeat(n), close.repeat(n));
+    let deep = |open: &str, inner: &str, close: &str| {
+        format!("{}{inner}{}", open.repeat(n), close.repeat(n))
+    };
     // In lines, since a single long line would be taken for a bundle.
     let parens = deep("(\n", "1", ")\n");
     let braces = deep("{\n", "", "}\n");
@@ -259,8 +300,9 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     p.index();
     p.open_to_all();
     p.chmod(".cortex", 0o000);
-    let outcomes: Vec<Option<Output>> =
-        [&["search", "potatoes"][..], &["index"], &["status"]].map(|args| p.unprivileged(args).map(|mut c| run(&mut c))).into();
+    let outcomes: Vec<Option<Output>> = [&["search", "potatoes"][..], &["index"], &["status"]]
+        .map(|args| p.unprivileged(args).map(|mut c| run(&mut c)))
+        .into();
     p.chmod(".cortex", 0o777);
     for out in outcomes.into_iter().flatten() {
         let error = out.error();
@@ -272,7 +314,11 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     if let Some(mut c) = p.unprivileged(&["search", "--exact", "potatoes"]) {
         let out = run(&mut c).expect(0);
         assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
-        assert!(out.stderr.contains("warning: ") && out.stderr.contains("/.cortex/"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("warning: ") && out.stderr.contains("/.cortex/"),
+            "{}",
+            out.stderr
+        );
     }
     let p = Project::sample();
     p.chmod(".", 0o555);
@@ -306,18 +352,28 @@ fn a_full_disk_leaves_the_old_index() {
     p.index();
     let old = CHUNK_FILES.map(|f| p.chunk_file(f));
     for i in 0..40 {
-        p.write(format!("big/part{i}.md"), format!("# Part {i}\n\n{}\n", format!("marzipan {i} and more of it\n").repeat(200)));
+        p.write(
+            format!("big/part{i}.md"),
+            format!("# Part {i}\n\n{}\n", format!("marzipan {i} and more of it\n").repeat(200)),
+        );
     }
     // Full while vectors, and while chunks are written.
     for kib in [1, 16, 64, 128] {
         let out = run(&mut limited(&p, kib, &["index"]));
         let error = out.error();
-        assert!(error.contains("the index cannot be written") && error.contains("/.cortex/"), "{kib} KiB: {error}");
+        assert!(
+            error.contains("the index cannot be written") && error.contains("/.cortex/"),
+            "{kib} KiB: {error}"
+        );
         assert_eq!(error.matches("File too large").count(), 1, "an error is told once: {error}");
         assert_eq!(CHUNK_FILES.map(|f| p.chunk_file(f)), old, "{kib} KiB");
         assert_eq!(p.run(&["search", "--exact", "potatoes", "--no-index"]).expect(0).stderr, "");
         let out = run(&mut limited(&p, kib, &["search", "--exact", "potatoes"])).expect(0);
-        assert!(out.stdout.starts_with("docs/guide.md:") && out.stderr.contains("answered from the index as it was"), "{out:?}");
+        assert!(
+            out.stdout.starts_with("docs/guide.md:")
+                && out.stderr.contains("answered from the index as it was"),
+            "{out:?}"
+        );
     }
     assert_eq!(p.found(&["--exact", "marzipan", "-n", "100"]).len(), 40);
     assert!(p.timeless() == p.fresh_copy().timeless());
@@ -325,7 +381,10 @@ fn a_full_disk_leaves_the_old_index() {
     let error = run(&mut limited(&first, 0, &["search", "potatoes"])).error();
     assert!(error.contains("/.cortex/"), "{error}");
     assert_eq!(first.found(&["potatoes"])[0], "docs/guide.md");
-    assert!(first.read(".cortex/.gitignore").contains("/chunks/"), "what could not be written is written when there is room");
+    assert!(
+        first.read(".cortex/.gitignore").contains("/chunks/"),
+        "what could not be written is written when there is room"
+    );
 }
 
 /// Text that is no program, under the name of one, does not hold up the index: parsers that look for sense in it are given
@@ -356,9 +415,19 @@ fn garbage_does_not_hold_up_the_index() {
 #[cfg(target_os = "linux")]
 fn garbage_does_not_eat_the_memory() {
     let p = Project::sample();
-    p.write("garbage.cs", format!("// marzipan\n{}", format!("{}\n", "a<b<c<d<".repeat(9)).repeat(4_000)));
+    p.write(
+        "garbage.cs",
+        format!("// marzipan\n{}", format!("{}\n", "a<b<c<d<".repeat(9)).repeat(4_000)),
+    );
     let mut c = p.command("sh");
-    c.args(["-c", "ulimit -v 3000000 && exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cortex"), "index", "--quiet"]);
+    c.args([
+        "-c",
+        "ulimit -v 3000000 && exec \"$@\"",
+        "sh",
+        env!("CARGO_BIN_EXE_cortex"),
+        "index",
+        "--quiet",
+    ]);
     let out = run(&mut c);
     assert_eq!(out.code, 0, "{}", out.stderr);
     assert_eq!(p.found(&["--exact", "marzipan"]), ["garbage.cs"]);
@@ -393,18 +462,25 @@ fn a_read_only_checkout_is_indexed_in_the_users_cache() {
 /// A stray `.cortex` in a parent captured every folder below it.
 #[test]
 fn a_stray_cortex_above_does_not_capture_the_folders_below() {
-    let p = Project::with(&[(".cortex/cache/x", ""), ("mine/docs/guide.md", "# Guide\n\npotatoes\n")]);
+    let p =
+        Project::with(&[(".cortex/cache/x", ""), ("mine/docs/guide.md", "# Guide\n\npotatoes\n")]);
     let status = |dir: &str| {
         let mut c = p.cortex(&["search", "--exact", "potatoes"]);
         run(c.current_dir(p.path(dir))).expect(0);
         let mut c = p.cortex(&["status"]);
         run(c.current_dir(p.path(dir))).expect(0).stdout
     };
-    assert!(status("mine").contains("/mine ("), "a .cortex without settings, chunks or memories is no project");
+    assert!(
+        status("mine").contains("/mine ("),
+        "a .cortex without settings, chunks or memories is no project"
+    );
     fs::create_dir_all(p.path("mine/.git")).unwrap();
     assert!(status("mine/docs").contains("/mine (it holds .git)"));
     // A parent that everybody may write to is nobody's project.
-    let p = Project::with(&[("shared/.cortex/config.toml", ""), ("shared/own/a.md", "# A\n\npotatoes\n")]);
+    let p = Project::with(&[
+        ("shared/.cortex/config.toml", ""),
+        ("shared/own/a.md", "# A\n\npotatoes\n"),
+    ]);
     p.chmod("shared", 0o1777);
     let mut c = p.cortex(&["search", "--exact", "potatoes"]);
     run(c.current_dir(p.path("shared/own"))).expect(0);

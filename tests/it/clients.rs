@@ -13,16 +13,21 @@ use crate::server::Server;
 
 const PYTHON: &str = "venv/bin/python";
 const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
-const PYTHON_CLIENT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
+const PYTHON_CLIENT: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
 
 /// Where the clients are. `None` (and a word about it) where they are not.
 fn clients() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let clients = env::var_os("CORTEX_TEST_CLIENTS").map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
+    let clients = env::var_os("CORTEX_TEST_CLIENTS")
+        .map_or_else(|| target.join("clients"), |dir| absolute(dir).unwrap());
     if [PYTHON, INSPECTOR].iter().all(|program| clients.join(program).exists()) {
         return Some(clients);
     }
-    let how = format!("there are no MCP clients in {}: run tests/it/clients/install.sh", clients.display());
+    let how = format!(
+        "there are no MCP clients in {}: run tests/it/clients/install.sh",
+        clients.display()
+    );
     assert!(env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{how}");
     // Past the test harness, which shows nothing of a test that passes.
     stderr().write_all(format!("SKIPPED: {how}\n").as_bytes()).unwrap();
@@ -37,8 +42,14 @@ fn project() -> Project {
             "/// Waits longer after each failed attempt.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 2\n}\n\n\
              pub struct Backoff;\n\nimpl Backoff {\n    pub fn pause(&self) {}\n}\n",
         ),
-        ("src/poll.rs", "/// Polls again after each attempt.\npub fn poll_with_backoff(attempts: u32) -> u32 {\n    attempts + 1\n}\n"),
-        ("tools/colours.py", "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n"),
+        (
+            "src/poll.rs",
+            "/// Polls again after each attempt.\npub fn poll_with_backoff(attempts: u32) -> u32 {\n    attempts + 1\n}\n",
+        ),
+        (
+            "tools/colours.py",
+            "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n",
+        ),
         ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n"),
     ]);
     assert!(p.command("git").args(["init", "--quiet"]).status().unwrap().success());
@@ -91,7 +102,9 @@ impl Inspector<'_> {
         let node = self.clients.join("venv/bin");
         let path = env::var_os("PATH").unwrap_or_default();
         c.env("PATH", env::join_paths([node].into_iter().chain(env::split_paths(&path))).unwrap());
-        c.args(["--cli", "--quiet", "--format", "json", "--protocol-era", era]).args(self.target).args(args);
+        c.args(["--cli", "--quiet", "--format", "json", "--protocol-era", era])
+            .args(self.target)
+            .args(args);
         c
     }
 
@@ -99,7 +112,8 @@ impl Inspector<'_> {
     #[track_caller]
     fn ask(&self, era: &str, args: &[&str]) -> Value {
         let out = run(&mut self.command(era, args)).expect(0);
-        let reply: Value = serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", out.stdout));
+        let reply: Value =
+            serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", out.stdout));
         reply["result"].clone()
     }
 
@@ -108,7 +122,12 @@ impl Inspector<'_> {
     fn inspect(&self, era: &str) {
         for era in ["legacy", "modern"] {
             let listed = self.ask(era, &["--method", "tools/list", "--strict"]);
-            let names: Vec<&str> = listed["tools"].as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap()).collect();
+            let names: Vec<&str> = listed["tools"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|t| t["name"].as_str().unwrap())
+                .collect();
             assert_eq!(names, calls().map(|(name, ..)| name));
         }
         for (tool, arguments, says) in calls() {
@@ -117,13 +136,34 @@ impl Inspector<'_> {
             if is_of_index {
                 arguments["wait_ms"] = 20_000.into();
             }
-            let call = ["--method", "tools/call", "--tool-name", tool, "--tool-args-json", &arguments.to_string()];
+            let call = [
+                "--method",
+                "tools/call",
+                "--tool-name",
+                tool,
+                "--tool-args-json",
+                &arguments.to_string(),
+            ];
             let reply = self.ask(era, &call);
             assert_eq!(reply["isError"], false, "{tool}: {reply}");
-            assert!(!is_of_index || reply["structuredContent"]["index"]["generation"].as_u64() > Some(0), "{tool}: {reply}");
-            assert!(reply["content"][0]["text"].as_str().unwrap().contains(says), "{tool}: {reply}");
+            assert!(
+                !is_of_index
+                    || reply["structuredContent"]["index"]["generation"].as_u64() > Some(0),
+                "{tool}: {reply}"
+            );
+            assert!(
+                reply["content"][0]["text"].as_str().unwrap().contains(says),
+                "{tool}: {reply}"
+            );
         }
-        let call = ["--method", "tools/call", "--tool-name", "cortex_read", "--tool-arg", "path=src/rety.rs"];
+        let call = [
+            "--method",
+            "tools/call",
+            "--tool-name",
+            "cortex_read",
+            "--tool-arg",
+            "path=src/rety.rs",
+        ];
         let out = run(&mut self.command(era, &call));
         assert!(out.code != 0 && out.stdout.contains("similar: src/retry.rs"), "{out:?}");
     }
@@ -132,16 +172,36 @@ impl Inspector<'_> {
 /// A call of each tool, in the order in which they are listed, and what its text must contain.
 fn calls() -> [(&'static str, Value, &'static str); 12] {
     [
-        ("cortex_search", json!({ "query": "wait longer after a failed attempt" }), "match\nsrc/retry.rs:1-"),
+        (
+            "cortex_search",
+            json!({ "query": "wait longer after a failed attempt" }),
+            "match\nsrc/retry.rs:1-",
+        ),
         ("cortex_exact", json!({ "query": "\"salted water\"" }), "«salted» «water»"),
         ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
-        ("cortex_read", json!({ "path": "src/retry.rs", "lines": "2-3" }), "    3     attempts * 2\n"),
+        (
+            "cortex_read",
+            json!({ "path": "src/retry.rs", "lines": "2-3" }),
+            "    3     attempts * 2\n",
+        ),
         ("cortex_status", json!({}), "2 rust"),
-        ("cortex_graph", json!({ "operation": "callers", "target": "retry_with_backoff" }), "of src/retry.rs"),
-        ("cortex_pattern", json!({ "pattern": "pub fn $NAME($$$) -> u32 { $$$ }" }), "src/retry.rs"),
+        (
+            "cortex_graph",
+            json!({ "operation": "callers", "target": "retry_with_backoff" }),
+            "of src/retry.rs",
+        ),
+        (
+            "cortex_pattern",
+            json!({ "pattern": "pub fn $NAME($$$) -> u32 { $$$ }" }),
+            "src/retry.rs",
+        ),
         ("cortex_files", json!({ "group_by": "file" }), "src/retry.rs"),
-        ("add_memory", json!({ "name": "Retries", "episode_body": "Retries end after five attempts." }), "remembered"),
+        (
+            "add_memory",
+            json!({ "name": "Retries", "episode_body": "Retries end after five attempts." }),
+            "remembered",
+        ),
         ("search_memory_nodes", json!({ "briefing": true }), "five attempts"),
         ("search_memory_facts", json!({ "query": "how many attempts" }), "five attempts"),
     ]
@@ -151,7 +211,8 @@ fn calls() -> [(&'static str, Value, &'static str); 12] {
 fn the_inspector_gets_its_answers_over_stdio() {
     let Some(clients) = clients() else { return };
     let p = project();
-    Inspector { clients: &clients, project: &p, target: &[env!("CARGO_BIN_EXE_cortex"), "mcp"] }.inspect("legacy");
+    Inspector { clients: &clients, project: &p, target: &[env!("CARGO_BIN_EXE_cortex"), "mcp"] }
+        .inspect("legacy");
 }
 
 #[test]

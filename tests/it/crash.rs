@@ -21,7 +21,10 @@ fn plant(p: &Project, generation: usize) {
         let text = match i % 3 {
             0 => format!("/// milestone tree {generation} end\npub fn open_{i}() {{\n{filler}}}\n"),
             1 => format!("# Part {i}\n\nmilestone tree {generation} end\n\n{filler}\n"),
-            _ => format!("[part{i}]\nnote = \"milestone tree {generation} end\"\n{}", filler.replace("//", "#")),
+            _ => format!(
+                "[part{i}]\nnote = \"milestone tree {generation} end\"\n{}",
+                filler.replace("//", "#")
+            ),
         };
         p.write(format!("part{i}.{}", ["rs", "md", "toml"][i % 3]), text);
     }
@@ -37,7 +40,12 @@ fn generation(p: &Project, args: &[&str]) -> usize {
     };
     let results = reply["results"].as_array().unwrap();
     let generations: BTreeSet<usize> = results.iter().map(of).collect();
-    assert_eq!((results.len(), generations.len()), (N_FILES, 1), "{generations:?}, {:?}", reply["warnings"]);
+    assert_eq!(
+        (results.len(), generations.len()),
+        (N_FILES, 1),
+        "{generations:?}, {:?}",
+        reply["warnings"]
+    );
     assert!(reply.get("warnings").is_none(), "{}", reply["warnings"]);
     generations.into_iter().next().unwrap()
 }
@@ -72,7 +80,10 @@ fn chunk_path(p: &Project, name: &str) -> PathBuf {
 }
 
 fn assert_fresh(p: &Project) {
-    assert!(p.timeless() == p.fresh_copy().timeless(), "the repaired index differs from a fresh one");
+    assert!(
+        p.timeless() == p.fresh_copy().timeless(),
+        "the repaired index differs from a fresh one"
+    );
 }
 
 /// `kill -9` at any moment of an index run: every chunk file is valid JSON, a search finds the complete old or the complete
@@ -99,7 +110,8 @@ fn killed_at_any_moment_the_index_is_whole() {
         }
         kill(child);
         for name in CHUNK_FILES {
-            serde_json::from_str::<Value>(&p.chunk_file(name)).unwrap_or_else(|e| panic!("kill {n}: {name}: {e}"));
+            serde_json::from_str::<Value>(&p.chunk_file(name))
+                .unwrap_or_else(|e| panic!("kill {n}: {name}: {e}"));
         }
         let found = generation(&p, &["--no-index"]);
         assert!(found <= n && seen.iter().all(|s| *s <= found), "kill {n}: {found} after {seen:?}");
@@ -128,7 +140,8 @@ fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: 
     }
 }
 
-const ALL_FILES: [&str; 5] = [CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], "manifest.json"];
+const ALL_FILES: [&str; 5] =
+    [CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], "manifest.json"];
 
 /// Dead between any two renames of a new set, which is complete by then: a search finds the new tree (or, before the first
 /// rename, the old one), and the next run finishes the work.
@@ -152,7 +165,10 @@ fn a_death_between_renames_leaves_the_new_index() {
         p.index();
         assert_eq!(generation(&p, &["--no-index"]), 2, "{n_renamed} renamed");
         assert_fresh(&p);
-        let left: Vec<_> = fs::read_dir(p.path(".cortex/chunks")).unwrap().map(|e| e.unwrap().file_name()).collect();
+        let left: Vec<_> = fs::read_dir(p.path(".cortex/chunks"))
+            .unwrap()
+            .map(|e| e.unwrap().file_name())
+            .collect();
         assert_eq!(left.len(), ALL_FILES.len(), "{n_renamed} renamed: {left:?}");
     }
 }
@@ -160,7 +176,8 @@ fn a_death_between_renames_leaves_the_new_index() {
 /// The same when another program has meanwhile written one of the files: what it wrote is kept, and the index is whole again.
 #[test]
 fn a_death_between_renames_loses_nothing_of_another_program() {
-    let theirs = r#"{"_metadata":{"generator":"other"},"chunks":[{"id":"theirs","text":"nougat"}]}"#;
+    let theirs =
+        r#"{"_metadata":{"generator":"other"},"chunks":[{"id":"theirs","text":"nougat"}]}"#;
     for n_renamed in 0..=ALL_FILES.len() {
         for name in [CHUNK_FILES[0], CHUNK_FILES[3]] {
             let p = Project::new();
@@ -231,11 +248,13 @@ fn concurrent_index_runs_take_turns() {
         let p = Project::new();
         for n in 1..=2 {
             plant(&p, n);
-            let commands: [&[&str]; 4] = [&["index"], &["index"], &["search", "milestone"], &["index"]];
+            let commands: [&[&str]; 4] =
+                [&["index"], &["index"], &["search", "milestone"], &["index"]];
             for child in commands.map(|args| spawn(&p, args)) {
                 let out = child.wait_with_output().unwrap();
                 let stderr = String::from_utf8_lossy(&out.stderr);
-                let busy = out.status.code() == Some(2) && stderr.contains("another cortex process");
+                let busy =
+                    out.status.code() == Some(2) && stderr.contains("another cortex process");
                 assert!(out.status.success() || busy, "{stderr}");
             }
             assert_eq!(generation(&p, &["--no-index"]), n);
@@ -278,7 +297,11 @@ fn spawn_behind_lock(p: &Project, args: &[&str]) -> (Child, fs::File) {
     lock.lock().unwrap();
     let mut child = spawn(p, args);
     let opened = format!("/proc/{}/fd", child.id());
-    let waits = || fs::read_dir(&opened).is_ok_and(|mut fds| fds.any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|to| to == path)));
+    let waits = || {
+        fs::read_dir(&opened).is_ok_and(|mut fds| {
+            fds.any(|fd| fs::read_link(fd.unwrap().path()).is_ok_and(|to| to == path))
+        })
+    };
     assert!(wait_until(&mut child, waits), "it does not wait for the lock");
     (child, lock)
 }

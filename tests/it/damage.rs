@@ -14,7 +14,10 @@ use crate::server::{Client, Server, get, warnings};
 fn saved() -> Project {
     let p = Project::new();
     for i in 0..40 {
-        p.write(format!("src/part{i}.rs"), format!("/// Fills kettle {i} with {} cups of water.\nfn kettle_{i}() {{}}\n", i % 7));
+        p.write(
+            format!("src/part{i}.rs"),
+            format!("/// Fills kettle {i} with {} cups of water.\nfn kettle_{i}() {{}}\n", i % 7),
+        );
     }
     p.index();
     ask(&p);
@@ -29,7 +32,10 @@ fn ask(p: &Project) -> Value {
 
 /// The saved files whose names end so.
 fn files(p: &Project, end: &str) -> Vec<PathBuf> {
-    let directories = fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path()).filter(|path| path.is_dir());
+    let directories = fs::read_dir(p.path(".cortex/cache"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|path| path.is_dir());
     let all = directories.flat_map(|d| fs::read_dir(d).unwrap().map(|e| e.unwrap().path()));
     all.filter(|path| path.file_name().unwrap().to_str().unwrap().ends_with(end)).collect()
 }
@@ -37,7 +43,8 @@ fn files(p: &Project, end: &str) -> Vec<PathBuf> {
 /// Writes 64 random bytes over the middle of a file, in place.
 fn damage(path: &PathBuf, random: &mut Random) {
     let n_bytes = fs::metadata(path).unwrap().len();
-    let noise: Vec<u8> = (0..n_bytes.min(64)).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
+    let noise: Vec<u8> =
+        (0..n_bytes.min(64)).map(|_| u8::try_from(random.below(256)).unwrap()).collect();
     let from = (n_bytes - noise.len() as u64) / 2;
     File::options().write(true).open(path).unwrap().write_all_at(&noise, from).unwrap();
 }
@@ -58,7 +65,10 @@ fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
         damage(path, &mut random);
     }
     let (status, body) = search();
-    assert!(status == 500 && body.contains("damaged") && body.contains("rebuilt"), "{status} {body}");
+    assert!(
+        status == 500 && body.contains("damaged") && body.contains("rebuilt"),
+        "{status} {body}"
+    );
     // From here on the server is either rebuilding and says so, or done.
     wait_until("the index is rebuilt", || {
         let (status, body) = ready();
@@ -69,7 +79,9 @@ fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
     fresh.index();
     let other = Server::start(&mut fresh.cortex(&["serve", "--port", "0"]));
     let other = Client::new(&other.line());
-    let results = |client: &Client| client.call("search", &json!({ "query": QUESTION, "explain": true }))["results"].clone();
+    let results = |client: &Client| {
+        client.call("search", &json!({ "query": QUESTION, "explain": true }))["results"].clone()
+    };
     wait_until("the other server is ready", || get(&format!("{}/readyz", other.url), &[]).0 == 200);
     assert_eq!(results(&client), results(&other));
     assert_eq!(warnings(&client.call("search", &json!({ "query": QUESTION }))), "");
@@ -82,7 +94,17 @@ fn a_search_over_a_damaged_saved_index_answers() {
     let p = saved();
     let want = ask(&p);
     let mut random = Random(5);
-    for end in [".term", ".idx", ".pos", ".fast", ".fieldnorm", ".store", ".bin", "meta.json", "saved.json"] {
+    for end in [
+        ".term",
+        ".idx",
+        ".pos",
+        ".fast",
+        ".fieldnorm",
+        ".store",
+        ".bin",
+        "meta.json",
+        "saved.json",
+    ] {
         for path in files(&p, end) {
             if !path.exists() {
                 continue;

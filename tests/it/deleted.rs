@@ -62,17 +62,27 @@ fn a_deleted_file_that_is_kept_is_found_and_read_and_says_so() {
     assert_eq!((&hit["path"], &hit["deleted"]), (&json!("src/retry.rs"), &json!(true)), "{found}");
     let text = p.run(&["search", "retry_with_backoff"]).expect(0).stdout;
     assert!(text.lines().next().unwrap().contains("(deleted)"), "{text}");
-    assert!(p.json(&["search", "paint_wall"])["results"][0]["deleted"].is_null(), "others are there");
+    assert!(
+        p.json(&["search", "paint_wall"])["results"][0]["deleted"].is_null(),
+        "others are there"
+    );
 
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     let found = client.call("search", &json!({ "query": "retry_with_backoff" }));
     assert_eq!(found["results"][0]["deleted"], true, "{found}");
     let read = client.call("read", &json!({ "path": "src/retry.rs" }));
-    assert!(read["content"].as_str().unwrap().contains("attempts * 2") && read["total_lines"] == 4, "{read}");
+    assert!(
+        read["content"].as_str().unwrap().contains("attempts * 2") && read["total_lines"] == 4,
+        "{read}"
+    );
     assert!(warnings(&read).contains("`src/retry.rs` was deleted"), "{read}");
     let outline = client.call("outline", &json!({ "path": "src/retry.rs" }));
-    assert!(warnings(&outline).contains("was deleted") && outline.to_string().contains("retry_with_backoff"), "{outline}");
+    assert!(
+        warnings(&outline).contains("was deleted")
+            && outline.to_string().contains("retry_with_backoff"),
+        "{outline}"
+    );
     let outline = client.call("outline", &json!({})).to_string();
     assert!(outline.contains("colours.py") && !outline.contains("retry.rs"), "{outline}");
 }
@@ -140,7 +150,9 @@ fn a_full_run_a_clean_and_the_setting_drop_what_was_kept() {
                 p.run(&["clean"]).expect(0);
                 p.index();
             }
-            _ => drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_KEEP_DELETED", "false")).expect(0)),
+            _ => {
+                drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_KEEP_DELETED", "false")).expect(0))
+            }
         }
         assert!(chunks_of(&p, "src/retry.rs").is_empty(), "{how}");
     }
@@ -149,16 +161,24 @@ fn a_full_run_a_clean_and_the_setting_drop_what_was_kept() {
 #[test]
 fn a_server_marks_what_is_deleted_and_takes_back_what_returns() {
     let p = keeping();
-    let server = Server::start(p.cortex(&["serve", "--port", "0", "--watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+    let server = Server::start(
+        p.cortex(&["serve", "--port", "0", "--watch"]).env("CORTEX_LIVE_DEBOUNCE_MS", "50"),
+    );
     let client = Client::new(&server.line());
-    let hit = || client.call("search", &json!({ "query": "retry_with_backoff" }))["results"][0].clone();
-    let is_deleted =
-        |wanted: bool| wait_until("the server has seen it", || hit()["path"] == "src/retry.rs" && hit()["deleted"].is_null() != wanted);
+    let hit =
+        || client.call("search", &json!({ "query": "retry_with_backoff" }))["results"][0].clone();
+    let is_deleted = |wanted: bool| {
+        wait_until("the server has seen it", || {
+            hit()["path"] == "src/retry.rs" && hit()["deleted"].is_null() != wanted
+        })
+    };
     is_deleted(false);
     let text = p.read("src/retry.rs");
     std::fs::remove_dir_all(p.path("src")).unwrap();
     is_deleted(true);
-    let (status, body) = client.try_call("graph", &json!({ "operation": "callers", "target": "retry_with_backoff" })).unwrap();
+    let (status, body) = client
+        .try_call("graph", &json!({ "operation": "callers", "target": "retry_with_backoff" }))
+        .unwrap();
     assert!(status != 200, "the graph knows what is there: {body}");
     p.write("src/retry.rs", &text);
     is_deleted(false);

@@ -7,7 +7,9 @@ use crate::project::Project;
 use crate::server::{Client, Server, initialize, warnings};
 
 fn serve(p: &Project, arguments: &[&str]) -> (Server, Client) {
-    let server = Server::start(&mut p.cortex(&[&["serve", "--port", "0", "--tools", "search,edit"], arguments].concat()));
+    let server = Server::start(
+        &mut p.cortex(&[&["serve", "--port", "0", "--tools", "search,edit"], arguments].concat()),
+    );
     let client = Client::new(&server.line());
     (server, client)
 }
@@ -26,21 +28,36 @@ fn an_edit_is_found_by_the_next_search() {
     let mut command = p.cortex(&["serve", "--port", "0", "--watch", "--tools", "search,edit"]);
     let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "3600000"));
     let client = Client::new(&server.line());
-    wait_until("it leads", || client.status()["indexing"]["leads"] == true && client.status()["indexing"]["has_looked"] != false);
+    wait_until("it leads", || {
+        client.status()["indexing"]["leads"] == true
+            && client.status()["indexing"]["has_looked"] != false
+    });
     let made = client.call(
         "file_editor",
         &json!({ "command": "create", "path": "src/deep/zebra.rs", "text": "/// Counts zebras.\npub fn count_zebras() {}\n" }),
     );
     assert_eq!((&made["done"], warnings(&made)), (&json!("created"), String::new()));
-    let first = |query: &str| client.call("search", &json!({ "query": query }))["results"][0]["path"].clone();
+    let first = |query: &str| {
+        client.call("search", &json!({ "query": query }))["results"][0]["path"].clone()
+    };
     assert_eq!(first("count_zebras"), "src/deep/zebra.rs");
 
-    let seen = client.call("file_editor", &json!({ "command": "view", "path": "src/deep/zebra.rs", "start_line": 2 }));
-    assert_eq!((&seen["content"], &seen["total_lines"], &seen["hash"]), (&json!("pub fn count_zebras() {}"), &json!(2), &made["hash"]));
+    let seen = client.call(
+        "file_editor",
+        &json!({ "command": "view", "path": "src/deep/zebra.rs", "start_line": 2 }),
+    );
+    assert_eq!(
+        (&seen["content"], &seen["total_lines"], &seen["hash"]),
+        (&json!("pub fn count_zebras() {}"), &json!(2), &made["hash"])
+    );
     let change = json!({ "command": "replace", "path": "src/deep/zebra.rs", "old_text": "zebras() {}", "text": "giraffes() {}", "expected_hash": seen["hash"] });
     let changed = client.call("file_editor", &change);
     assert_eq!(
-        (&changed["start_line"], &changed["end_line"], changed["index"]["generation"].as_u64() > made["index"]["generation"].as_u64()),
+        (
+            &changed["start_line"],
+            &changed["end_line"],
+            changed["index"]["generation"].as_u64() > made["index"]["generation"].as_u64()
+        ),
         (&json!(2), &json!(2), true)
     );
     assert_eq!(first("count_giraffes"), "src/deep/zebra.rs");
@@ -48,17 +65,25 @@ fn an_edit_is_found_by_the_next_search() {
     assert!(again.contains("changed since it was read"), "{again}");
 
     p.write("conf.json", "{\n  // kept\n  \"b\": 1,\n  \"a\": []\n}\n");
-    for (command, pointer, value) in
-        [("append", "/a", json!({"name": "hippopotamus"})), ("set", "/c", json!("\"text\"")), ("delete", "/b", json!(null))]
-    {
-        client.call("json_editor", &json!({ "command": command, "path": "conf.json", "pointer": pointer, "value": value }));
+    for (command, pointer, value) in [
+        ("append", "/a", json!({"name": "hippopotamus"})),
+        ("set", "/c", json!("\"text\"")),
+        ("delete", "/b", json!(null)),
+    ] {
+        client.call(
+            "json_editor",
+            &json!({ "command": command, "path": "conf.json", "pointer": pointer, "value": value }),
+        );
     }
     assert_eq!(
         p.read("conf.json"),
         "{\n  // kept\n  \"a\": [\n    {\n      \"name\": \"hippopotamus\"\n    }\n  ],\n  \"c\": \"text\"\n}\n"
     );
     assert_eq!(
-        client.call("json_editor", &json!({ "command": "get", "path": "conf.json", "pointer": "/a/0/name" }))["content"],
+        client.call(
+            "json_editor",
+            &json!({ "command": "get", "path": "conf.json", "pointer": "/a/0/name" })
+        )["content"],
         "\"hippopotamus\""
     );
     assert_eq!(first("hippopotamus"), "conf.json");
@@ -88,15 +113,27 @@ fn what_must_not_be_edited_is_not() {
         "missing.rs",
     ] {
         for command in ["view", "replace"] {
-            let arguments = json!({ "command": command, "path": path, "old_text": "a", "text": "b" });
+            let arguments =
+                json!({ "command": command, "path": path, "old_text": "a", "text": "b" });
             let why = refused(&client, "file_editor", &arguments);
             assert!(why.contains("path") || why.contains('`'), "{path}: {why}");
         }
     }
-    let twice = refused(&client, "file_editor", &json!({ "command": "create", "path": "src/retry.rs", "text": "" }));
+    let twice = refused(
+        &client,
+        "file_editor",
+        &json!({ "command": "create", "path": "src/retry.rs", "text": "" }),
+    );
     assert!(twice.contains("exists already"), "{twice}");
-    let blank = client.call("file_editor", &json!({ "command": "insert", "path": "src/retry.rs", "line": 0, "text": "\n" }));
-    assert_eq!((&blank["start_line"], &blank["end_line"]), (&json!(1), &json!(1)), "blanks are text");
+    let blank = client.call(
+        "file_editor",
+        &json!({ "command": "insert", "path": "src/retry.rs", "line": 0, "text": "\n" }),
+    );
+    assert_eq!(
+        (&blank["start_line"], &blank["end_line"]),
+        (&json!(1), &json!(1)),
+        "blanks are text"
+    );
 }
 
 /// Nobody edits who was not allowed to.
@@ -112,9 +149,15 @@ fn editing_is_offered_only_where_it_was_asked_for() {
     server.ask("initialize", &initialize("2025-06-18"));
     let tools = server.ask("tools/list", &json!({}))["result"]["tools"].clone();
     let editor = tools.as_array().unwrap().iter().find(|t| t["name"] == "file_editor").unwrap();
-    assert_eq!((&editor["annotations"]["destructiveHint"], &editor["annotations"]["readOnlyHint"]), (&json!(true), &json!(false)));
+    assert_eq!(
+        (&editor["annotations"]["destructiveHint"], &editor["annotations"]["readOnlyHint"]),
+        (&json!(true), &json!(false))
+    );
     // A server that does not index says so, and the edit is done.
     let (_server, client) = serve(&p, &["--no-watch"]);
-    let edited = client.call("file_editor", &json!({ "command": "create", "path": "a.rs", "text": "fn a() {}\n" }));
+    let edited = client.call(
+        "file_editor",
+        &json!({ "command": "create", "path": "a.rs", "text": "fn a() {}\n" }),
+    );
     assert!(warnings(&edited).contains("does not index") && p.path("a.rs").exists(), "{edited}");
 }

@@ -29,7 +29,12 @@ fn repository() -> Project {
 }
 
 fn queries(report: &Value) -> Vec<String> {
-    report["questions"].as_array().unwrap().iter().map(|q| q["query"].as_str().unwrap().to_string()).collect()
+    report["questions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|q| q["query"].as_str().unwrap().to_string())
+        .collect()
 }
 
 #[test]
@@ -38,10 +43,17 @@ fn a_project_is_asked_about_itself_without_its_own_answers() {
     p.run(&["eval", "--self", "--write", "../set"]).expect(0);
     let set = p.root().parent().unwrap().join("set");
     let read = |path: &str| fs::read_to_string(set.join(path)).unwrap();
-    let questions: Vec<Value> = read("queries.jsonl").lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let questions: Vec<Value> =
+        read("queries.jsonl").lines().map(|l| serde_json::from_str(l).unwrap()).collect();
     let summary: Vec<(&str, &str, &str)> = questions
         .iter()
-        .map(|q| (q["category"].as_str().unwrap(), q["query"].as_str().unwrap(), q["targets"][0]["path"].as_str().unwrap()))
+        .map(|q| {
+            (
+                q["category"].as_str().unwrap(),
+                q["query"].as_str().unwrap(),
+                q["targets"][0]["path"].as_str().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(
         summary,
@@ -51,12 +63,23 @@ fn a_project_is_asked_about_itself_without_its_own_answers() {
             ("document", "Salted water makes potatoes taste of something", "docs/food.md"),
         ]
     );
-    assert_eq!((&questions[0]["targets"][0]["start_line"], &questions[0]["targets"][0]["end_line"]), (&2.into(), &6.into()));
+    assert_eq!(
+        (&questions[0]["targets"][0]["start_line"], &questions[0]["targets"][0]["end_line"]),
+        (&2.into(), &6.into())
+    );
     // The comment is gone, the code stands on the lines where it stood.
     let (masked, lines) = (read("tree/src/net.rs"), RETRY.lines().count());
-    assert!(!masked.contains("failed") && masked.lines().count() == lines && masked.lines().nth(1) == RETRY.lines().nth(1), "{masked}");
+    assert!(
+        !masked.contains("failed")
+            && masked.lines().count() == lines
+            && masked.lines().nth(1) == RETRY.lines().nth(1),
+        "{masked}"
+    );
     assert!(!read("tree/docs/food.md").contains("potatoes"));
-    assert!(!read("tree/.cortex/chunks/code-definitions.json").contains("failed attempt"), "nor is it in the index");
+    assert!(
+        !read("tree/.cortex/chunks/code-definitions.json").contains("failed attempt"),
+        "nor is it in the index"
+    );
     assert!(p.read("src/net.rs").contains("failed attempt"), "the project itself is as it was");
     assert!(!p.path(".cortex/chunks").exists(), "and was not indexed");
     let again = p.run(&["eval", "--self", "--write", "../set"]).error();
@@ -79,8 +102,14 @@ fn every_run_says_the_same_and_leaves_nothing() {
     assert_eq!(first, report());
     assert_eq!(fs::read_dir(&temp).unwrap().count(), 0, "the copy is removed");
     assert_eq!((&first["n_questions"], &first["overall"]["n"]), (&3.into(), &3.into()));
-    assert!(first["baseline"]["overall"]["ndcg"].is_number() && first["baseline"]["compared"]["interval"][1].is_number());
-    assert!(first["by_category"]["comment"]["span_recall_5"].is_number() && first["by_category"]["commit"].get("span_recall_5").is_none());
+    assert!(
+        first["baseline"]["overall"]["ndcg"].is_number()
+            && first["baseline"]["compared"]["interval"][1].is_number()
+    );
+    assert!(
+        first["by_category"]["comment"]["span_recall_5"].is_number()
+            && first["by_category"]["commit"].get("span_recall_5").is_none()
+    );
 }
 
 #[test]
@@ -104,7 +133,8 @@ fn given_questions_are_asked_of_the_project() {
     p.write("../home/set.jsonl", set);
     let file = p.home().join("set.jsonl").display().to_string();
     let report = p.json(&["eval", "--queries", &file]);
-    let ranks: Vec<&Value> = report["questions"].as_array().unwrap().iter().map(|q| &q["ranks"]).collect();
+    let ranks: Vec<&Value> =
+        report["questions"].as_array().unwrap().iter().map(|q| &q["ranks"]).collect();
     assert_eq!(ranks, [&serde_json::json!([1]), &serde_json::json!([1]), &serde_json::json!([])]);
     assert_eq!(report["overall"]["recall_1"].as_f64().map(|r| (r * 300.0).round()), Some(200.0));
     assert_eq!(report["by_category"]["food"]["span_recall_5"], 1.0);
@@ -128,11 +158,18 @@ fn repositories_are_found_by_their_names_and_their_folders() {
         ("nameless.jsonl", r#"{"query": "x", "files": ["a"]}"#),
     ]);
     let report = p.json(&["eval", "--queries", "set.jsonl", "--repos", "repos"]);
-    assert_eq!(report["questions"][0]["files"], serde_json::json!(["retry.rs"]), "only lib is searched");
+    assert_eq!(
+        report["questions"][0]["files"],
+        serde_json::json!(["retry.rs"]),
+        "only lib is searched"
+    );
     assert_eq!(report["by_repo"]["two"]["ndcg"], 1.0);
     assert_eq!(queries(&report).len(), 2);
     let error = p.run(&["eval", "--queries", "gone.jsonl", "--repos", "repos"]).error();
-    assert!(error.contains("repos/three is no directory, but there are questions about three"), "{error}");
+    assert!(
+        error.contains("repos/three is no directory, but there are questions about three"),
+        "{error}"
+    );
     let error = p.run(&["eval", "--queries", "nameless.jsonl", "--repos", "repos"]).error();
     assert!(error.contains("leave --repos out"), "{error}");
 }
@@ -143,18 +180,35 @@ fn two_runs_are_compared() {
         [&["eval", "--queries", "set.jsonl"], more].concat()
     }
     let p = Project::sample();
-    p.write("set.jsonl", "{\"query\": \"waits after a failed attempt\", \"files\": [\"src/retry.rs\"]}\n");
+    p.write(
+        "set.jsonl",
+        "{\"query\": \"waits after a failed attempt\", \"files\": [\"src/retry.rs\"]}\n",
+    );
     p.run(&ask(&["--save", "before.jsonl", "--features", "features.jsonl"])).expect(0);
     let same = &p.json(&ask(&["--compare", "before.jsonl"]))["compared"];
-    assert_eq!((&same["n"], &same["difference"], &same["n_rose"]), (&1.into(), &0.0.into(), &0.into()));
+    assert_eq!(
+        (&same["n"], &same["difference"], &same["n_rose"]),
+        (&1.into(), &0.0.into(), &0.into())
+    );
     p.write("worse.jsonl", "{\"repo\": \"\", \"query\": \"waits after a failed attempt\", \"file\": 0.5, \"file_ranks\": [3]}\n");
     let out = p.run(&ask(&["--compare", "worse.jsonl"])).expect(0);
-    assert!(out.stdout.contains("NDCG@10 +0.500 (95 %: +0.500 to +0.500), 1 rose, 0 fell"), "{}", out.stdout);
+    assert!(
+        out.stdout.contains("NDCG@10 +0.500 (95 %: +0.500 to +0.500), 1 rose, 0 fell"),
+        "{}",
+        out.stdout
+    );
     assert!(out.stdout.contains("   3 → 1   waits after a failed attempt"), "{}", out.stdout);
     p.write("else.jsonl", "{\"query\": \"another\", \"ndcg\": 0.5}\n");
-    assert!(p.run(&ask(&["--compare", "else.jsonl"])).error().contains("else.jsonl has none of these questions"));
+    assert!(
+        p.run(&ask(&["--compare", "else.jsonl"]))
+            .error()
+            .contains("else.jsonl has none of these questions")
+    );
     let features: Value = serde_json::from_str(p.read("features.jsonl").trim()).unwrap();
-    assert_eq!((&features["n_targets"], &features["files"][0]["path"]), (&1.into(), &"src/retry.rs".into()));
+    assert_eq!(
+        (&features["n_targets"], &features["files"][0]["path"]),
+        (&1.into(), &"src/retry.rs".into())
+    );
     assert_eq!(features["files"][0]["targets"], serde_json::json!([0]));
     assert!(features["files"][0]["x"].as_object().is_some_and(|x| !x.is_empty()));
 }
@@ -162,14 +216,18 @@ fn two_runs_are_compared() {
 #[test]
 fn features_can_be_left_out() {
     let p = Project::sample();
-    p.write("set.jsonl", "{\"query\": \"waits after a failed attempt\", \"files\": [\"src/retry.rs\"]}\n");
+    p.write(
+        "set.jsonl",
+        "{\"query\": \"waits after a failed attempt\", \"files\": [\"src/retry.rs\"]}\n",
+    );
     p.run(&["eval", "--queries", "set.jsonl", "--features", "../home/features.jsonl"]).expect(0);
     let features: Value = serde_json::from_str(p.read("../home/features.jsonl").trim()).unwrap();
     // Without any feature at all, files come by their paths.
     let names = p.run(&["eval", "--queries", "set.jsonl", "--without", "nonsense"]).error();
     let known = names.split("there are ").nth(1).unwrap().trim().replace(", ", ",");
     let report = p.json(&["eval", "--queries", "set.jsonl", "--without", &known]);
-    let mut paths: Vec<&str> = features["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
+    let mut paths: Vec<&str> =
+        features["files"].as_array().unwrap().iter().map(|f| f["path"].as_str().unwrap()).collect();
     paths.sort_unstable();
     assert_eq!(report["questions"][0]["files"], serde_json::json!(paths));
     assert!(names.contains("there is no feature nonsense"), "{names}");
@@ -181,7 +239,9 @@ fn what_cannot_be_read_is_named() {
     p.write("bad.jsonl", "{\"query\": \"x\", \"files\": [\"a\"]}\n\n{\"query\": \"x\"\n");
     let error = p.run(&["eval", "--queries", "bad.jsonl"]).error();
     assert!(error.contains("bad.jsonl:3: EOF") && error.contains("a line is"), "{error}");
-    assert!(p.run(&["eval", "--queries", "none.jsonl"]).error().contains("none.jsonl cannot be read"));
+    assert!(
+        p.run(&["eval", "--queries", "none.jsonl"]).error().contains("none.jsonl cannot be read")
+    );
     assert!(p.run(&["eval", "--self", "none"]).error().contains("none"));
     let both = p.run(&["eval", "--self", "--queries", "bad.jsonl"]).expect(2);
     assert!(both.stderr.contains("cannot be used with"), "{}", both.stderr);

@@ -26,7 +26,11 @@ fn follow(p: &Project) -> IndexingService {
 fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
     Indexer {
         layout: Layout::at(&p.root()).unwrap(),
-        walk: WalkOptions { max_file_bytes: 1 << 20, exclude: globs(&[]).unwrap(), exclude_patterns: Vec::new() },
+        walk: WalkOptions {
+            max_file_bytes: 1 << 20,
+            exclude: globs(&[]).unwrap(),
+            exclude_patterns: Vec::new(),
+        },
         embedder,
         packing: Packing::Plain,
         keep_deleted: false,
@@ -47,14 +51,18 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
 
 fn indexed(p: &Project, path: &str) -> bool {
     let needle = format!("\"file_path\":\"{path}\"");
-    p.path(".cortex/chunks/manifest.json").exists() && crate::project::CHUNK_FILES.iter().any(|f| p.chunk_file(f).contains(&needle))
+    p.path(".cortex/chunks/manifest.json").exists()
+        && crate::project::CHUNK_FILES.iter().any(|f| p.chunk_file(f).contains(&needle))
 }
 
 #[test]
 fn random_changes_are_followed_by_events_alone() {
     let mut tree = Tree::new(7, 12);
     let service = follow(&tree.project);
-    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
     for _ in 0..8 {
         for _ in 0..6 {
             tree.change();
@@ -63,20 +71,27 @@ fn random_changes_are_followed_by_events_alone() {
         wait_until("the index is that of the tree", || tree.project.timeless() == fresh);
     }
     assert!(service.status().leads);
-    wait_until("nothing is pending", || Activity::read(&Layout::at(&tree.project.root()).unwrap()).pending() == 0);
+    wait_until("nothing is pending", || {
+        Activity::read(&Layout::at(&tree.project.root()).unwrap()).pending() == 0
+    });
 }
 
 #[test]
 fn new_directories_are_watched_also_when_they_come_filled() {
     let p = Project::sample();
     let service = follow(&p);
-    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
     p.write("new/deep/er/first.rs", "fn first() {}\n");
     wait_until("a file of a new directory", || indexed(&p, "new/deep/er/first.rs"));
     p.write("new/deep/er/second.rs", "fn second() {}\n");
     wait_until("a file that came to it later", || indexed(&p, "new/deep/er/second.rs"));
     p.rename("new/deep", "moved");
-    wait_until("a renamed directory", || indexed(&p, "moved/er/first.rs") && !indexed(&p, "new/deep/er/first.rs"));
+    wait_until("a renamed directory", || {
+        indexed(&p, "moved/er/first.rs") && !indexed(&p, "new/deep/er/first.rs")
+    });
     p.write("moved/er/third.rs", "fn third() {}\n");
     wait_until("a file that came to it after", || indexed(&p, "moved/er/third.rs"));
     p.write("moved/.gitignore", "er/\n");
@@ -92,12 +107,19 @@ fn new_directories_are_watched_also_when_they_come_filled() {
 fn a_directory_that_is_made_again_at_once_is_watched() {
     let p = Project::sample();
     let service = follow(&p);
-    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
     for n in 0..3 {
         std::fs::remove_dir_all(p.path("src")).unwrap();
         p.write("src/again.rs", format!("fn again_{n}() {{}}\n"));
-        wait_until("its first file", || p.chunk_file("code-definitions.json").contains(&format!("again_{n}")));
-        wait_until("nothing is pending", || Activity::read(&Layout::at(&p.root()).unwrap()).pending() == 0);
+        wait_until("its first file", || {
+            p.chunk_file("code-definitions.json").contains(&format!("again_{n}"))
+        });
+        wait_until("nothing is pending", || {
+            Activity::read(&Layout::at(&p.root()).unwrap()).pending() == 0
+        });
         p.write(format!("src/later_{n}.rs"), "fn later() {}\n");
         wait_until("a file that came to it later", || indexed(&p, &format!("src/later_{n}.rs")));
     }
@@ -107,13 +129,19 @@ fn a_directory_that_is_made_again_at_once_is_watched() {
 fn a_leader_whose_lock_was_removed_leads_again() {
     let p = Project::sample();
     let first = follow(&p);
-    wait_until("the first leads", || matches!(first.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first leads",
+        || matches!(first.status().watching, Watching::Events(n) if n > 0),
+    );
     // It may still be writing there.
     wait_until("it is removed", || std::fs::remove_dir_all(p.path(".cortex")).is_ok());
     let second = follow(&p);
     let asked = (first.sync(), second.sync());
     let deadline = Instant::now() + Duration::from_secs(30);
-    assert!(first.handle().wait(asked.0, deadline, &false.into()) && second.handle().wait(asked.1, deadline, &false.into()));
+    assert!(
+        first.handle().wait(asked.0, deadline, &false.into())
+            && second.handle().wait(asked.1, deadline, &false.into())
+    );
     wait_until("one of them leads", || first.status().leads != second.status().leads);
     p.write("src/after.rs", "fn after() {}\n");
     wait_until("it indexes", || indexed(&p, "src/after.rs"));
@@ -140,10 +168,20 @@ fn what_a_dead_process_said_counts_no_more() {
 fn a_checkout_is_followed() {
     let p = Project::new();
     let git = |args: &[&str]| {
-        let out = p.command("git").args(["-c", "user.name=t", "-c", "user.email=t@t"]).args(args).output().unwrap();
+        let out = p
+            .command("git")
+            .args(["-c", "user.name=t", "-c", "user.email=t@t"])
+            .args(args)
+            .output()
+            .unwrap();
         assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
     };
-    let write = |n: usize, what: &str| p.write(format!("src/part_{}/file_{n}.rs", n % 20), format!("/// {what}.\nfn {what}_{n}() {{}}\n"));
+    let write = |n: usize, what: &str| {
+        p.write(
+            format!("src/part_{}/file_{n}.rs", n % 20),
+            format!("/// {what}.\nfn {what}_{n}() {{}}\n"),
+        )
+    };
     (0..200).for_each(|n| write(n, "old"));
     git(&["init", "-q", "-b", "old"]);
     git(&["add", "."]);
@@ -154,7 +192,10 @@ fn a_checkout_is_followed() {
     git(&["add", "."]);
     git(&["commit", "-q", "-m", "new"]);
     let service = follow(&p);
-    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
     let fresh = ["old", "new"].map(|branch| {
         git(&["checkout", "-q", branch]);
         p.fresh_copy().timeless()
@@ -169,7 +210,10 @@ fn a_checkout_is_followed() {
 fn what_is_pending_is_told_before_it_is_indexed() {
     let p = Project::sample();
     let service = follow(&p);
-    wait_until("the first index", || matches!(service.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
     let layout = Layout::at(&p.root()).unwrap();
     // Whoever holds the write lock keeps the change from being indexed.
     let lock = cortex::store::WriteLock::acquire(&layout, Duration::from_secs(10)).unwrap();
@@ -184,14 +228,20 @@ fn what_is_pending_is_told_before_it_is_indexed() {
 fn another_takes_over_when_the_leader_is_gone() {
     let p = Project::sample();
     let first = follow(&p);
-    wait_until("the first leads", || matches!(first.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the first leads",
+        || matches!(first.status().watching, Watching::Events(n) if n > 0),
+    );
     let second = follow(&p);
     let asked = second.sync();
     assert!(second.handle().wait(asked, Instant::now() + Duration::from_secs(30), &false.into()));
     assert!(!second.status().leads);
     assert_eq!((first.status().n_runs, second.status().n_runs), (1, 0), "it was indexed once");
     drop(first);
-    wait_until("the second leads", || matches!(second.status().watching, Watching::Events(n) if n > 0));
+    wait_until(
+        "the second leads",
+        || matches!(second.status().watching, Watching::Events(n) if n > 0),
+    );
     p.write("src/after.rs", "fn after() {}\n");
     wait_until("it indexes", || indexed(&p, "src/after.rs"));
 }
@@ -200,12 +250,17 @@ fn another_takes_over_when_the_leader_is_gone() {
 fn one_that_stands_by_indexes_when_it_is_asked_to() {
     let p = Project::sample();
     // Leads, and watches nothing.
-    let _leader = cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root()).unwrap()).unwrap().unwrap();
+    let _leader =
+        cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root()).unwrap()).unwrap().unwrap();
     let service = follow(&p);
     for n in 0..3 {
         p.write("src/asked.rs", format!("fn asked_{n}() {{}}\n"));
         let ticket = service.sync();
-        assert!(service.handle().wait(ticket, Instant::now() + Duration::from_secs(30), &false.into()));
+        assert!(service.handle().wait(
+            ticket,
+            Instant::now() + Duration::from_secs(30),
+            &false.into()
+        ));
         assert!(p.chunk_file("code-definitions.json").contains(&format!("asked_{n}")));
     }
     assert!(!service.status().leads);
@@ -244,7 +299,10 @@ impl Embedder for Remote {
 
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if !self.reachable.load(Ordering::SeqCst) {
-            return Err(EmbedError { embedder: "remote".into(), message: "there is no connection".into() });
+            return Err(EmbedError {
+                embedder: "remote".into(),
+                message: "there is no connection".into(),
+            });
         }
         self.model.embed_passages(passages)
     }
@@ -257,7 +315,8 @@ impl Embedder for Remote {
 #[test]
 fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let p = Project::sample();
-    let remote = Arc::new(Remote { model: StaticModel::bundled(), reachable: AtomicBool::new(false) });
+    let remote =
+        Arc::new(Remote { model: StaticModel::bundled(), reachable: AtomicBool::new(false) });
     let service = IndexingService::spawn(indexer(&p, remote.clone()), QUIET, |_| ()).unwrap();
     let feed = ChunkFiles::new(Layout::at(&p.root()).unwrap(), remote.id(), remote.dimensions());
     let manager = ChunkManager::new(vec![Box::new(feed)], remote.clone()).unwrap();
@@ -265,8 +324,9 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     let found = |query: &str, words: bool| {
         let vector = remote.embed_query(query).unwrap();
         let query = Query::new(if words { query } else { "" });
-        let results =
-            Searcher::new(&manager.current().feed("code").unwrap().corpus).search(&query, &vector, &Filter::default(), 1).unwrap();
+        let results = Searcher::new(&manager.current().feed("code").unwrap().corpus)
+            .search(&query, &vector, &Filter::default(), 1)
+            .unwrap();
         results.hits.first().map(|h| h.path.to_string())
     };
     wait_until("the files are indexed", || indexed(&p, "src/retry.rs"));
@@ -275,7 +335,9 @@ fn an_embedder_that_takes_its_time_holds_up_nothing() {
     assert_eq!(manager.current().feed("code").unwrap().n_without_vectors, n_chunks);
     assert_eq!(found("potatoes", true).as_deref(), Some("docs/guide.md"), "by words");
     assert_eq!(found("cooking vegetables", false), None, "not yet by meaning");
-    wait_until("it is told why", || service.status().embed_error.is_some_and(|e| e.contains("no connection")));
+    wait_until("it is told why", || {
+        service.status().embed_error.is_some_and(|e| e.contains("no connection"))
+    });
     assert_eq!(service.status().last_error, None, "the index itself is well");
 
     remote.reachable.store(true, Ordering::SeqCst);

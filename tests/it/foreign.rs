@@ -24,7 +24,9 @@ fn search(p: &Project, query: &str) -> Output {
 fn ids(p: &Project, query: &str) -> Vec<String> {
     let reply: Value = serde_json::from_str(&search(p, query).stdout).unwrap();
     let results = reply["results"].as_array().unwrap();
-    let spans = results.iter().flat_map(|r| std::iter::once(r).chain(r["others"].as_array().into_iter().flatten()));
+    let spans = results
+        .iter()
+        .flat_map(|r| std::iter::once(r).chain(r["others"].as_array().into_iter().flatten()));
     let mut ids: Vec<String> = spans.map(|s| s["chunk_id"].as_str().unwrap().to_string()).collect();
     ids.sort();
     ids
@@ -38,12 +40,19 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     for _ in 0..2 {
         assert_eq!(p.found(&["nougat"]), ["gone.py"]);
         let error = p.run(&["index"]).error();
-        assert!(error.contains("written by another program") && error.contains("cortex index --full"), "{error}");
+        assert!(
+            error.contains("written by another program") && error.contains("cortex index --full"),
+            "{error}"
+        );
         assert_eq!(p.read(DEFINITIONS), text);
     }
     let status = p.json(&["status"]);
     assert_eq!((&status["foreign"], &status["chunks"]), (&json!(true), &json!(1)), "{status:#}");
-    assert_eq!((&status["index"]["local"], &status["files_parsed"]), (&json!(true), &json!(1)), "{status:#}");
+    assert_eq!(
+        (&status["index"]["local"], &status["files_parsed"]),
+        (&json!(true), &json!(1)),
+        "{status:#}"
+    );
     assert!(p.run(&["status"]).stdout.contains("local: each process counts its own"));
     assert_eq!(p.json(&["search", "nougat"])["index"]["local"], true);
     assert!(!p.path(".cortex/chunks/manifest.json").exists());
@@ -54,7 +63,11 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     assert_eq!((&status["foreign"], &status["index"]["local"]), (&Value::Null, &Value::Null));
     let found = p.json(&["search", "marzipan"]);
     assert_eq!(found.get("local"), None);
-    assert_eq!((&found["results"][0]["chunk_index"], &found["results"][0]["total_chunks"]), (&json!(0), &json!(1)), "{found}");
+    assert_eq!(
+        (&found["results"][0]["chunk_index"], &found["results"][0]["total_chunks"]),
+        (&json!(0), &json!(1)),
+        "{found}"
+    );
 }
 
 /// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields, nothing but the
@@ -72,19 +85,28 @@ fn any_json_of_the_documented_shape_is_accepted() {
     });
     let file = json!({"version": 9, "_metadata": {"generator": "other", "unknown": true}, "chunks": [chunk, odd, {"id": "least", "text": "nougat three"}]});
     let pretty = serde_json::to_string_pretty(&file).unwrap();
-    for content in
-        [pretty.clone(), file.to_string(), format!("\u{feff}{pretty}"), pretty.replace('\n', "\r\n"), format!("\n\n{pretty}\n\n")]
-    {
+    for content in [
+        pretty.clone(),
+        file.to_string(),
+        format!("\u{feff}{pretty}"),
+        pretty.replace('\n', "\r\n"),
+        format!("\n\n{pretty}\n\n"),
+    ] {
         let p = foreign(content);
         assert_eq!(search(&p, "nougat").expect(0).stderr, "");
         assert_eq!(ids(&p, "nougat"), ["full", "least", "odd"]);
         let first = &p.json(&["search", "--exact", "one"])["results"][0];
-        assert_eq!((&first["path"], &first["start_line"], &first["end_line"]), (&json!("kitchen/a.rs"), &json!(3), &json!(9)));
+        assert_eq!(
+            (&first["path"], &first["start_line"], &first["end_line"]),
+            (&json!("kitchen/a.rs"), &json!(3), &json!(9))
+        );
         assert_eq!(p.found(&["nougat", "--tags", "sweet"]), ["kitchen/a.rs"]);
         let out = p.run(&["search", "nougat"]).expect(0).stdout;
         assert!(out.contains("kitchen/a.rs:3-9  All fields"), "{out}");
     }
-    for nothing in [r#"{"chunks":[]}"#, r#"{"chunks":null}"#, "{}", r#"{"_metadata":null,"chunks":[]}"#] {
+    for nothing in
+        [r#"{"chunks":[]}"#, r#"{"chunks":null}"#, "{}", r#"{"_metadata":null,"chunks":[]}"#]
+    {
         let p = foreign(nothing);
         p.write(DOCUMENTS, r#"{"chunks":[{"id":"d","text":"honey"}]}"#);
         assert_eq!(ids(&p, "honey"), ["d"], "{nothing}");
@@ -102,7 +124,12 @@ fn a_malformed_file_is_named_with_line_and_column() {
         ("{\"chunks\":{}}".into(), ":1:1"),
         (format!("{{\"chunks\":[\n{good},\n  7\n]}}"), ":3:3:"),
         (format!("{{\"chunks\":[\n{good},\n  {{\"id\":\n    7, \"text\":\"x\"}}\n]}}"), ":4:5:"),
-        (format!("{{\"chunks\":[\n{good},\n{{\"id\":\"b\",\"text\":\"x\",\"updated_at\":\"yesterday\"}}\n]}}"), ":3:"),
+        (
+            format!(
+                "{{\"chunks\":[\n{good},\n{{\"id\":\"b\",\"text\":\"x\",\"updated_at\":\"yesterday\"}}\n]}}"
+            ),
+            ":3:",
+        ),
         (format!("{{\"chunks\":[\n{good},\n{good}"), ":3:"),
     ] {
         let p = foreign(&content);
@@ -110,7 +137,11 @@ fn a_malformed_file_is_named_with_line_and_column() {
             let error = p.run(args).error();
             let wanted = format!("code-definitions.json{place}");
             assert!(error.contains(&wanted), "{content:?}: {error}");
-            assert_eq!(error.matches("code-definitions.json").count(), 1, "an error is told once: {error}");
+            assert_eq!(
+                error.matches("code-definitions.json").count(),
+                1,
+                "an error is told once: {error}"
+            );
             assert!(!error.contains('\u{1b}'), "no escape codes in a pipe: {error:?}");
         }
     }
@@ -144,14 +175,19 @@ fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
 /// Of chunks with one id the last is used, within a file and over all files, and a warning names the id.
 #[test]
 fn of_duplicate_ids_the_last_wins_and_is_named() {
-    let p = foreign(r#"{"chunks":[{"id":"twin","text":"nougat"},{"id":"other","text":"honey"},{"id":"twin","text":"marzipan"}]}"#);
+    let p = foreign(
+        r#"{"chunks":[{"id":"twin","text":"nougat"},{"id":"other","text":"honey"},{"id":"twin","text":"marzipan"}]}"#,
+    );
     p.write(DOCUMENTS, r#"{"chunks":[{"id":"other","text":"almonds"}]}"#);
-    for (word, want) in [("nougat", &[][..]), ("marzipan", &["twin"]), ("honey", &[]), ("almonds", &["other"])] {
+    for (word, want) in
+        [("nougat", &[][..]), ("marzipan", &["twin"]), ("honey", &[]), ("almonds", &["other"])]
+    {
         assert_eq!(ids(&p, word), want, "{word}");
     }
     let out = p.run(&["search", "marzipan"]).expect(0);
     for id in ["twin", "other"] {
-        let about = out.stderr.lines().filter(|l| l.starts_with("warning: ") && l.contains(id)).count();
+        let about =
+            out.stderr.lines().filter(|l| l.starts_with("warning: ") && l.contains(id)).count();
         assert_eq!(about, 1, "{}", out.stderr);
     }
     assert_eq!(p.json(&["search", "marzipan"])["warnings"].as_array().map(Vec::len), Some(2));
@@ -163,7 +199,10 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     let ours = Project::with(&[("a.md", "# A\n")]);
     ours.index();
     let metadata: Value = serde_json::from_str(&ours.chunk_file(CHUNK_FILES[3])).unwrap();
-    let (embedder, dimensions) = (metadata["_metadata"]["embedder"].clone(), metadata["_metadata"]["dimensions"].as_u64().unwrap());
+    let (embedder, dimensions) = (
+        metadata["_metadata"]["embedder"].clone(),
+        metadata["_metadata"]["dimensions"].as_u64().unwrap(),
+    );
     let vector: Vec<f64> = (0..dimensions).map(|i| if i % 2 == 0 { 0.5 } else { -0.25 }).collect();
     let meaning = |embedder: &Value| {
         let chunk = |id: &str| json!({"id": id, "text": "nougat and honey", "title": "sweets"});
@@ -173,7 +212,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
             foreign(json!({"_metadata": {"embedder": embedder, "dimensions": dimensions}, "chunks": [with, chunk("without")]}).to_string());
         let reply = p.json(&["search", "nougat", "--explain"]);
         let value = |id: &str| {
-            let row = reply["results"].as_array().unwrap().iter().find(|r| r["chunk_id"] == id).unwrap();
+            let row =
+                reply["results"].as_array().unwrap().iter().find(|r| r["chunk_id"] == id).unwrap();
             let terms = row["explain"].as_array().unwrap();
             terms.iter().find(|t| t["feature"] == "meaning").and_then(|t| t["value"].as_f64())
         };
@@ -185,7 +225,10 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     assert_eq!(with, without);
     assert_eq!(warnings.len(), 1, "{warnings:?}");
     let warning = warnings[0].as_str().unwrap();
-    assert!(warning.contains("code-definitions.json") && warning.contains("someone-elses"), "{warning}");
+    assert!(
+        warning.contains("code-definitions.json") && warning.contains("someone-elses"),
+        "{warning}"
+    );
 }
 
 /// A chunk file of ours that was cut in half is named with line and column, never served in part; the index is whole again
@@ -201,12 +244,20 @@ fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
         let cut = text.len() / 2;
         p.write(format!(".cortex/chunks/{name}"), &text[..cut]);
         let error = p.run(&["search", "potatoes", "--no-index"]).error();
-        let (line, column) = (text[..cut].lines().count(), text[..cut].lines().last().unwrap().len());
-        assert!(error.contains(&format!("{name}:{line}:{column}")) && error.contains("cortex index"), "{line}:{column}: {error}");
+        let (line, column) =
+            (text[..cut].lines().count(), text[..cut].lines().last().unwrap().len());
+        assert!(
+            error.contains(&format!("{name}:{line}:{column}")) && error.contains("cortex index"),
+            "{line}:{column}: {error}"
+        );
         let out = p.run(&["search", "potatoes"]);
         if out.code != 0 {
             let error = out.error();
-            assert!(error.contains(&format!("{name}:{line}:{column}")) && error.contains("cortex index"), "{error}");
+            assert!(
+                error.contains(&format!("{name}:{line}:{column}"))
+                    && error.contains("cortex index"),
+                "{error}"
+            );
         }
         p.run(&["index"]).expect(0);
         assert!(p.timeless() == whole, "{name}");
@@ -225,7 +276,9 @@ fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
     p.write(DOCUMENTS, &changed);
     let out = p.run(&["search", "--exact", "cucumber", "--no-index"]).expect(0);
     assert!(
-        out.stderr.contains("warning: ") && out.stderr.contains("manifest.json") && out.stderr.contains("cortex index"),
+        out.stderr.contains("warning: ")
+            && out.stderr.contains("manifest.json")
+            && out.stderr.contains("cortex index"),
         "{}",
         out.stderr
     );
@@ -251,13 +304,21 @@ fn damaged_caches_are_made_anew() {
     p.index();
     let answers = || p.json(&["search", "tomatoes in the garden", "--explain"])["results"].clone();
     let before = answers();
-    let vectors =
-        std::fs::read_dir(p.path(".cortex/cache")).unwrap().map(|e| e.unwrap().path()).find(|f| f.to_string_lossy().contains("vectors"));
+    let vectors = std::fs::read_dir(p.path(".cortex/cache"))
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|f| f.to_string_lossy().contains("vectors"));
     let vectors = vectors.expect("a cache of vectors");
     let good = std::fs::read(&vectors).unwrap();
     let mut flipped = good.clone();
     flipped[100] ^= 0x40;
-    for damaged in [Vec::new(), b"garbage".to_vec(), good[..good.len() - 7].to_vec(), good[..20].to_vec(), flipped] {
+    for damaged in [
+        Vec::new(),
+        b"garbage".to_vec(),
+        good[..good.len() - 7].to_vec(),
+        good[..20].to_vec(),
+        flipped,
+    ] {
         std::fs::write(&vectors, &damaged).unwrap();
         assert_eq!(answers(), before);
         p.write("more.md", format!("# More\n\n{}\n", damaged.len()));
@@ -273,13 +334,18 @@ fn damaged_caches_are_made_anew() {
     }
 }
 
-const THEIRS: &str =
-    r#"{"_metadata":{"generator":"other 1"},"chunks":[{"id":"f1","text":"nougat and honey","metadata":{"file_path":"gone.py"}}]}"#;
+const THEIRS: &str = r#"{"_metadata":{"generator":"other 1"},"chunks":[{"id":"f1","text":"nougat and honey","metadata":{"file_path":"gone.py"}}]}"#;
 
 /// The names in the directory of the chunk files that are not ours.
 fn others(p: &Project) -> Vec<String> {
-    let names = std::fs::read_dir(p.path(".cortex/chunks")).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap());
-    let mut names: Vec<_> = names.filter(|name| name != "manifest.json" && !CHUNK_FILES.contains(&name.trim_end_matches(".zst"))).collect();
+    let names = std::fs::read_dir(p.path(".cortex/chunks"))
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<_> = names
+        .filter(|name| {
+            name != "manifest.json" && !CHUNK_FILES.contains(&name.trim_end_matches(".zst"))
+        })
+        .collect();
     names.sort();
     names
 }
@@ -294,7 +360,12 @@ fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
         let whole = p.timeless();
         p.write(DEFINITIONS, THEIRS);
         let out = p.run(command).expect(0);
-        assert!(out.stderr.contains("code-definitions.other.json") && out.stderr.contains("another program"), "{}", out.stderr);
+        assert!(
+            out.stderr.contains("code-definitions.other.json")
+                && out.stderr.contains("another program"),
+            "{}",
+            out.stderr
+        );
         assert!(p.timeless() == whole);
         assert_eq!(p.chunk_file("code-definitions.other.json"), THEIRS);
         assert_eq!(p.found(&["--exact", "nougat"]), ["gone.py"]);
@@ -342,7 +413,10 @@ fn further_files_are_served_beside_the_index() {
     let own = ids(&p, "tomatoes")[0].clone();
     let extra = ".cortex/chunks/extra.json";
     let of = |chunks: Value| json!({ "chunks": chunks }).to_string();
-    p.write(extra, of(json!([{"id": "f1", "text": "nougat and honey"}, {"id": "f2", "text": "nougat alone"}])));
+    p.write(
+        extra,
+        of(json!([{"id": "f1", "text": "nougat and honey"}, {"id": "f2", "text": "nougat alone"}])),
+    );
     for _ in 0..2 {
         assert_eq!(ids(&p, "nougat"), ["f1", "f2"]);
         assert_eq!(p.run(&["search", "tomatoes"]).expect(0).stderr, "");
@@ -378,8 +452,17 @@ fn a_further_file_that_cannot_be_used_is_named_and_stays() {
         p.write(&path, content);
         for _ in 0..2 {
             let out = p.run(&["search", "tomatoes"]).expect(0);
-            assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains(why), "{name}: {} {}", out.stdout, out.stderr);
-            assert!(!out.stderr.contains("--full") && out.stderr.contains("remove"), "{}", out.stderr);
+            assert!(
+                out.stdout.contains("docs/guide.md") && out.stderr.contains(why),
+                "{name}: {} {}",
+                out.stdout,
+                out.stderr
+            );
+            assert!(
+                !out.stderr.contains("--full") && out.stderr.contains("remove"),
+                "{}",
+                out.stderr
+            );
         }
         p.run(&["index", "--full"]).expect(0);
         p.run(&["clean"]).expect(0);
@@ -423,7 +506,9 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     assert!(p.command("git").args(["init", "-q"]).status().unwrap().success());
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());
-    let found = |word: &str| client.call("exact", &json!({ "query": word }))["results"].as_array().unwrap().len();
+    let found = |word: &str| {
+        client.call("exact", &json!({ "query": word }))["results"].as_array().unwrap().len()
+    };
     let extra = ".cortex/chunks/extra.json";
     p.write(extra, THEIRS);
     wait_until("a further file is served", || found("nougat") == 1);
@@ -445,10 +530,13 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
 /// The code graph and the map are made from the source files, whoever writes the chunk files; where there are none, that is said.
 #[test]
 fn the_graph_and_the_map_work_beside_foreign_files() {
-    let p =
-        Project::with(&[("src/a.rs", "pub fn knead() {}\n"), ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n")]);
+    let p = Project::with(&[
+        ("src/a.rs", "pub fn knead() {}\n"),
+        ("src/b.rs", "use crate::a::knead;\n\npub fn bake() {\n    knead();\n}\n"),
+    ]);
     p.write(DEFINITIONS, THEIRS);
-    let callers = |p: &Project| p.json(&["graph", "callers", "knead"])["results"].as_array().unwrap().len();
+    let callers =
+        |p: &Project| p.json(&["graph", "callers", "knead"])["results"].as_array().unwrap().len();
     assert_eq!(callers(&p), 1);
     assert!(p.run(&["map"]).expect(0).stdout.contains("knead"));
     assert_eq!(p.json(&["map", "--focus", "nougat"])["files"].as_array().unwrap().len(), 2);
@@ -462,7 +550,10 @@ fn the_graph_and_the_map_work_beside_foreign_files() {
     let reply = client.call("graph", &json!({ "operation": "callers", "target": "knead" }));
     assert_eq!(reply["total"], 1, "{reply}");
     p.write("src/c.rs", "use crate::a::knead;\n\npub fn rest() {\n    knead();\n}\n");
-    assert_eq!(client.call("graph", &json!({ "operation": "callers", "target": "knead" }))["total"], 2);
+    assert_eq!(
+        client.call("graph", &json!({ "operation": "callers", "target": "knead" }))["total"],
+        2
+    );
     assert_eq!(p.read(DEFINITIONS), THEIRS);
     drop(server);
 
@@ -479,14 +570,29 @@ fn the_graph_and_the_map_work_beside_foreign_files() {
 fn what_is_said_of_foreign_files_is_true() {
     let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);
     let reply = p.json(&["search", "nougat"]);
-    assert_eq!((&reply["results"][0]["path"], &reply["results"][0]["chunk_id"]), (&Value::Null, &json!("f1")));
+    assert_eq!(
+        (&reply["results"][0]["path"], &reply["results"][0]["chunk_id"]),
+        (&Value::Null, &json!("f1"))
+    );
     let status = p.json(&["status"]);
-    assert_eq!((&status["index"]["generation"], &status["files"]), (&reply["index"]["generation"], &json!(0)));
+    assert_eq!(
+        (&status["index"]["generation"], &status["files"]),
+        (&reply["index"]["generation"], &json!(0))
+    );
     let text = p.run(&["status"]).expect(0).stdout;
-    assert!(text.contains("generation 1 (local") && text.contains("written by another program") && !text.contains("()"), "{text}");
+    assert!(
+        text.contains("generation 1 (local")
+            && text.contains("written by another program")
+            && !text.contains("()"),
+        "{text}"
+    );
     let client = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let served = Client::new(&client.line()).status();
-    assert_eq!((&served["index"]["generation"], &served["files"]), (&status["index"]["generation"], &json!(0)), "{served}");
+    assert_eq!(
+        (&served["index"]["generation"], &served["files"]),
+        (&status["index"]["generation"], &json!(0)),
+        "{served}"
+    );
 }
 
 /// An array in place of an object is an error, and a header that names the active embedder counts without `dimensions`.

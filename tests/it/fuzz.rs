@@ -65,7 +65,8 @@ const TOKENS: [&[u8]; 44] = [
 
 fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(target);
-    let mut paths: Vec<PathBuf> = fs::read_dir(&directory).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(&directory).unwrap().map(|e| e.unwrap().path()).collect();
     paths.sort();
     assert!(paths.len() >= 5, "{} has too few seeds", directory.display());
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
@@ -73,7 +74,11 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Runs a target; a panic names the input, so that it can become a seed.
 fn run(target: Target, what: &str, bytes: &[u8]) {
-    assert!(catch_unwind(AssertUnwindSafe(|| target(bytes))).is_ok(), "{what}: b\"{}\"", bytes.escape_ascii());
+    assert!(
+        catch_unwind(AssertUnwindSafe(|| target(bytes))).is_ok(),
+        "{what}: b\"{}\"",
+        bytes.escape_ascii()
+    );
 }
 
 fn mutated(seeds: &[(PathBuf, Vec<u8>)], random: &mut Random) -> Vec<u8> {

@@ -7,7 +7,16 @@ use std::path::Path;
 use crate::project::Project;
 
 fn git(p: &Project, args: &[&str]) -> String {
-    let base = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "init.defaultBranch=main", "-c", "gc.auto=0"];
+    let base = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@t",
+        "-c",
+        "init.defaultBranch=main",
+        "-c",
+        "gc.auto=0",
+    ];
     let out = p.command("git").args(base).args(args).output().unwrap();
     assert!(out.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&out.stderr));
     String::from_utf8(out.stdout).unwrap().trim().to_string()
@@ -29,7 +38,13 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
     let tree = git(&p, &["rev-parse", "HEAD~1^{tree}"]);
     let (folder, name) = tree.split_at(2);
     p.remove(Path::new(".git/objects").join(folder).join(name).to_str().unwrap());
-    for hook in ["post-index-change", "post-checkout", "pre-auto-gc", "reference-transaction", "fsmonitor-watchman"] {
+    for hook in [
+        "post-index-change",
+        "post-checkout",
+        "pre-auto-gc",
+        "reference-transaction",
+        "fsmonitor-watchman",
+    ] {
         fs::create_dir_all(p.path(".git/hooks")).unwrap();
         fs::copy(&script, p.path(".git/hooks").join(hook)).unwrap();
     }
@@ -42,7 +57,12 @@ fn no_command_of_a_repository_with_a_promisor_remote_hooks_and_fsmonitor_is_run(
          [gpg]\n\tprogram = {run}\n[credential]\n\thelper = {run}\n[diff]\n\texternal = {run}\n\
          [diff \"run\"]\n\ttextconv = {run}\n\tcommand = {run}\n[filter \"run\"]\n\tclean = {run}\n\tsmudge = {run}\n\trequired = true\n"
     );
-    for url in [&*origin, &format!("file://{origin}"), &format!("\"ext::{run}\""), "ssh://nowhere.invalid/x"] {
+    for url in [
+        &*origin,
+        &format!("file://{origin}"),
+        &format!("\"ext::{run}\""),
+        "ssh://nowhere.invalid/x",
+    ] {
         p.write(".git/config", config.replace("ORIGIN", url));
         for args in [
             &["index"][..],

@@ -7,7 +7,10 @@ use crate::server::{Client, Server};
 
 fn project() -> Project {
     Project::with(&[
-        ("src/store.rs", "pub struct Store;\nimpl Store {\n    pub fn get(&self) -> u8 {\n        1\n    }\n}\n"),
+        (
+            "src/store.rs",
+            "pub struct Store;\nimpl Store {\n    pub fn get(&self) -> u8 {\n        1\n    }\n}\n",
+        ),
         (
             "src/main.rs",
             "use crate::store::Store;\n\nfn main() {\n    let store = Store;\n    let held: &Store = &store;\n    held.get();\n}\n",
@@ -25,7 +28,10 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
         (&found["path"], &found["symbol"], &found["line"], &found["sites"]),
         (&json!("src/main.rs"), &json!("main"), &json!(3), &json!([6]))
     );
-    assert_eq!((&found["context"], &found["context_start_line"]), (&json!("    held.get();"), &json!(6)));
+    assert_eq!(
+        (&found["context"], &found["context_start_line"]),
+        (&json!("    held.get();"), &json!(6))
+    );
     // Only the file of the callee changes: what it was called in stays.
     p.write("src/store.rs", format!("// moved\n{}", p.read("src/store.rs")));
     assert_eq!(p.json(&["graph", "callers", "src/store.rs:4"])["results"][0]["symbol"], "main");
@@ -40,7 +46,12 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
 fn drawings_and_maps() {
     let p = project();
     let dot = p.run(&["graph", "callers", "Store::get", "--format", "dot"]).expect(0).stdout;
-    assert!(dot.starts_with("digraph {") && dot.contains("label=\"Store::get\"") && dot.contains(" -> "), "{dot}");
+    assert!(
+        dot.starts_with("digraph {")
+            && dot.contains("label=\"Store::get\"")
+            && dot.contains(" -> "),
+        "{dot}"
+    );
     let mermaid = p.run(&["graph", "callees", "main", "--format", "mermaid"]).expect(0).stdout;
     assert!(mermaid.starts_with("graph LR\n") && mermaid.contains(" --> "), "{mermaid}");
     let map = p.run(&["map", "--tokens", "100"]).expect(0).stdout;
@@ -59,7 +70,12 @@ fn drawings_and_maps() {
 #[test]
 fn questions_that_have_no_answer() {
     let p = project();
-    assert!(p.run(&["graph", "callers", "nobody"]).expect(1).stderr.contains("no symbol or file nobody"));
+    assert!(
+        p.run(&["graph", "callers", "nobody"])
+            .expect(1)
+            .stderr
+            .contains("no symbol or file nobody")
+    );
     assert!(p.run(&["graph", "path", "main"]).error().contains("from `target` to `to`"));
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));
 }
@@ -69,16 +85,34 @@ fn questions_that_have_no_answer() {
 fn agents_ask_the_graph_as_it_is_after_their_edits() {
     let p = project();
     p.index();
-    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "graph,edit"]));
+    let server =
+        Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch", "--tools", "graph,edit"]));
     let client = Client::new(&server.line());
     let callers = json!({ "operation": "callers", "target": "Store::get", "include_context": true, "wait_ms": 20_000 });
     let found = client.call("cortex_graph", &callers);
-    assert_eq!((&found["targets"][0]["symbol"], &found["total"]), (&json!("Store::get"), &json!(1)), "{found}");
-    assert_eq!((&found["results"][0]["path"], &found["results"][0]["sites"]), (&json!("src/main.rs"), &json!([6])));
-    assert!(found["results"][0]["context"].as_str().unwrap().contains("    held.get();"), "{found}");
-    let caller = "use crate::store::Store;\n\npub fn second(store: &Store) -> u8 {\n    store.get()\n}\n";
-    client.call("file_editor", &json!({ "command": "create", "path": "src/second.rs", "text": caller }));
-    assert_eq!(client.call("cortex_graph", &json!({ "operation": "callers", "target": "Store::get" }))["total"], 2);
+    assert_eq!(
+        (&found["targets"][0]["symbol"], &found["total"]),
+        (&json!("Store::get"), &json!(1)),
+        "{found}"
+    );
+    assert_eq!(
+        (&found["results"][0]["path"], &found["results"][0]["sites"]),
+        (&json!("src/main.rs"), &json!([6]))
+    );
+    assert!(
+        found["results"][0]["context"].as_str().unwrap().contains("    held.get();"),
+        "{found}"
+    );
+    let caller =
+        "use crate::store::Store;\n\npub fn second(store: &Store) -> u8 {\n    store.get()\n}\n";
+    client.call(
+        "file_editor",
+        &json!({ "command": "create", "path": "src/second.rs", "text": caller }),
+    );
+    assert_eq!(
+        client.call("cortex_graph", &json!({ "operation": "callers", "target": "Store::get" }))["total"],
+        2
+    );
     for (arguments, status) in [
         (json!({ "operation": "callers", "target": "nobody" }), 404),
         (json!({ "operation": "path", "target": "main" }), 400),
@@ -86,10 +120,20 @@ fn agents_ask_the_graph_as_it_is_after_their_edits() {
     ] {
         assert_eq!(client.try_call("cortex_graph", &arguments).unwrap().0, status, "{arguments}");
     }
-    let pattern = client.call("cortex_pattern", &json!({ "pattern": "$A.get()", "paths": ["src/s*"] }));
-    assert_eq!((&pattern["total"], &pattern["places"][0]["start_line"]), (&json!(1), &json!(4)), "{pattern}");
-    let sizes = client.call("cortex_files", &json!({ "group_by": "file", "sort": "lines", "top": 1 }));
-    assert_eq!((&sizes["rows"][0]["name"], &sizes["total"]["files"]), (&json!("src/main.rs"), &json!(3)), "{sizes}");
+    let pattern =
+        client.call("cortex_pattern", &json!({ "pattern": "$A.get()", "paths": ["src/s*"] }));
+    assert_eq!(
+        (&pattern["total"], &pattern["places"][0]["start_line"]),
+        (&json!(1), &json!(4)),
+        "{pattern}"
+    );
+    let sizes =
+        client.call("cortex_files", &json!({ "group_by": "file", "sort": "lines", "top": 1 }));
+    assert_eq!(
+        (&sizes["rows"][0]["name"], &sizes["total"]["files"]),
+        (&json!("src/main.rs"), &json!(3)),
+        "{sizes}"
+    );
 }
 
 #[test]
@@ -100,9 +144,15 @@ fn shapes_and_sizes_on_the_command_line() {
         (&found["places"][0]["path"], &found["places"][0]["start_line"], &found["total"]),
         (&json!("src/main.rs"), &json!(6), &json!(1))
     );
-    assert!(p.run(&["pattern", "$A.get()", "-C", "1"]).expect(0).stdout.contains("6     held.get();"));
+    assert!(
+        p.run(&["pattern", "$A.get()", "-C", "1"]).expect(0).stdout.contains("6     held.get();")
+    );
     p.run(&["pattern", "nobody($A)"]).expect(1);
-    assert!(p.run(&["pattern", "fn (", "--languages", "rust"]).error().contains("is not a valid rust pattern"));
+    assert!(
+        p.run(&["pattern", "fn (", "--languages", "rust"])
+            .error()
+            .contains("is not a valid rust pattern")
+    );
     let files = p.json(&["files"]);
     assert_eq!(
         (&files["rows"][0]["name"], &files["rows"][0]["files"], &files["rows"][0]["lines"]),

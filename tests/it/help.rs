@@ -10,7 +10,10 @@ use crate::project::Project;
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
 /// Commands that only look, or change nothing but the copy that they run in.
-const RUN: &[&str] = &["search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index", "memory"];
+const RUN: &[&str] = &[
+    "search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index",
+    "memory",
+];
 /// Examples that need something that is not here: another directory, an id, a file.
 const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
 
@@ -20,13 +23,22 @@ fn commands() -> Vec<Vec<String>> {
     let root = cortex::cli::command();
     for command in root.get_subcommands() {
         out.push(vec![command.get_name().to_string()]);
-        out.extend(command.get_subcommands().map(|sub| vec![command.get_name().to_string(), sub.get_name().to_string()]));
+        out.extend(
+            command
+                .get_subcommands()
+                .map(|sub| vec![command.get_name().to_string(), sub.get_name().to_string()]),
+        );
     }
     out
 }
 
 fn help_of(command: &[String], columns: u32) -> String {
-    let out = Command::new(env!("CARGO_BIN_EXE_cortex")).args(command).arg("--help").env("COLUMNS", columns.to_string()).output().unwrap();
+    let out = Command::new(env!("CARGO_BIN_EXE_cortex"))
+        .args(command)
+        .arg("--help")
+        .env("COLUMNS", columns.to_string())
+        .output()
+        .unwrap();
     String::from_utf8(out.stdout).unwrap()
 }
 
@@ -46,21 +58,30 @@ fn help_is_what_the_golden_file_says() {
         now == then,
         "the help changed: {differs:?}. If that is meant, run UPDATE_SNAPSHOTS=1 cargo test --test it help and look at tests/it/help.txt"
     );
-    let long: Vec<&str> = now.lines().filter(|line| line.chars().count() > 80 && !line.contains("{\"")).collect();
+    let long: Vec<&str> =
+        now.lines().filter(|line| line.chars().count() > 80 && !line.contains("{\"")).collect();
     assert!(long.is_empty(), "a terminal of 80 columns breaks these lines: {long:#?}");
 }
 
 /// The lines of a text that are commands of this program, without what is said of them.
 fn examples(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("Example:").trim());
-    lines.filter(|line| line.starts_with("cortex ")).map(|line| line.split("  #").next().unwrap_or(line).trim().to_string()).collect()
+    lines
+        .filter(|line| line.starts_with("cortex "))
+        .map(|line| line.split("  #").next().unwrap_or(line).trim().to_string())
+        .collect()
 }
 
 /// A copy of what this repository holds, so that its own index stays as it is.
 fn copy_of_this_repository() -> Project {
     let p = Project::new();
     for name in ["README.md", "Cargo.toml", "src", "specs", "tests"] {
-        let status = Command::new("cp").arg("-r").arg(Path::new(ROOT).join(name)).arg(p.root()).status().unwrap();
+        let status = Command::new("cp")
+            .arg("-r")
+            .arg(Path::new(ROOT).join(name))
+            .arg(p.root())
+            .status()
+            .unwrap();
         assert!(status.success(), "{name} is not copied");
     }
     p
@@ -85,9 +106,14 @@ fn examples_give_an_answer_in_this_repository() {
     for line in wanted {
         let mut shell = p.command("sh");
         let out = shell.args(["-c", line]).env("PATH", &path).output().unwrap();
-        let (stdout, stderr) = (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
-        assert!(out.status.success() && !stdout.trim().is_empty(), "`{line}` gives no answer: {stdout}{stderr}");
-        let warned: Vec<&str> = stderr.lines().filter(|line| line.starts_with("warning:")).collect();
+        let (stdout, stderr) =
+            (String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+        assert!(
+            out.status.success() && !stdout.trim().is_empty(),
+            "`{line}` gives no answer: {stdout}{stderr}"
+        );
+        let warned: Vec<&str> =
+            stderr.lines().filter(|line| line.starts_with("warning:")).collect();
         assert!(warned.is_empty(), "`{line}` warns: {warned:?}");
     }
 }
@@ -96,9 +122,10 @@ fn examples_give_an_answer_in_this_repository() {
 #[test]
 fn questions_of_the_readme_find_code() {
     let p = copy_of_this_repository();
-    for (question, file) in
-        [("which chunks changed between two sets", "src/chunk/delta.rs"), ("ChunkManager::reload", "src/live/manager.rs")]
-    {
+    for (question, file) in [
+        ("which chunks changed between two sets", "src/chunk/delta.rs"),
+        ("ChunkManager::reload", "src/live/manager.rs"),
+    ] {
         assert_eq!(p.found(&[question]).first().map(String::as_str), Some(file), "{question}");
     }
 }

@@ -40,7 +40,12 @@ fn git(directory: &Path, args: &[&str]) -> bool {
         "gc.auto=0",
     ];
     let mut command = Command::new("git");
-    command.current_dir(directory).args(base).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .current_dir(directory)
+        .args(base)
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
     command.env("GIT_EDITOR", "true").output().unwrap().status.success()
 }
 
@@ -49,7 +54,9 @@ fn file(i: usize) -> String {
 }
 
 fn code(i: usize, version: &str) -> String {
-    format!("/// The {version} version.\npub fn function_{i}() -> &'static str {{\n    \"{version}\"\n}}\n")
+    format!(
+        "/// The {version} version.\npub fn function_{i}() -> &'static str {{\n    \"{version}\"\n}}\n"
+    )
 }
 
 impl Repository {
@@ -79,7 +86,9 @@ impl Repository {
 
     /// Indexes as if everything had been quiet for long.
     fn index_later(&self) {
-        let out = crate::project::run(self.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"));
+        let out = crate::project::run(
+            self.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"),
+        );
         assert_eq!(out.code, 0, "{}", out.stderr);
     }
 
@@ -99,7 +108,9 @@ impl Repository {
 
     fn serve(&self) -> Server {
         let mut command = self.project.cortex(&["serve", "--port", "0", "--watch"]);
-        let server = Server::start(command.env("CORTEX_MEMORY_WINDOW_MS", "700").env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
+        let server = Server::start(
+            command.env("CORTEX_MEMORY_WINDOW_MS", "700").env("CORTEX_LIVE_DEBOUNCE_MS", "50"),
+        );
         server.line();
         server
     }
@@ -107,14 +118,21 @@ impl Repository {
     /// What is recorded and was not looked at.
     fn new_events(&self) -> Vec<Value> {
         let all = self.project.json(&["memory", "list", "-n", "10000"]);
-        all["memories"].as_array().unwrap().iter().filter(|m| !self.seen.contains(m["id"].as_str().unwrap())).cloned().collect()
+        all["memories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|m| !self.seen.contains(m["id"].as_str().unwrap()))
+            .cloned()
+            .collect()
     }
 
     fn told(&self) -> Told {
         let events = self.new_events();
         let of = |source: &str| {
             let own = events.iter().filter(|m| m["source"]["source"] == source);
-            let mut names: Vec<String> = own.map(|m| m["name"].as_str().unwrap().to_string()).collect();
+            let mut names: Vec<String> =
+                own.map(|m| m["name"].as_str().unwrap().to_string()).collect();
             names.sort();
             names
         };
@@ -156,7 +174,11 @@ impl Repository {
 fn a_reset_over_47_files_costs_the_next_session_a_line() {
     let mut r = Repository::new();
     let _server = r.serve();
-    told(&r.project, "session-start", serde_json::json!({ "session_id": "one", "source": "startup" }));
+    told(
+        &r.project,
+        "session-start",
+        serde_json::json!({ "session_id": "one", "source": "startup" }),
+    );
     told(
         &r.project,
         "prompt-submit",
@@ -165,13 +187,24 @@ fn a_reset_over_47_files_costs_the_next_session_a_line() {
     r.project.write("src/by_hand.rs", "pub fn written_by_hand() {}\n");
     r.git(&["reset", "-q", "--hard", "HEAD~1"]);
     r.project.write(file(55), code(55, "edited"));
-    let (_, git, did) =
-        r.expect("the reset", &["create src/by_hand.rs", &format!("update {}", file(55))], 47, &["git reset --hard: 47 files at "]);
+    let (_, git, did) = r.expect(
+        "the reset",
+        &["create src/by_hand.rs", &format!("update {}", file(55))],
+        47,
+        &["git reset --hard: 47 files at "],
+    );
     assert!(git.iter().all(|name| name.starts_with("update src/part")), "{git:?}");
     assert_eq!(did.len(), 1);
     let all = r.project.json(&["memory", "list", "-n", "1000"]);
-    let of =
-        |source: &str| all["memories"].as_array().unwrap().iter().filter(|m| m["source"]["source"] == source).cloned().collect::<Vec<_>>();
+    let of = |source: &str| {
+        all["memories"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|m| m["source"]["source"] == source)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
     let batches: BTreeSet<String> = [of("git_bulk_update"), of("git_metadata")]
         .concat()
         .iter()
@@ -179,13 +212,22 @@ fn a_reset_over_47_files_costs_the_next_session_a_line() {
         .collect();
     assert_eq!(batches.len(), 1, "one operation");
     let context = of("git_context").pop().expect("why it was done");
-    assert!(context["content"].as_str().unwrap().contains("it breaks the release") && context["session_id"] == "one", "{context}");
+    assert!(
+        context["content"].as_str().unwrap().contains("it breaks the release")
+            && context["session_id"] == "one",
+        "{context}"
+    );
 
-    let text = told(&r.project, "session-start", serde_json::json!({ "session_id": "two", "source": "startup" }));
+    let text = told(
+        &r.project,
+        "session-start",
+        serde_json::json!({ "session_id": "two", "source": "startup" }),
+    );
     assert!(text.len() / 4 <= 500, "{} bytes", text.len());
     assert_eq!(text.matches("git reset --hard").count(), 1, "{text}");
     assert!(
-        text.contains("create src/by_hand.rs: written_by_hand") && text.contains(&format!("update {}: function_55", file(55))),
+        text.contains("create src/by_hand.rs: written_by_hand")
+            && text.contains(&format!("update {}: function_55", file(55))),
         "{text}"
     );
     assert!(!text.contains(&file(3)), "{text}");
@@ -219,7 +261,10 @@ fn every_operation_of_git_is_told_from_edits_meanwhile() {
     r.git(&["rebase", "-q", "side"]);
     r.project.write("beside.rs", code(1, "after the rebase"));
     let (_, by_git, _) = r.expect("a rebase", &[], 3, &["git rebase: 3 files"]);
-    assert_eq!(by_git.into_iter().collect::<BTreeSet<_>>(), [47, 48, 49].map(|i| format!("update {}", file(i))).into());
+    assert_eq!(
+        by_git.into_iter().collect::<BTreeSet<_>>(),
+        [47, 48, 49].map(|i| format!("update {}", file(i))).into()
+    );
 
     r.git(&["commit", "-q", "-am", "beside"]);
     r.expect("one more commit", &[], 0, &["commit "]);
@@ -267,14 +312,24 @@ fn what_comes_from_elsewhere_is_gits() {
     assert!(git(&r.project.path("tree"), &["reset", "-q", "--hard", "main~1"]));
     r.project.write("tree/inside.rs", code(5, "inside"));
     r.project.write("outside.rs", code(5, "outside"));
-    r.expect("a reset in it", &["create outside.rs", "create tree/inside.rs"], 47, &["git reset --hard: 47 files"]);
+    r.expect(
+        "a reset in it",
+        &["create outside.rs", "create tree/inside.rs"],
+        47,
+        &["git reset --hard: 47 files"],
+    );
     r.git(&["worktree", "remove", "--force", "tree"]);
     r.expect("a work tree that goes", &[], N_FILES + 1, &["git: 61 files"]);
     r.git(&["submodule", "--quiet", "add", &url, "sub"]);
     r.expect("a submodule", &[".gitmodules"; 0], N_FILES, &["git: 60 files"]);
     assert!(git(&r.project.path("sub"), &["checkout", "-q", "HEAD~2"]));
     r.project.write("sub/inside.rs", code(5, "inside"));
-    r.expect("a checkout in a submodule", &["create sub/inside.rs"], 47, &["git checkout: 47 files"]);
+    r.expect(
+        "a checkout in a submodule",
+        &["create sub/inside.rs"],
+        47,
+        &["git checkout: 47 files"],
+    );
 }
 
 /// Nobody watched: the next server finds out.
@@ -292,16 +347,27 @@ fn what_happened_while_nothing_ran_is_found_at_the_start() {
     r.git(&["commit", "-q", "-am", "edited"]);
     let _server = r.serve();
     let hand = [format!("delete {}", file(57)), format!("update {}", file(58))];
-    r.expect("what happened", &[&hand[0], &hand[1]], 47, &["commit ", "git reset --hard: 47 files"]);
+    r.expect(
+        "what happened",
+        &[&hand[0], &hand[1]],
+        47,
+        &["commit ", "git reset --hard: 47 files"],
+    );
 }
 
 /// The ways in which memory begins.
 fn begin(r: &Repository, how: &str) {
     match how {
-        "memory add" => drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0)),
+        "memory add" => {
+            drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0))
+        }
         // One that runs out of its time on a busy machine keeps the prompt for the next.
         "a hook" => wait_until("a hook remembers", || {
-            told(&r.project, "prompt-submit", serde_json::json!({ "session_id": "one", "prompt": "What is slow here?" }));
+            told(
+                &r.project,
+                "prompt-submit",
+                serde_json::json!({ "session_id": "one", "prompt": "What is slow here?" }),
+            );
             r.project.path(".cortex/memory.db").exists()
         }),
         "an import" => {
@@ -312,7 +378,14 @@ fn begin(r: &Repository, how: &str) {
             r.project.run(&["memory", "import", ".git/exported.jsonl"]).expect(0);
         }
         "a tool" => {
-            let server = Server::start(&mut r.project.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]));
+            let server = Server::start(&mut r.project.cortex(&[
+                "serve",
+                "--port",
+                "0",
+                "--no-watch",
+                "--tools",
+                "memory",
+            ]));
             let memory = serde_json::json!({ "name": "language", "episode_body": "The server is written in Rust." });
             Client::new(&server.line()).call("add_memory", &memory);
         }
@@ -325,13 +398,19 @@ fn the_first_operation_of_git_after_memory_begins_is_gits() {
     for how in ["memory add", "a hook", "an import", "a tool"] {
         for is_before in [false, true] {
             let mut r = Repository::without_memories();
-            let steps: [&dyn Fn(); 2] = [&|| begin(&r, how), &|| r.git(&["reset", "-q", "--hard", "HEAD~1"])];
+            let steps: [&dyn Fn(); 2] =
+                [&|| begin(&r, how), &|| r.git(&["reset", "-q", "--hard", "HEAD~1"])];
             steps[usize::from(is_before)]();
             steps[usize::from(!is_before)]();
             r.project.write(file(55), code(55, "edited"));
             r.index_later();
             let what = format!("{how}, reset before: {is_before}");
-            r.expect(&what, &[&format!("update {}", file(55))], 47, &["git reset --hard: 47 files"]);
+            r.expect(
+                &what,
+                &[&format!("update {}", file(55))],
+                47,
+                &["git reset --hard: 47 files"],
+            );
         }
     }
 }
@@ -363,7 +442,12 @@ fn the_first_operation_in_a_submodule_is_gits() {
     r.project.write("sub/by_hand.rs", code(1, "by hand"));
     assert!(git(&sub, &["add", "by_hand.rs"]) && git(&sub, &["commit", "-q", "-m", "by hand"]));
     r.index_later();
-    r.expect("a reset and a commit", &["create sub/by_hand.rs"], 47, &["commit ", "git reset --hard: 47 files"]);
+    r.expect(
+        "a reset and a commit",
+        &["create sub/by_hand.rs"],
+        47,
+        &["commit ", "git reset --hard: 47 files"],
+    );
 }
 
 /// There was no repository when memory began, so there is no position of git to go on from.
@@ -403,7 +487,11 @@ fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     let git = |args: &[&str]| assert!(git(&p.root(), args), "git {args:?}");
     let step = |what: &str, n_parsed: u64, n_removed: u64| {
         let summary = p.index();
-        assert_eq!((&summary["n_parsed"], &summary["n_removed"]), (&n_parsed.into(), &n_removed.into()), "{what}");
+        assert_eq!(
+            (&summary["n_parsed"], &summary["n_removed"]),
+            (&n_parsed.into(), &n_removed.into()),
+            "{what}"
+        );
         assert_eq!(p.index()["changed"], false, "{what}: nothing twice");
         assert_eq!(p.timeless(), p.fresh_copy().timeless(), "{what}");
     };
@@ -484,8 +572,11 @@ fn operations_that_make_change_and_remove_files_are_gits(with_server: bool) {
         let n = if operation.contains(" -- ") { 3 } else { 4 };
         r.expect(operation, &["create by_hand.rs"], n, &[&format!("{said}: {n} files")]);
     };
-    let failed: Vec<&str> =
-        OPERATIONS.into_iter().filter(|row| std::panic::catch_unwind(|| case(*row)).is_err()).map(|(_, _, operation)| operation).collect();
+    let failed: Vec<&str> = OPERATIONS
+        .into_iter()
+        .filter(|row| std::panic::catch_unwind(|| case(*row)).is_err())
+        .map(|(_, _, operation)| operation)
+        .collect();
     assert!(failed.is_empty(), "{failed:?}");
 }
 
@@ -508,7 +599,10 @@ fn untracked_files_of_a_stash_are_gits() {
         r.project.index();
         begin(&r, "memory add");
         let _server = with_server.then(|| r.serve());
-        for (operation, said) in [(&["stash", "-q", "-u"][..], "git stash: 2 files"), (&["stash", "pop", "-q"], "git stash pop: 2 files")] {
+        for (operation, said) in [
+            (&["stash", "-q", "-u"][..], "git stash: 2 files"),
+            (&["stash", "pop", "-q"], "git stash pop: 2 files"),
+        ] {
             r.git(operation);
             if !with_server {
                 r.index_later();

@@ -64,13 +64,15 @@ impl Clone {
         ] {
             let path = c.home().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, format!("# Private harmless\n\nharmless {MARKER} of {file}\n")).unwrap();
+            fs::write(path, format!("# Private harmless\n\nharmless {MARKER} of {file}\n"))
+                .unwrap();
         }
         // What a link may lead to is read as one of ours, too.
-        let private =
-            json!({ "chunks": [{ "id": "notes#private", "text": format!("harmless {MARKER}"), "metadata": { "file_path": "notes.md" } }] });
+        let private = json!({ "chunks": [{ "id": "notes#private", "text": format!("harmless {MARKER}"), "metadata": { "file_path": "notes.md" } }] });
         fs::write(c.home().join("chunks/doc-chunks.json"), private.to_string()).unwrap();
-        for folder in ["work/clone/.git/objects", "work/clone/.git/refs/heads", "work/clone/.git/info"] {
+        for folder in
+            ["work/clone/.git/objects", "work/clone/.git/refs/heads", "work/clone/.git/info"]
+        {
             fs::create_dir_all(c.home().join(folder)).unwrap();
         }
         c.write(".git/HEAD", "ref: refs/heads/main\n");
@@ -151,7 +153,11 @@ impl Clone {
     fn command(&self, program: &str) -> Command {
         let mut c = Command::new(program);
         c.current_dir(self.root()).env_clear().env("HOME", self.home());
-        for (name, folder) in [("XDG_CACHE_HOME", "cache"), ("XDG_STATE_HOME", "state"), ("XDG_CONFIG_HOME", "config")] {
+        for (name, folder) in [
+            ("XDG_CACHE_HOME", "cache"),
+            ("XDG_STATE_HOME", "state"),
+            ("XDG_CONFIG_HOME", "config"),
+        ] {
             c.env(name, self.base.path().join("xdg").join(folder));
         }
         c.env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -170,9 +176,16 @@ impl Clone {
     #[track_caller]
     fn run(&self, args: &[&str], input: &str) -> Ended {
         let mut command = self.cortex(args);
-        let mut child = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-        let (stdout, stderr) = (collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap()));
+        let (stdout, stderr) =
+            (collect(child.stdout.take().unwrap()), collect(child.stderr.take().unwrap()));
         let (start, mut resident) = (Instant::now(), 0);
         let status = loop {
             resident = resident.max(most_resident(child.id()));
@@ -206,7 +219,10 @@ impl Clone {
     /// Nothing outside was changed; nothing from there is in what was told or stored.
     #[track_caller]
     fn check(&self, what: &str, told: &str) {
-        assert!(!told.to_lowercase().contains(MARKER), "{what} shows what is outside the clone: {told}");
+        assert!(
+            !told.to_lowercase().contains(MARKER),
+            "{what} shows what is outside the clone: {told}"
+        );
         let now = self.look();
         for path in self.outside.keys().chain(now.keys()) {
             assert_eq!(now.get(path), self.outside.get(path), "{what} changes {}", path.display());
@@ -215,7 +231,11 @@ impl Clone {
             walk(&folder, &mut |path, meta| {
                 if meta.is_file() && meta.len() < 64 << 20 {
                     let text = String::from_utf8_lossy(&fs::read(path).unwrap()).to_lowercase();
-                    assert!(!text.contains(MARKER), "{what} copies what is outside the clone to {}", path.display());
+                    assert!(
+                        !text.contains(MARKER),
+                        "{what} copies what is outside the clone to {}",
+                        path.display()
+                    );
                 }
                 true
             });
@@ -230,7 +250,10 @@ impl Clone {
         let listed = server.ask("tools/list", &json!({})).unwrap_or_default();
         for tool in listed["result"]["tools"].as_array().into_iter().flatten() {
             for arguments in arguments(tool["name"].as_str().unwrap()) {
-                let answer = server.call(tool["name"].as_str().unwrap(), &arguments).unwrap_or_default().to_string();
+                let answer = server
+                    .call(tool["name"].as_str().unwrap(), &arguments)
+                    .unwrap_or_default()
+                    .to_string();
                 assert!(!answer.contains("panicked"), "{tool}: {answer}");
                 told += &answer;
             }
@@ -256,11 +279,17 @@ struct Mcp {
 impl Mcp {
     fn start(clone: &Clone, args: &[&str]) -> Self {
         let mut command = clone.cortex(&[&["mcp"], args].concat());
-        let command = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let command = command
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let (sender, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+        thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
+        });
         let stderr = Some(collect(child.stderr.take().unwrap()));
         let mut mcp = Self { stdin: child.stdin.take(), stderr, child, lines, n_asked: 0 };
         if mcp.ask("initialize", &initialize("2025-06-18")).is_some() {
@@ -287,7 +316,11 @@ impl Mcp {
                 Err(RecvTimeoutError::Timeout) => panic!("mcp hangs at {method} {params}"),
             };
             let resident = most_resident(self.child.id());
-            assert!(resident <= MAX_RESIDENT, "mcp takes {} MB at {method} {params}", resident >> 20);
+            assert!(
+                resident <= MAX_RESIDENT,
+                "mcp takes {} MB at {method} {params}",
+                resident >> 20
+            );
             let message: Value = serde_json::from_str(&line).unwrap();
             if message["id"] == id {
                 return Some(message);
@@ -347,20 +380,35 @@ fn arguments(tool: &str) -> Vec<Value> {
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
         "cortex_exact" => vec![json!({ "query": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
-        "cortex_read" => [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
-            .into_iter()
-            .chain(
-                ["src/retry.rs", "stolen.md", "folder/private.md", "../../.ssh/id", "../beside.md", ".cortex/config.toml"]
+        "cortex_read" => {
+            [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
+                .into_iter()
+                .chain(
+                    [
+                        "src/retry.rs",
+                        "stolen.md",
+                        "folder/private.md",
+                        "../../.ssh/id",
+                        "../beside.md",
+                        ".cortex/config.toml",
+                    ]
                     .map(|path| json!({ "path": path })),
-            )
-            .collect(),
+                )
+                .collect()
+        }
         "cortex_graph" => vec![json!({ "operation": "callers", "target": "retry" })],
         "cortex_pattern" => vec![json!({ "pattern": "retry($A)", "language": "rust" })],
-        "add_memory" => vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })],
-        "search_memory_nodes" | "search_memory_facts" => vec![json!({ "query": "harmless potatoes" })],
+        "add_memory" => {
+            vec![json!({ "name": "harmless", "episode_body": "We decided on potatoes." })]
+        }
+        "search_memory_nodes" | "search_memory_facts" => {
+            vec![json!({ "query": "harmless potatoes" })]
+        }
         "delete_memory" => vec![json!({ "id": "none" })],
         "file_editor" => vec![json!({ "command": "create", "path": "folder/new.md", "text": "x" })],
-        "json_editor" => vec![json!({ "command": "set", "path": "../../.bashrc", "pointer": "/a", "value": 1 })],
+        "json_editor" => {
+            vec![json!({ "command": "set", "path": "../../.bashrc", "pointer": "/a", "value": 1 })]
+        }
         _ => vec![json!({})],
     }
 }
@@ -390,15 +438,29 @@ fn collect(mut from: impl Read + Send + 'static) -> thread::JoinHandle<String> {
 /// The most memory that a running process has held, in bytes; zero where the system does not say.
 fn most_resident(pid: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    let peak = status.lines().find_map(|l| l.strip_prefix("VmHWM:")).and_then(|l| l.trim().strip_suffix(" kB"));
+    let peak = status
+        .lines()
+        .find_map(|l| l.strip_prefix("VmHWM:"))
+        .and_then(|l| l.trim().strip_suffix(" kB"));
     peak.and_then(|kib| kib.trim().parse::<u64>().ok()).unwrap_or_default() << 10
 }
 
-const SESSION: &str = r#"{"session_id":"s1","hook_event_name":"SessionStart","source":"startup","cwd":"."}"#;
-const PROMPT: &str = r#"{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"why harmless potatoes"}"#;
+const SESSION: &str =
+    r#"{"session_id":"s1","hook_event_name":"SessionStart","source":"startup","cwd":"."}"#;
+const PROMPT: &str =
+    r#"{"session_id":"s1","hook_event_name":"UserPromptSubmit","prompt":"why harmless potatoes"}"#;
 
 /// The commands that touch what is kept of a project; `mcp` stands for every tool.
-const FEW: &[&str] = &["index", "search harmless", "status", "memory list", "memory add harmless", "hook session-start", "clean", "mcp"];
+const FEW: &[&str] = &[
+    "index",
+    "search harmless",
+    "status",
+    "memory list",
+    "memory add harmless",
+    "hook session-start",
+    "clean",
+    "mcp",
+];
 /// Every command that ends by itself.
 const EVERY: &[&str] = &[
     "index",
@@ -628,7 +690,10 @@ fn a_project_that_is_moved_under_a_server_is_made_anew() {
     .map(|(tool, arguments)| server.call(tool, &arguments).unwrap_or_default().to_string());
     server.end();
     assert!(!c.root().exists(), "the project is there again: {answer} {told:?}");
-    assert!(told.iter().all(|told| told.contains("moved, removed or replaced")), "it is said: {told:?}");
+    assert!(
+        told.iter().all(|told| told.contains("moved, removed or replaced")),
+        "it is said: {told:?}"
+    );
 }
 
 #[test]
@@ -644,7 +709,10 @@ fn a_project_that_is_removed_under_a_server_is_made_anew() {
     let answer = server.call("add_memory", &memory).unwrap_or_default();
     server.end();
     assert!(!c.root().exists(), "the project is there again: {answer}");
-    assert!(answer.is_null() || answer["result"]["isError"] == true || answer["error"].is_object(), "it cannot be remembered: {answer}");
+    assert!(
+        answer.is_null() || answer["result"]["isError"] == true || answer["error"].is_object(),
+        "it cannot be remembered: {answer}"
+    );
 }
 
 /// A folder that is swapped with a link while it is read: what is outside is never read.
@@ -656,16 +724,20 @@ fn a_folder_swapped_with_a_link_leaks_what_is_outside() {
     let read = json!({ "path": "swapped/private.md" });
     server.call("cortex_read", &read).unwrap();
     c.link("link", c.home().join("notes"));
-    let (done, swapped, link) = (Arc::new(AtomicBool::new(false)), c.path("swapped"), c.path("link"));
+    let (done, swapped, link) =
+        (Arc::new(AtomicBool::new(false)), c.path("swapped"), c.path("link"));
     let swapper = thread::spawn({
         let done = done.clone();
         move || {
             while !done.load(Ordering::Relaxed) {
-                rustix::fs::renameat_with(CWD, &swapped, CWD, &link, RenameFlags::EXCHANGE).unwrap();
+                rustix::fs::renameat_with(CWD, &swapped, CWD, &link, RenameFlags::EXCHANGE)
+                    .unwrap();
             }
         }
     });
-    let told: String = (0..600).map(|_| server.call("cortex_read", &read).unwrap_or_default().to_string()).collect();
+    let told: String = (0..600)
+        .map(|_| server.call("cortex_read", &read).unwrap_or_default().to_string())
+        .collect();
     done.store(true, Ordering::Relaxed);
     swapper.join().unwrap();
     server.end();
@@ -689,7 +761,10 @@ fn notes_that_are_links_are_shown() {
     for _ in 0..100 {
         let question = json!({ "query": "harmless inside private", "max_nodes": 50 });
         told = server.call("search_memory_nodes", &question).unwrap_or_default().to_string();
-        if told.is_empty() || told.contains("harmless inside\"") || told.contains("harmless inside\\") {
+        if told.is_empty()
+            || told.contains("harmless inside\"")
+            || told.contains("harmless inside\\")
+        {
             break;
         }
         thread::sleep(Duration::from_millis(20));
@@ -701,9 +776,12 @@ fn notes_that_are_links_are_shown() {
 /// Whatever the ignore files of a clone say, what is private is not added to the repository.
 #[test]
 fn an_ignore_file_of_a_clone_has_memories_committed() {
-    for (own, of_root) in
-        [("!*\n", ""), ("", ""), ("# nothing", "!.cortex\n!.cortex/**\n"), ("!memory*\n!/cache", "*\n!/.cortex/\n!memory.db\n")]
-    {
+    for (own, of_root) in [
+        ("!*\n", ""),
+        ("", ""),
+        ("# nothing", "!.cortex\n!.cortex/**\n"),
+        ("!memory*\n!/cache", "*\n!/.cortex/\n!memory.db\n"),
+    ] {
         let c = Clone::new(|_| {});
         c.write(".cortex/.gitignore", own);
         c.write(".gitignore", of_root);
@@ -712,11 +790,16 @@ fn an_ignore_file_of_a_clone_has_memories_committed() {
         assert!(c.command("git").args(["add", "-A"]).status().unwrap().success());
         let listed = c.command("git").args(["ls-files", ".cortex"]).output().unwrap();
         let listed = String::from_utf8(listed.stdout).unwrap();
-        let is_private = |name: &str| name.contains("memory") || name.contains("/cache/") || name.contains("lock");
+        let is_private = |name: &str| {
+            name.contains("memory") || name.contains("/cache/") || name.contains("lock")
+        };
         assert!(!listed.lines().any(is_private), "{own:?} {of_root:?}: {listed}");
         let exclude = fs::read_to_string(c.path(".git/info/exclude")).unwrap();
         assert_eq!(exclude.matches("/.cortex/memory*").count(), 1, "{exclude}");
-        assert!(fs::read_to_string(c.path(".cortex/.gitignore")).unwrap().starts_with(own), "what the repository says stays");
+        assert!(
+            fs::read_to_string(c.path(".cortex/.gitignore")).unwrap().starts_with(own),
+            "what the repository says stays"
+        );
     }
 }
 
@@ -726,13 +809,26 @@ fn private_files_that_git_tracks_are_not_noticed() {
     let c = Clone::new(|_| {});
     let clean = c.survives(&["status"], "");
     assert!(!clean.stderr.contains("git tracks"), "{}", clean.stderr);
-    for name in ["memory.db", "memory.spool", "cache/sources.json", "config.toml", "memory $(touch x)"] {
+    for name in
+        ["memory.db", "memory.spool", "cache/sources.json", "config.toml", "memory $(touch x)"]
+    {
         c.write(format!(".cortex/{name}"), "");
-        assert!(c.command("git").args(["add", "-f", &format!(".cortex/{name}")]).status().unwrap().success());
+        assert!(
+            c.command("git")
+                .args(["add", "-f", &format!(".cortex/{name}")])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
     let told = c.survives(&["status"], "").stderr;
     let remedy = "git rm --cached -rf '.cortex/cache' '.cortex/memory*'";
-    assert!(told.contains(".cortex/memory.db") && told.contains(remedy) && !told.contains("config.toml"), "{told}");
+    assert!(
+        told.contains(".cortex/memory.db")
+            && told.contains(remedy)
+            && !told.contains("config.toml"),
+        "{told}"
+    );
     let json: Value = serde_json::from_str(&c.survives(&["status", "--json"], "").stdout).unwrap();
     assert!(json["warnings"].to_string().contains(remedy), "{json}");
     let mut server = Mcp::start(&c, EVERY_TOOL);
@@ -746,18 +842,30 @@ fn private_files_that_git_tracks_are_not_noticed() {
 /// The settings that widen access are not a repository's to make.
 #[test]
 fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
-    let c = Clone::new(|c| c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\ntools = [\"edit\"]\n"));
+    let c = Clone::new(|c| {
+        c.write(
+            ".cortex/config.toml",
+            "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\ntools = [\"edit\"]\n",
+        )
+    });
     let mut server = Mcp::start(&c, &[]);
     let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
     let said = server.end();
-    assert!(listed.contains("cortex_search") && !listed.contains("file_editor") && !listed.contains("json_editor"), "{listed}");
+    assert!(
+        listed.contains("cortex_search")
+            && !listed.contains("file_editor")
+            && !listed.contains("json_editor"),
+        "{listed}"
+    );
     assert!(said.contains("serve.tools"), "what is ignored is said: {said}");
 }
 
 /// Nor does a repository open a port to the network.
 #[test]
 fn a_configuration_of_a_clone_opens_a_port() {
-    let c = Clone::new(|c| c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\n"));
+    let c = Clone::new(|c| {
+        c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\n")
+    });
     let server = Server::start(&mut c.cortex(&["serve", "--port", "0"]));
     let line = server.line();
     assert!(line.contains("127.0.0.1") && !line.contains("0.0.0.0:"), "{line}");
@@ -772,7 +880,8 @@ fn memories_that_came_with_a_clone_are_told_as_the_users_own() {
     let c = Clone::new(|_| {});
     c.write(".cortex/memory.db", fs::read(attacker.path(".cortex/memory.db")).unwrap());
     assert!(c.command("git").args(["add", "-f", ".cortex/memory.db"]).status().unwrap().success());
-    for (args, input) in [(["hook", "session-start"], SESSION), (["hook", "prompt-submit"], PROMPT)] {
+    for (args, input) in [(["hook", "session-start"], SESSION), (["hook", "prompt-submit"], PROMPT)]
+    {
         let told = c.survives(&args, input);
         assert!(!told.stdout.contains("previous instructions"), "{args:?}: {}", told.stdout);
     }
@@ -783,17 +892,26 @@ fn memories_that_came_with_a_clone_are_told_as_the_users_own() {
 fn the_configuration_of_a_repository_runs_a_program() {
     let c = Clone::new(|_| {});
     let git = |args: &[&str]| {
-        let out = c.command("git").args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args).output().unwrap();
+        let out = c
+            .command("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(args)
+            .output()
+            .unwrap();
         assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
         String::from_utf8(out.stdout).unwrap().trim().to_string()
     };
     for i in 0..3 {
-        c.write("src/retry.rs", format!("/// Waits, harmless.\npub fn retry(n: u32) -> u32 {{\n    n + {i}\n}}\n"));
+        c.write(
+            "src/retry.rs",
+            format!("/// Waits, harmless.\npub fn retry(n: u32) -> u32 {{\n    n + {i}\n}}\n"),
+        );
         git(&["add", "-A"]);
         git(&["commit", "-q", "-m", "retry: wait longer after each failed attempt of the request"]);
     }
     // Git would fetch what is missing of the history.
-    let now = format!("{} {}", git(&["ls-tree", "-rt", "HEAD"]), git(&["rev-parse", "HEAD^{tree}"]));
+    let now =
+        format!("{} {}", git(&["ls-tree", "-rt", "HEAD"]), git(&["rev-parse", "HEAD^{tree}"]));
     for line in git(&["rev-list", "--objects", "--all"]).lines() {
         let (id, _) = line.split_at(40);
         if git(&["cat-file", "-t", id]) != "commit" && !now.contains(id) {
@@ -816,7 +934,14 @@ fn the_configuration_of_a_repository_runs_a_program() {
     ] {
         git(&["config", key, value]);
     }
-    for args in [&["eval", "--self"][..], &["index"], &["status"], &["hook", "session-start"], &["hook", "session-end"], &["map"]] {
+    for args in [
+        &["eval", "--self"][..],
+        &["index"],
+        &["status"],
+        &["hook", "session-start"],
+        &["hook", "session-end"],
+        &["map"],
+    ] {
         c.survives(args, SESSION);
     }
 }

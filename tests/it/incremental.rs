@@ -17,12 +17,15 @@ pub struct Tree {
 
 /// Names that sort differently as strings and as paths.
 const DIRECTORIES: [&str; 6] = ["", "a/", "a-b/", "a/b/", "a.d/", "Ünï/"];
-const EXTENSIONS: [&str; 12] = ["rs", "py", "js", "ts", "go", "java", "rb", "c", "sh", "md", "toml", "txt"];
-const WORDS: [&str; 8] = ["valve", "kettle", "garden", "window", "engine", "letter", "bridge", "pillow"];
+const EXTENSIONS: [&str; 12] =
+    ["rs", "py", "js", "ts", "go", "java", "rb", "c", "sh", "md", "toml", "txt"];
+const WORDS: [&str; 8] =
+    ["valve", "kettle", "garden", "window", "engine", "letter", "bridge", "pillow"];
 
 impl Tree {
     pub fn new(seed: u64, n_files: usize) -> Self {
-        let mut tree = Self { project: Project::new(), files: BTreeMap::new(), random: Random(seed) };
+        let mut tree =
+            Self { project: Project::new(), files: BTreeMap::new(), random: Random(seed) };
         (0..n_files).for_each(|_| tree.create());
         tree
     }
@@ -46,7 +49,13 @@ impl Tree {
 
     fn save(&self, path: &str) {
         let extension = path.rsplit('.').next().unwrap();
-        self.project.write(path, self.files[path].iter().map(|(name, lines)| item(extension, name, *lines)).collect::<String>());
+        self.project.write(
+            path,
+            self.files[path]
+                .iter()
+                .map(|(name, lines)| item(extension, name, *lines))
+                .collect::<String>(),
+        );
     }
 
     fn create(&mut self) {
@@ -103,18 +112,30 @@ impl Tree {
 fn item(extension: &str, name: &str, lines: usize) -> String {
     let body = |prefix: &str| {
         (0..lines).fold(String::new(), |mut s, i| {
-            let _ = writeln!(s, "{prefix}the {name} number {i} has to be looked at before it is closed");
+            let _ = writeln!(
+                s,
+                "{prefix}the {name} number {i} has to be looked at before it is closed"
+            );
             s
         })
     };
     match extension {
-        "rs" => format!("/// Opens the {name}.\npub fn {name}() {{\n{}}}\n\nconst {}: u32 = 1;\n\n", body("    // "), name.to_uppercase()),
-        "py" => format!("def {name}(x):\n    \"\"\"Open the {name}.\"\"\"\n{}    return x\n\n", body("    # ")),
+        "rs" => format!(
+            "/// Opens the {name}.\npub fn {name}() {{\n{}}}\n\nconst {}: u32 = 1;\n\n",
+            body("    // "),
+            name.to_uppercase()
+        ),
+        "py" => format!(
+            "def {name}(x):\n    \"\"\"Open the {name}.\"\"\"\n{}    return x\n\n",
+            body("    # ")
+        ),
         "js" => format!("export function {name}() {{\n{}}}\n\n", body("  // ")),
         "ts" => format!("export interface {name} {{\n{}  size: number;\n}}\n\n", body("  // ")),
         "go" => format!("// Opens.\nfunc {name}() {{\n{}}}\n\n", body("\t// ")),
         "java" => format!("class {name} {{\n  void open() {{\n{}  }}\n}}\n\n", body("    // ")),
-        "rb" => format!("class {}\n  def open\n{}  end\nend\n\n", name.to_uppercase(), body("    # ")),
+        "rb" => {
+            format!("class {}\n  def open\n{}  end\nend\n\n", name.to_uppercase(), body("    # "))
+        }
         "c" => format!("static int {name}(void) {{\n{}    return 0;\n}}\n\n", body("    // ")),
         "sh" => format!("{name}() {{\n{}  true\n}}\n\n", body("  # ")),
         "md" => format!("## {name}\n\n{}\n", body("")),
@@ -126,7 +147,10 @@ fn item(extension: &str, name: &str, lines: usize) -> String {
 /// What a user gets for some queries, scores included.
 fn answers(p: &Project) -> Vec<Value> {
     let queries = ["where is a window closed", "kettle_3"];
-    queries.iter().map(|q| p.json(&["search", "--explain", "-n", "20", q])["results"].clone()).collect()
+    queries
+        .iter()
+        .map(|q| p.json(&["search", "--explain", "-n", "20", q])["results"].clone())
+        .collect()
 }
 
 /// After any sequence of edits, deletions, renames and changed ignore rules, the chunk files are those of an index made
@@ -177,16 +201,26 @@ fn every_line_is_in_a_chunk() {
         let file = p.read(path);
         let file = cortex::secrets::redact_file(&file);
         let text: Vec<&str> = file.text.lines().collect();
-        let covered = lines.entry(path.to_string()).or_insert_with(|| text.iter().map(ToString::to_string).collect());
+        let covered = lines
+            .entry(path.to_string())
+            .or_insert_with(|| text.iter().map(ToString::to_string).collect());
         let line = |key: &str| usize::try_from(m[key].as_u64().unwrap()).unwrap();
         let range = line("start_line") - 1..line("end_line");
         // Blank lines at the end may be left out of the text.
-        assert_eq!(chunk["text"].as_str().unwrap().trim_end(), text[range.clone()].join("\n").trim_end(), "{id}");
+        assert_eq!(
+            chunk["text"].as_str().unwrap().trim_end(),
+            text[range.clone()].join("\n").trim_end(),
+            "{id}"
+        );
         range.for_each(|i| covered[i].clear());
     }
     assert!(lines.len() > 80, "{}", lines.len());
     for (path, rest) in lines {
-        assert_eq!(rest.iter().find(|l| !l.trim().is_empty()), None, "{path}: a line is in no chunk");
+        assert_eq!(
+            rest.iter().find(|l| !l.trim().is_empty()),
+            None,
+            "{path}: a line is in no chunk"
+        );
     }
 }
 

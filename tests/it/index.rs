@@ -21,7 +21,10 @@ fn stamps(p: &Project) -> Vec<(String, u64, SystemTime)> {
 /// Each chunk's creation and update time, by id.
 fn times(p: &Project) -> BTreeMap<String, (String, String)> {
     let text = |v: &Value| v.as_str().unwrap().to_string();
-    p.chunks().iter().map(|c| (text(&c["id"]), (text(&c["created_at"]), text(&c["updated_at"])))).collect()
+    p.chunks()
+        .iter()
+        .map(|c| (text(&c["id"]), (text(&c["created_at"]), text(&c["updated_at"]))))
+        .collect()
 }
 
 /// When nothing changed, indexing again parses nothing and leaves every chunk file as it was.
@@ -29,10 +32,18 @@ fn times(p: &Project) -> BTreeMap<String, (String, String)> {
 fn indexing_again_writes_nothing() {
     let p = Project::sample();
     let first = p.index();
-    assert_eq!((&first["generation"], &first["changed"], &first["n_parsed"]), (&json!(1), &json!(true), &json!(4)), "{first:#}");
+    assert_eq!(
+        (&first["generation"], &first["changed"], &first["n_parsed"]),
+        (&json!(1), &json!(true), &json!(4)),
+        "{first:#}"
+    );
     let before = stamps(&p);
     let again = p.index();
-    assert_eq!((&again["generation"], &again["changed"], &again["n_parsed"]), (&json!(1), &json!(false), &json!(0)), "{again:#}");
+    assert_eq!(
+        (&again["generation"], &again["changed"], &again["n_parsed"]),
+        (&json!(1), &json!(false), &json!(0)),
+        "{again:#}"
+    );
     assert_eq!(again["chunks"], first["chunks"]);
     assert!(p.run(&["index"]).expect(0).stdout.starts_with("up to date: 4 files in "));
     p.run(&["search", "potatoes"]).expect(0);
@@ -74,8 +85,10 @@ fn an_edit_that_leaves_no_trace_in_the_stamp_is_noticed() {
 /// was edited keeps its creation time, and every id survives lines inserted above.
 #[test]
 fn chunks_keep_their_ids_and_times() {
-    let filler = |n: usize| format!("    // {}\n", "Something is done here, at some length. ".repeat(n));
-    let function = |name: &str| format!("/// Makes {name}.\npub fn make_{name}() {{\n{}}}\n\n", filler(25));
+    let filler =
+        |n: usize| format!("    // {}\n", "Something is done here, at some length. ".repeat(n));
+    let function =
+        |name: &str| format!("/// Makes {name}.\npub fn make_{name}() {{\n{}}}\n\n", filler(25));
     let p = Project::new();
     p.write("a.rs", ["bread", "soup", "cake"].map(function).concat());
     p.write("b.rs", function("tea"));
@@ -84,16 +97,27 @@ fn chunks_keep_their_ids_and_times() {
     assert_eq!(before.len(), 6, "two outlines, four functions: {before:?}");
 
     // Soup is edited; cake moves; bread stays.
-    let text = p.read("a.rs").replace("pub fn make_soup() {\n", "pub fn make_soup() {\n    stir();\n");
+    let text =
+        p.read("a.rs").replace("pub fn make_soup() {\n", "pub fn make_soup() {\n    stir();\n");
     p.write("a.rs", text);
     p.index();
     let edited = times(&p);
     assert_eq!(edited.keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
-    for (id, want_same) in
-        [("a.rs#make_bread", true), ("a.rs#make_soup", false), ("a.rs#make_cake", false), ("a.rs#@outline", false), ("b.rs#make_tea", true)]
-    {
+    for (id, want_same) in [
+        ("a.rs#make_bread", true),
+        ("a.rs#make_soup", false),
+        ("a.rs#make_cake", false),
+        ("a.rs#@outline", false),
+        ("b.rs#make_tea", true),
+    ] {
         assert_eq!(edited[id].0, before[id].0, "{id} was created when it was");
-        assert_eq!(edited[id].1 == before[id].1, want_same, "{id}: {:?} → {:?}", before[id], edited[id]);
+        assert_eq!(
+            edited[id].1 == before[id].1,
+            want_same,
+            "{id}: {:?} → {:?}",
+            before[id],
+            edited[id]
+        );
     }
 
     // Lines above: everything in the file moves.
@@ -137,9 +161,15 @@ fn git_does_not_see_the_index() {
         run(p.command("git").args(["init", "--quiet"])).expect(0);
         p.index();
         p.run(&["search", "potatoes"]).expect(0);
-        let status = run(p.command("git").args(["status", "--porcelain", "--untracked-files=all"])).expect(0).stdout;
-        let ours: Vec<&str> = status.lines().filter_map(|l| l.strip_prefix("?? .cortex/")).collect();
-        assert!(ours.iter().all(|f| [".gitignore", "config.toml"].contains(f)), "own config: {own_config}; git sees {ours:?}");
+        let status = run(p.command("git").args(["status", "--porcelain", "--untracked-files=all"]))
+            .expect(0)
+            .stdout;
+        let ours: Vec<&str> =
+            status.lines().filter_map(|l| l.strip_prefix("?? .cortex/")).collect();
+        assert!(
+            ours.iter().all(|f| [".gitignore", "config.toml"].contains(f)),
+            "own config: {own_config}; git sees {ours:?}"
+        );
     }
 }
 
@@ -151,7 +181,10 @@ fn the_root_is_the_nearest_marked_directory() {
         p.write(marker, "");
         let summary = p.json(&["index", "a/b"]);
         assert_eq!(summary["n_files"], 2, "{marker}");
-        assert!(p.path(".cortex/chunks/manifest.json").exists() && !p.path("a/b/.cortex").exists(), "{marker}");
+        assert!(
+            p.path(".cortex/chunks/manifest.json").exists() && !p.path("a/b/.cortex").exists(),
+            "{marker}"
+        );
     }
     let p = Project::with(&[("a/b/c.md", "# C\n"), ("top.md", "# Top\n")]);
     assert_eq!(p.json(&["index", "a"])["n_files"], 1);
@@ -169,7 +202,10 @@ fn home_and_the_file_system_root_are_refused() {
     let home = p.home();
     for args in [&["index"][..], &["search", "notes"], &["status"]] {
         let error = run(p.cortex(args).current_dir(&home)).error();
-        assert!(error.contains("the home directory") && error.contains("give the folder of a project"), "{args:?}: {error}");
+        assert!(
+            error.contains("the home directory") && error.contains("give the folder of a project"),
+            "{args:?}: {error}"
+        );
         let error = run(p.cortex(args).current_dir("/")).error();
         assert!(error.contains("the root of the file system"), "{args:?}: {error}");
     }
@@ -211,7 +247,11 @@ fn index_says_as_much_as_it_is_asked_to() {
     assert_eq!((&summary["n_files"], &summary["n_parsed"]), (&json!(5), &json!(1)), "{summary:#}");
     p.remove("new.md");
     let out = p.run(&["index"]).expect(0);
-    assert!(out.stdout.starts_with("indexed 4 files in ") && out.stdout.contains("1 removed"), "{}", out.stdout);
+    assert!(
+        out.stdout.starts_with("indexed 4 files in ") && out.stdout.contains("1 removed"),
+        "{}",
+        out.stdout
+    );
 }
 
 /// A mistake in the settings is an error that names file and line and suggests what was meant; nothing is done.
@@ -258,6 +298,10 @@ fn flags_beat_environment_beats_file() {
     assert!(error.contains("did you mean `CORTEX_SEARCH_LIMIT`"), "{error}");
     p.write(".cortex/config.toml", "[index]\nexclude = [\"src\"]\n");
     let summary = p.index();
-    assert_eq!((&summary["n_files"], &summary["skipped"]["excluded by configuration"]), (&json!(3), &json!(2)), "{summary:#}");
+    assert_eq!(
+        (&summary["n_files"], &summary["skipped"]["excluded by configuration"]),
+        (&json!(3), &json!(2)),
+        "{summary:#}"
+    );
     assert!(p.found(&["--exact", "attempts"]).is_empty());
 }

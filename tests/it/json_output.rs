@@ -9,9 +9,29 @@ use serde_json::Value;
 use crate::project::Project;
 
 /// Keys of every answer, whose meaning the beginning of the page tells.
-const COMMON: &[&str] = &["schema", "index", "warnings", "generation", "local", "indexed_at", "head", "pending", "vectors_pending"];
+const COMMON: &[&str] = &[
+    "schema",
+    "index",
+    "warnings",
+    "generation",
+    "local",
+    "indexed_at",
+    "head",
+    "pending",
+    "vectors_pending",
+];
 /// Maps whose keys are names, and memories, which another section is about.
-const NAMES: &[&str] = &["vectors", "retrievers", "chunk_types", "languages", "skipped", "skipped_files", "chunks", "sources", "memories"];
+const NAMES: &[&str] = &[
+    "vectors",
+    "retrievers",
+    "chunk_types",
+    "languages",
+    "skipped",
+    "skipped_files",
+    "chunks",
+    "sources",
+    "memories",
+];
 /// Words in backticks that are no keys, and keys that are printed only where something is rare.
 const RARE: &[&str] = &[
     "cortex",
@@ -86,7 +106,9 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
 
 /// The section of the page about a command.
 fn section<'p>(page: &'p str, command: &str) -> &'p str {
-    let from = page.find(&format!("## `cortex {command}")).unwrap_or_else(|| panic!("there is no section about {command}"));
+    let from = page
+        .find(&format!("## `cortex {command}"))
+        .unwrap_or_else(|| panic!("there is no section about {command}"));
     let rest = &page[from + 2..];
     &rest[..rest.find("\n## ").unwrap_or(rest.len())]
 }
@@ -94,18 +116,32 @@ fn section<'p>(page: &'p str, command: &str) -> &'p str {
 /// Names that stand in backticks, or as keys of an example.
 fn named(section: &str) -> BTreeSet<String> {
     let in_backticks = section.split('`').skip(1).step_by(2);
-    let in_examples = section.split('"').zip(section.split('"').skip(1)).filter(|(_, after)| after.starts_with(':')).map(|(key, _)| key);
-    let is_key = |word: &&str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    let in_examples = section
+        .split('"')
+        .zip(section.split('"').skip(1))
+        .filter(|(_, after)| after.starts_with(':'))
+        .map(|(key, _)| key);
+    let is_key = |word: &&str| {
+        !word.is_empty()
+            && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+    };
     in_backticks.chain(in_examples).filter(is_key).map(String::from).collect()
 }
 
 #[test]
 fn the_page_about_json_names_the_keys_that_are_printed() {
-    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/cli-json.md")).unwrap();
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/cli-json.md"))
+            .unwrap();
     let p = Project::sample();
     p.write("src/twice.rs", "/// Boils the kettle.\npub fn boil() {\n    pour();\n}\n\n/// Pours the kettle.\npub fn pour() {}\n");
     let many: Vec<String> = (0..6)
-        .map(|i| format!("/// Fills the kettle a {i}th time.\npub fn fill_kettle_{i}() {{\n{}}}\n", "    pour();\n".repeat(30)))
+        .map(|i| {
+            format!(
+                "/// Fills the kettle a {i}th time.\npub fn fill_kettle_{i}() {{\n{}}}\n",
+                "    pour();\n".repeat(30)
+            )
+        })
         .collect();
     p.write("src/many.rs", many.join("\n"));
     p.write(".env", "secret");
@@ -113,7 +149,16 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
         "deploy.py",
         "api_key = \"sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNo-AbCdEfGhAA\"\n",
     );
-    let add = ["memory", "add", "--name", "kettle", "--group", "kitchen", "--pin", "The kettle in src/twice.rs boils twice."];
+    let add = [
+        "memory",
+        "add",
+        "--name",
+        "kettle",
+        "--group",
+        "kitchen",
+        "--pin",
+        "The kettle in src/twice.rs boils twice.",
+    ];
     let commands: &[(&str, &[&[&str]])] = &[
         ("index --json", &[&["index"]]),
         (
@@ -147,19 +192,37 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
     for (command, runs) in commands {
         let mut printed = BTreeSet::new();
         for args in *runs {
-            let args: Vec<&str> = args.iter().map(|arg| if *arg == "MEMORY" { &*id } else { arg }).collect();
-            let out = p.cortex(&[&args[..], &["--json"]].concat()).stderr(Stdio::null()).output().unwrap();
-            let answer: Value = serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"));
+            let args: Vec<&str> =
+                args.iter().map(|arg| if *arg == "MEMORY" { &*id } else { arg }).collect();
+            let out = p
+                .cortex(&[&args[..], &["--json"]].concat())
+                .stderr(Stdio::null())
+                .output()
+                .unwrap();
+            let answer: Value =
+                serde_json::from_slice(&out.stdout).unwrap_or_else(|e| panic!("{args:?}: {e}"));
             assert_eq!(answer["schema"], 2, "{args:?}");
             keys(&answer, &mut printed);
         }
         let mut named = named(section(&page, command));
-        let gone: Vec<_> = named.iter().filter(|key| !printed.contains(*key) && !RARE.contains(&key.as_str())).collect();
-        assert!(gone.is_empty(), "{command} does not print {gone:?}, and specs/cli-json.md says that it does");
+        let gone: Vec<_> = named
+            .iter()
+            .filter(|key| !printed.contains(*key) && !RARE.contains(&key.as_str()))
+            .collect();
+        assert!(
+            gone.is_empty(),
+            "{command} does not print {gone:?}, and specs/cli-json.md says that it does"
+        );
         if command.starts_with("related") {
             named.extend(self::named(section(&page, "search --json")));
         }
-        let missing: Vec<_> = printed.iter().filter(|key| !named.contains(*key) && !COMMON.contains(&key.as_str())).collect();
-        assert!(missing.is_empty(), "{command} prints {missing:?}, and specs/cli-json.md does not say what that is");
+        let missing: Vec<_> = printed
+            .iter()
+            .filter(|key| !named.contains(*key) && !COMMON.contains(&key.as_str()))
+            .collect();
+        assert!(
+            missing.is_empty(),
+            "{command} prints {missing:?}, and specs/cli-json.md does not say what that is"
+        );
     }
 }

@@ -24,7 +24,8 @@ fn remembering() -> Project {
 fn spool_of(p: &Project) -> PathBuf {
     let records = fs::read_dir(p.home().join(".local/state/cortex/memories")).unwrap();
     assert!(records.count() >= 1, "the project is recorded");
-    let name = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(p.root().as_os_str().as_encoded_bytes()));
+    let name =
+        format!("{:032x}", xxhash_rust::xxh3::xxh3_128(p.root().as_os_str().as_encoded_bytes()));
     p.home().join(".local/state/cortex/projects").join(name).join("memory.spool")
 }
 
@@ -35,7 +36,9 @@ fn prompt(p: &Project, text: &str) {
 /// An emptied database answered that nothing was found in 0 memories, and was filled anew.
 #[test]
 fn an_emptied_database_is_told_and_restored() {
-    for (what, bytes) in [("emptied", Vec::new()), ("overwritten", b"no database at all\n".repeat(500))] {
+    for (what, bytes) in
+        [("emptied", Vec::new()), ("overwritten", b"no database at all\n".repeat(500))]
+    {
         let p = remembering();
         fs::write(p.path(".cortex/memory.db"), &bytes).unwrap();
         for args in [
@@ -47,7 +50,9 @@ fn an_emptied_database_is_told_and_restored() {
         ] {
             let e = p.run(args).error();
             assert!(
-                e.contains(".cortex/memory.db") && e.contains("damaged") && e.contains("cortex memory restore"),
+                e.contains(".cortex/memory.db")
+                    && e.contains("damaged")
+                    && e.contains("cortex memory restore"),
                 "{what} {args:?}: {e}"
             );
         }
@@ -55,19 +60,33 @@ fn an_emptied_database_is_told_and_restored() {
         let text = told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
         assert!(text.contains("cortex memory restore"), "{what}: {text}");
         prompt(&p, "Who boils the water?");
-        let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "memory"]));
+        let server = Server::start(&mut p.cortex(&[
+            "serve",
+            "--port",
+            "0",
+            "--no-watch",
+            "--tools",
+            "memory",
+        ]));
         let client = Client::new(&server.line());
-        let (status, body) = client.try_call("search_memory_nodes", &json!({ "query": "kettles" })).unwrap();
+        let (status, body) =
+            client.try_call("search_memory_nodes", &json!({ "query": "kettles" })).unwrap();
         assert!(status == 500 && body.contains("cortex memory restore"), "{status} {body}");
 
         let out = p.run(&["memory", "restore"]).expect(0);
         assert!(
-            out.stderr.contains("restoring 1 memory from ") && out.stderr.contains(".cortex/memory.backup.db, made 20"),
+            out.stderr.contains("restoring 1 memory from ")
+                && out.stderr.contains(".cortex/memory.backup.db, made 20"),
             "{}",
             out.stderr
         );
         let all = contents(&p);
-        assert!(all.len() == 2 && all.iter().any(|c| c.contains("boils")) && all.iter().any(|c| c.contains("kettles")), "{all:?}");
+        assert!(
+            all.len() == 2
+                && all.iter().any(|c| c.contains("boils"))
+                && all.iter().any(|c| c.contains("kettles")),
+            "{all:?}"
+        );
         let kept = out.stdout.split("kept as ").nth(1).unwrap().trim();
         assert!(kept.contains("memory.damaged-20") && fs::read(kept).unwrap() == bytes, "{kept}");
         // A server that was there meanwhile has it, too.
@@ -86,7 +105,11 @@ fn a_database_that_is_gone_is_not_begun_anew() {
     }
     for args in [&["memory", "list"][..], &["memory", "add", "More."]] {
         let e = p.run(args).error();
-        assert!(e.contains("memory.db: the database of memories is gone") && e.contains("memory.backup.db"), "{e}");
+        assert!(
+            e.contains("memory.db: the database of memories is gone")
+                && e.contains("memory.backup.db"),
+            "{e}"
+        );
     }
     assert!(!p.path(".cortex/memory.db").exists());
     prompt(&p, "Who boils the water?");
@@ -124,7 +147,10 @@ fn damage_in_the_middle_is_told_and_replaces_no_backup() {
     let db = fs::File::options().write(true).open(p.path(".cortex/memory.db")).unwrap();
     let n = db.metadata().unwrap().len();
     db.write_all_at(&vec![0xab; usize::try_from(n / 2).unwrap()], n / 2).unwrap();
-    p.set_modified(".cortex/memory.backup.db", std::time::SystemTime::now() - std::time::Duration::from_hours(30));
+    p.set_modified(
+        ".cortex/memory.backup.db",
+        std::time::SystemTime::now() - std::time::Duration::from_hours(30),
+    );
     let e = p.run(&["memory", "list", "-n", "1000"]).error();
     assert!(e.contains("cortex memory restore"), "{e}");
     told(&p, "session-end", json!({ "session_id": "s" }));
@@ -139,13 +165,17 @@ fn the_end_of_a_session_makes_a_backup_a_day_and_keeps_two() {
     let p = remembering();
     let backups = || {
         let of = |name: &str| p.run(&["memory", "restore", "--from", name, "--json"]).stdout;
-        [".cortex/memory.backup.db", ".cortex/memory.backup.1.db"]
-            .map(|name| serde_json::from_str::<Value>(&of(name)).map_or(0, |r| r["memories"].as_u64().unwrap()))
+        [".cortex/memory.backup.db", ".cortex/memory.backup.1.db"].map(|name| {
+            serde_json::from_str::<Value>(&of(name)).map_or(0, |r| r["memories"].as_u64().unwrap())
+        })
     };
     prompt(&p, "Who boils the water?");
     told(&p, "session-end", json!({ "session_id": "s" }));
     assert!(!p.path(".cortex/memory.backup.1.db").exists(), "one a day");
-    p.set_modified(".cortex/memory.backup.db", std::time::SystemTime::now() - std::time::Duration::from_hours(25));
+    p.set_modified(
+        ".cortex/memory.backup.db",
+        std::time::SystemTime::now() - std::time::Duration::from_hours(25),
+    );
     told(&p, "session-end", json!({ "session_id": "s" }));
     assert_eq!(backups(), [3, 1], "the prompt and the summary are in the new one");
     p.run(&["index"]).expect(0);
@@ -169,7 +199,8 @@ fn a_spool_of_any_kind_stops_no_command() {
         let at = "2026-01-01T00:00:00Z";
         json!({ "id": uuid(text.len()), "content": text, "source": source, "created_at": at, "updated_at": at, "session_id": "", "word_count": 8 }).to_string()
     };
-    let mut bytes = format!("{}\n{}\n", memory(&"x".repeat(10_001)), memory("A late one.")).into_bytes();
+    let mut bytes =
+        format!("{}\n{}\n", memory(&"x".repeat(10_001)), memory("A late one.")).into_bytes();
     bytes.extend_from_slice(b"\xff\n");
     // It is in the user's state directory: one in the project could have come with it.
     p.write(".cortex/memory.spool", memory("A spool that came with a clone.") + "\n");
@@ -178,11 +209,16 @@ fn a_spool_of_any_kind_stops_no_command() {
     fs::write(&spool, bytes).unwrap();
     let out = p.run(&["memory", "list"]).expect(0);
     assert!(
-        out.stdout.contains("A late one.") && !out.stdout.contains("with a clone") && out.stderr.contains("memory.spool.bad"),
+        out.stdout.contains("A late one.")
+            && !out.stdout.contains("with a clone")
+            && out.stderr.contains("memory.spool.bad"),
         "{out:?}"
     );
     assert_eq!(p.run(&["memory", "list"]).expect(0).stderr, "", "it is told once");
-    assert_eq!(fs::read(spool.with_file_name("memory.spool.bad")).unwrap().split(|b| *b == b'\n').count(), 3);
+    assert_eq!(
+        fs::read(spool.with_file_name("memory.spool.bad")).unwrap().split(|b| *b == b'\n').count(),
+        3
+    );
 
     symlink("/dev/zero", &spool).unwrap();
     let out = p.run(&["memory", "list"]).expect(0);
@@ -192,7 +228,12 @@ fn a_spool_of_any_kind_stops_no_command() {
     let out = p.run(&["memory", "list"]).expect(0);
     assert!(out.stdout.contains("A late one.") && out.stderr.contains("named pipe"), "{out:?}");
     for event in EVENTS {
-        hook(&p, event, json!({ "session_id": "s", "cwd": p.root(), "prompt": "x" }).to_string().as_bytes()).expect(0);
+        hook(
+            &p,
+            event,
+            json!({ "session_id": "s", "cwd": p.root(), "prompt": "x" }).to_string().as_bytes(),
+        )
+        .expect(0);
     }
 }
 
@@ -202,11 +243,20 @@ fn uuid(i: usize) -> String {
 
 /// Reads with input, as a hook does.
 fn with_input(mut command: Command, input: &Value) -> Output {
-    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
     let out = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+    Output {
+        code: out.status.code().unwrap_or(-1),
+        stdout: text(out.stdout),
+        stderr: text(out.stderr),
+    }
 }
 
 /// What can be read is read, what cannot be written is told, and a session is briefed.
@@ -228,7 +278,9 @@ fn memories_on_a_disk_that_may_only_be_read_are_read() {
     let p = Project::sample();
     p.open_to_all();
     fs::set_permissions(p.home(), Permissions::from_mode(0o777)).unwrap();
-    let Some(mut add) = p.unprivileged(&["memory", "add", "--pin", "Something to know of kettles."]) else {
+    let Some(mut add) =
+        p.unprivileged(&["memory", "add", "--pin", "Something to know of kettles."])
+    else {
         eprintln!("SKIPPED: there is no other user to be");
         return;
     };
@@ -249,7 +301,13 @@ fn memories_on_a_full_disk_are_read() {
     // No file can grow, as on a disk without room.
     let full = |args: &[&str]| {
         let mut c = p.command("sh");
-        c.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_cortex")]).args(args);
+        c.args([
+            "-c",
+            "trap '' XFSZ; ulimit -f 0; exec \"$@\"",
+            "sh",
+            env!("CARGO_BIN_EXE_cortex"),
+        ])
+        .args(args);
         c
     };
     is_readable(&p, &full);
@@ -262,7 +320,13 @@ fn memories_on_a_full_disk_are_read() {
 
 #[test]
 fn memories_are_exported_whatever_is_wrong_with_the_settings() {
-    for broken in ["[memory", "memory = 5\n", "[index]\nmax_file_bytes = \"many\"\n", "[embed]\nurl = \"nowhere\"\n", "unknown = 1\n"] {
+    for broken in [
+        "[memory",
+        "memory = 5\n",
+        "[index]\nmax_file_bytes = \"many\"\n",
+        "[embed]\nurl = \"nowhere\"\n",
+        "unknown = 1\n",
+    ] {
         let p = remembering();
         p.write(".cortex/config.toml", broken);
         p.configure(broken);
@@ -287,7 +351,10 @@ fn what_is_edited_is_for_the_user_alone() {
     fs::write(&script, "stat -c '%a %n' \"$1\" \"$(dirname \"$1\")\" > seen\nsed -i s/kettles/pots/ \"$1\"\nexit ${FAIL:-0}\n").unwrap();
     let edit = |fail: &str| {
         let mut c = p.cortex(&["memory", "edit", &id]);
-        run(c.env("EDITOR", format!("sh {}", script.display())).env("TMPDIR", &temporary).env("FAIL", fail))
+        run(c
+            .env("EDITOR", format!("sh {}", script.display()))
+            .env("TMPDIR", &temporary)
+            .env("FAIL", fail))
     };
     assert!(edit("1").error().contains("nothing was changed"));
     edit("0").expect(0);

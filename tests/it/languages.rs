@@ -17,9 +17,17 @@ fn folder(grammar: &Grammar) -> PathBuf {
 /// Name and text of the sample.
 fn sample(grammar: &Grammar) -> (String, String) {
     let files = std::fs::read_dir(folder(grammar)).unwrap().map(|entry| entry.unwrap().path());
-    let is_sample = |file: &PathBuf| file.extension().is_some_and(|e| e == "txt") && !file.ends_with("expected.txt");
-    let file = files.into_iter().find(is_sample).unwrap_or_else(|| panic!("{} has no sample", grammar.spec.name));
-    (file.file_stem().unwrap().to_string_lossy().into_owned(), std::fs::read_to_string(&file).unwrap())
+    let is_sample = |file: &PathBuf| {
+        file.extension().is_some_and(|e| e == "txt") && !file.ends_with("expected.txt")
+    };
+    let file = files
+        .into_iter()
+        .find(is_sample)
+        .unwrap_or_else(|| panic!("{} has no sample", grammar.spec.name));
+    (
+        file.file_stem().unwrap().to_string_lossy().into_owned(),
+        std::fs::read_to_string(&file).unwrap(),
+    )
 }
 
 /// Definitions and imports. A line: indentation by depth, kind, receiver and name, lines (`start>definition-end` when comments or attributes
@@ -56,14 +64,25 @@ fn graph_rows(grammar: &Grammar, text: &str) -> BTreeSet<String> {
     let name = |i: Option<usize>| i.map_or("<module>", |i| &found.symbols[i].name).to_string();
     let mut rows = BTreeSet::new();
     for r in &found.references {
-        let receiver = if r.receiver.is_empty() { String::new() } else { format!("{} . ", r.receiver) };
+        let receiver =
+            if r.receiver.is_empty() { String::new() } else { format!("{} . ", r.receiver) };
         let arguments = r.arguments.map_or(String::new(), |n| format!("/{n}"));
-        rows.insert(format!("{} {receiver}{}{arguments} in {}", r.kind.as_str(), r.name, name(r.symbol)));
+        rows.insert(format!(
+            "{} {receiver}{}{arguments} in {}",
+            r.kind.as_str(),
+            r.name,
+            name(r.symbol)
+        ));
     }
-    let imports =
-        found.imports.iter().map(|i| format!("import {} | {} | {}", i.module, i.name, i.alias).trim_end_matches([' ', '|']).to_string());
+    let imports = found.imports.iter().map(|i| {
+        format!("import {} | {} | {}", i.module, i.name, i.alias)
+            .trim_end_matches([' ', '|'])
+            .to_string()
+    });
     rows.extend(imports);
-    rows.extend(found.bindings.iter().map(|b| format!("binding {}: {} in {}", b.name, b.is, name(b.scope))));
+    rows.extend(
+        found.bindings.iter().map(|b| format!("binding {}: {} in {}", b.name, b.is, name(b.scope))),
+    );
     rows.extend(found.bases.iter().map(|b| format!("base {} < {}", name(Some(b.symbol)), b.name)));
     rows.extend(found.package.iter().map(|package| format!("package {package}")));
     rows
@@ -71,7 +90,10 @@ fn graph_rows(grammar: &Grammar, text: &str) -> BTreeSet<String> {
 
 fn golden(grammar: &Grammar) -> String {
     let (file, text) = sample(grammar);
-    let mut out = format!("~~~~ outline\n{}~~~~ graph\n", compact(&outline(grammar, &text).expect("a sample parses")));
+    let mut out = format!(
+        "~~~~ outline\n{}~~~~ graph\n",
+        compact(&outline(grammar, &text).expect("a sample parses"))
+    );
     for row in graph_rows(grammar, &text) {
         let _ = writeln!(out, "{row}");
     }
@@ -79,7 +101,8 @@ fn golden(grammar: &Grammar) -> String {
     for chunk in chunk_file(&file, &text) {
         let m = &chunk.metadata;
         let lines = format!("{}-{}", m.start_line.unwrap_or(0), m.end_line.unwrap_or(0));
-        let _ = writeln!(out, "{} {} {lines} {}", chunk.chunk_type.as_str(), chunk.id, m.names.len());
+        let _ =
+            writeln!(out, "{} {} {lines} {}", chunk.chunk_type.as_str(), chunk.id, m.names.len());
     }
     out
 }
@@ -114,10 +137,24 @@ fn no_part_of_a_language_is_missing() {
         let rows = graph_rows(grammar, &text);
         let has = |kind: &str| rows.iter().any(|row| row.starts_with(kind));
         assert_eq!(detect(&file, &text).name, spec.name, "{file} is of another language");
-        assert!(!spec.extensions.is_empty() && !spec.separator.is_empty() && !spec.names.family.is_empty(), "{}", spec.name);
-        assert!(has("call ") || WITHOUT_CALLS.contains(&spec.name), "nothing is called in the sample of {}", spec.name);
+        assert!(
+            !spec.extensions.is_empty()
+                && !spec.separator.is_empty()
+                && !spec.names.family.is_empty(),
+            "{}",
+            spec.name
+        );
+        assert!(
+            has("call ") || WITHOUT_CALLS.contains(&spec.name),
+            "nothing is called in the sample of {}",
+            spec.name
+        );
         let chunks = chunk_file(&file, &text);
-        assert!(chunks.iter().any(|chunk| chunk.metadata.symbol.is_some()), "no chunk of {} has a symbol", spec.name);
+        assert!(
+            chunks.iter().any(|chunk| chunk.metadata.symbol.is_some()),
+            "no chunk of {} has a symbol",
+            spec.name
+        );
         for file in ["mod.rs", "expected.txt"] {
             assert!(folder(grammar).join(file).is_file(), "{} has no {file}", spec.name);
         }

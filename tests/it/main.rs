@@ -2,7 +2,10 @@
 //!
 //! `STRESS=1` makes the crash and load tests longer.
 
-#![allow(clippy::unwrap_used, reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that panics has failed; clippy.toml allows it only in the test functions themselves"
+)]
 
 mod architecture;
 mod bad_input;

@@ -17,12 +17,22 @@ use crate::server::{Client, Server, agent, get, initialize};
 
 /// Calls a hook as an agent does.
 pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
-    let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = p
+        .cortex(&["hook", event])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // It may have read enough.
     let _ = child.stdin.take().unwrap().write_all(input);
     let out = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+    Output {
+        code: out.status.code().unwrap_or(-1),
+        stdout: text(out.stdout),
+        stderr: text(out.stderr),
+    }
 }
 
 /// What an agent is told, if anything. Hooks never fail.
@@ -41,7 +51,12 @@ pub fn told(p: &Project, event: &str, mut input: Value) -> String {
 pub fn contents(p: &Project) -> Vec<String> {
     let all = p.run(&["memory", "list", "-n", "1000", "--json"]);
     let all: Value = serde_json::from_str(&all.stdout).unwrap();
-    all["memories"].as_array().unwrap().iter().map(|m| m["content"].as_str().unwrap().to_string()).collect()
+    all["memories"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|m| m["content"].as_str().unwrap().to_string())
+        .collect()
 }
 
 #[test]
@@ -49,14 +64,29 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     let p = Project::sample();
     assert_eq!(p.run(&["memory", "list"]).code, 1);
     assert!(!p.path(".cortex/memory.db").exists(), "looking makes nothing");
-    let added = p.json(&["memory", "add", "--name", "cache", "We keep the cache in one file because renames are atomic."]);
+    let added = p.json(&[
+        "memory",
+        "add",
+        "--name",
+        "cache",
+        "We keep the cache in one file because renames are atomic.",
+    ]);
     let id = added["id"].as_str().unwrap().to_string();
     p.run(&["memory", "add", "Potatoes are boiled in salted water."]).expect(0);
     let found = p.json(&["memory", "search", "why is the cache one file"]);
     assert_eq!(found["results"][0]["memory"]["id"], id);
-    assert!(found["results"][0]["similarity"].as_f64().unwrap() > 0.2 && found["results"][0]["dominant"].is_string(), "{found}");
+    assert!(
+        found["results"][0]["similarity"].as_f64().unwrap() > 0.2
+            && found["results"][0]["dominant"].is_string(),
+        "{found}"
+    );
     let shown = p.run(&["memory", "search", "why is the cache one file"]).expect(0);
-    assert!(shown.stdout.contains("renames are atomic") && shown.stdout.lines().all(|l| l.chars().count() <= 120), "{}", shown.stdout);
+    assert!(
+        shown.stdout.contains("renames are atomic")
+            && shown.stdout.lines().all(|l| l.chars().count() <= 120),
+        "{}",
+        shown.stdout
+    );
     // Memories never change what code answers; who asks for both gets both.
     let code = p.run(&["search", "boil potatoes", "--json"]).stdout;
     assert!(code.contains("docs/guide.md") && !code.contains("boiled in salted"), "{code}");
@@ -74,7 +104,10 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     assert_eq!(editor.code, 0, "{}", editor.stderr);
     p.run(&["memory", "pin", short]).expect(0);
     let now = p.json(&["memory", "show", short]);
-    assert_eq!((now["content"].as_str(), now["pinned"].as_bool()), (Some("The cache is three files."), Some(true)));
+    assert_eq!(
+        (now["content"].as_str(), now["pinned"].as_bool()),
+        (Some("The cache is three files."), Some(true))
+    );
     assert_eq!(p.json(&["memory", "list", "--pinned"])["memories"].as_array().unwrap().len(), 1);
     assert_eq!(p.run(&["memory", "search", "renames atomic"]).code, 1, "the old text is gone");
 
@@ -82,10 +115,16 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
     assert_eq!(contents(&p).len(), 2, "all or none");
     p.run(&["memory", "forget", short]).expect(0);
     assert_eq!(contents(&p), ["Potatoes are boiled in salted water."]);
-    assert_eq!(p.run(&["memory", "search", "tomatoes in the greenhouse", "--sources", "nothing"]).code, 2);
+    assert_eq!(
+        p.run(&["memory", "search", "tomatoes in the greenhouse", "--sources", "nothing"]).code,
+        2
+    );
     p.run(&["clean"]).expect(0);
     assert_eq!(contents(&p).len(), 1, "what is remembered is the user's");
-    assert_eq!(fs::metadata(p.path(".cortex/memory.db")).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(
+        fs::metadata(p.path(".cortex/memory.db")).unwrap().permissions().mode() & 0o777,
+        0o600
+    );
     assert!(p.read(".cortex/.gitignore").contains("/memory*"));
 }
 
@@ -119,11 +158,21 @@ fn a_session_is_remembered_and_the_next_one_knows() {
         input.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         input
     };
-    assert_eq!(told(&p, "session-start", first(json!({ "source": "startup" }))), "", "nothing is known yet");
-    assert_eq!(told(&p, "prompt-submit", first(json!({ "prompt": "Where are failed attempts counted?" }))), "");
+    assert_eq!(
+        told(&p, "session-start", first(json!({ "source": "startup" }))),
+        "",
+        "nothing is known yet"
+    );
+    assert_eq!(
+        told(&p, "prompt-submit", first(json!({ "prompt": "Where are failed attempts counted?" }))),
+        ""
+    );
     let edit = json!({ "file_path": p.path("src/retry.rs"), "old_string": "attempts * 2", "new_string": "attempts * 3" });
     assert_eq!(told(&p, "pre-tool", first(json!({ "tool_name": "Edit", "tool_input": edit }))), "");
-    assert_eq!(told(&p, "post-tool", first(json!({ "tool_name": "Edit", "tool_input": edit }))), "");
+    assert_eq!(
+        told(&p, "post-tool", first(json!({ "tool_name": "Edit", "tool_input": edit }))),
+        ""
+    );
     let answer = "The retry counter lives in src/retry.rs. We decided that waiting triples after each failed attempt.";
     told(&p, "stop", first(json!({ "last_assistant_message": answer })));
     p.run(&["memory", "add", "--pin", "Never block the prompt."]).expect(0);
@@ -132,32 +181,58 @@ fn a_session_is_remembered_and_the_next_one_knows() {
 
     let begin = json!({ "session_id": "second", "source": "startup" });
     let text = told(&p, "session-start", begin.clone());
-    for part in ["Never block the prompt. (text, ", "Asked: Where are failed attempts counted?", "waiting triples", "(SessionSummary, "] {
+    for part in [
+        "Never block the prompt. (text, ",
+        "Asked: Where are failed attempts counted?",
+        "waiting triples",
+        "(SessionSummary, ",
+    ] {
         assert!(text.contains(part), "{part}: {text}");
     }
     assert!(text.len() <= 4 * 500, "{text}");
     let prompt = json!({ "session_id": "second", "prompt": "How long do we wait after a failed attempt to retry?" });
     let text = told(&p, "prompt-submit", prompt.clone());
-    assert!(text.contains("### Memory 1 (similarity: ") && text.contains("waiting triples"), "{text}");
+    assert!(
+        text.contains("### Memory 1 (similarity: ") && text.contains("waiting triples"),
+        "{text}"
+    );
     assert_eq!(told(&p, "prompt-submit", prompt), "", "it was told already");
-    assert_eq!(told(&p, "session-start", json!({ "session_id": "second", "source": "resume" })), "", "so was that");
-    assert!(told(&p, "session-start", json!({ "session_id": "second", "source": "compact" })).contains("Never block"), "it has forgotten");
+    assert_eq!(
+        told(&p, "session-start", json!({ "session_id": "second", "source": "resume" })),
+        "",
+        "so was that"
+    );
+    assert!(
+        told(&p, "session-start", json!({ "session_id": "second", "source": "compact" }))
+            .contains("Never block"),
+        "it has forgotten"
+    );
 
     // What was said of a file is told before it is changed, and is marked once it was.
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
     assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
-    let stale =
-        || p.json(&["memory", "search", "where is the retry counter", "--sources", "claude_response"])["results"][0]["stale"].clone();
+    let stale = || {
+        p.json(&["memory", "search", "where is the retry counter", "--sources", "claude_response"])
+            ["results"][0]["stale"]
+            .clone()
+    };
     assert_eq!(stale(), json!([]));
     p.write("src/retry.rs", "fn retry() {}\n");
     assert_eq!(stale(), json!(["src/retry.rs"]));
     told(&p, "session-end", json!({ "session_id": "third" }));
 
     let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
-    assert!(timeline.contains("Completed  first") && timeline.contains("Active  second"), "{timeline}");
+    assert!(
+        timeline.contains("Completed  first") && timeline.contains("Active  second"),
+        "{timeline}"
+    );
     let stats = p.json(&["memory", "stats"]);
-    assert_eq!((stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()), (Some(3), Some(2)), "{stats}");
+    assert_eq!(
+        (stats["sessions"].as_u64(), stats["sources"]["claude_response"].as_u64()),
+        (Some(3), Some(2)),
+        "{stats}"
+    );
     assert!(!p.path(".cortex/memory.log").exists());
 }
 
@@ -166,16 +241,32 @@ fn a_session_is_remembered_and_the_next_one_knows() {
 fn agents_remember_and_recall_over_tools() {
     let p = Project::sample();
     p.index();
-    let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch", "--tools", "search,memory"]));
+    let server = Server::start(&mut p.cortex(&[
+        "serve",
+        "--port",
+        "0",
+        "--no-watch",
+        "--tools",
+        "search,memory",
+    ]));
     let client = Client::new(&server.line());
     let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let body = format!("The wall is painted twice: once is not enough. Token {key}");
-    let added = client.call("add_memory", &json!({ "name": "painting", "episode_body": body, "source": "text" }));
+    let added = client
+        .call("add_memory", &json!({ "name": "painting", "episode_body": body, "source": "text" }));
     assert_eq!(added["secrets_redacted"], 1);
-    let find = |query: &str| client.call("search_memory_nodes", &json!({ "query": query }))["results"].clone();
+    let find = |query: &str| {
+        client.call("search_memory_nodes", &json!({ "query": query }))["results"].clone()
+    };
     let found = find("how often is the wall painted");
-    assert_eq!((&found[0]["fingerprintId"], &found[0]["source"]["type"]), (&added["id"], &json!("text")));
-    assert!(found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominantEmbedder"].is_string(), "{found}");
+    assert_eq!(
+        (&found[0]["fingerprintId"], &found[0]["source"]["type"]),
+        (&added["id"], &json!("text"))
+    );
+    assert!(
+        found[0]["similarity"].as_f64().unwrap() > 0.2 && found[0]["dominantEmbedder"].is_string(),
+        "{found}"
+    );
     assert!(found[0]["content"].as_str().unwrap().contains("[REDACTED:"), "{found}");
 
     let event = json!({ "operation": "rename", "origin_path": "tools/colours.py" });
@@ -185,22 +276,43 @@ fn agents_remember_and_recall_over_tools() {
     );
     let without = json!({ "query": "colours.py", "exclude_operations": ["rename"] });
     assert_eq!(client.call("search_memory_nodes", &without)["results"], json!([]));
-    let facts = client.call("search_memory_facts", &json!({ "query": "colours.py", "sources": ["filesystem_watch"] }));
+    let facts = client.call(
+        "search_memory_facts",
+        &json!({ "query": "colours.py", "sources": ["filesystem_watch"] }),
+    );
     assert_eq!(facts["results"][0]["source"]["file_path"], "tools/colours.py");
 
     p.run(&["memory", "add", "Of another process: tomatoes like the sun."]).expect(0);
-    assert_eq!(find("tomatoes in the sun")[0]["content"], "Of another process: tomatoes like the sun.");
+    assert_eq!(
+        find("tomatoes in the sun")[0]["content"],
+        "Of another process: tomatoes like the sun."
+    );
     // Code answers as if nothing were remembered.
-    assert!(!client.call("search", &json!({ "query": "tomatoes like the sun" })).to_string().contains("another process"));
+    assert!(
+        !client
+            .call("search", &json!({ "query": "tomatoes like the sun" }))
+            .to_string()
+            .contains("another process")
+    );
 
     // But who asks for both gets both, in one call.
     let both = client.call("search", &json!({ "query": "tomatoes like the sun", "memories": 1 }));
     let remembered = both["memories"][0].as_str().unwrap();
-    assert!(remembered.starts_with("Of another process: tomatoes like the sun. (text, 20"), "{remembered}");
+    assert!(
+        remembered.starts_with("Of another process: tomatoes like the sun. (text, 20"),
+        "{remembered}"
+    );
 
     client.call("delete_memory", &json!({ "id": added["id"] }));
-    assert!(find("how often is the wall painted").as_array().unwrap().iter().all(|f| f["fingerprintId"] != added["id"]));
-    let (status, body) = get(&format!("{}/api/delete_memory?id={}", client.url, added["id"].as_str().unwrap()), &[]);
+    assert!(
+        find("how often is the wall painted")
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|f| f["fingerprintId"] != added["id"])
+    );
+    let (status, body) =
+        get(&format!("{}/api/delete_memory?id={}", client.url, added["id"].as_str().unwrap()), &[]);
     assert!(status == 405 && body.contains("POST"), "{status} {body}");
     for (tool, arguments) in [
         ("add_memory", json!({ "name": "x", "episode_body": " " })),
@@ -217,7 +329,13 @@ fn agents_remember_and_recall_over_tools() {
 
 /// Where Claude Code keeps its notes of a project.
 fn notes_folder(p: &Project) -> std::path::PathBuf {
-    let slug: String = p.root().to_str().unwrap().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let slug: String = p
+        .root()
+        .to_str()
+        .unwrap()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     p.home().join(".claude/projects").join(slug).join("memory")
 }
 
@@ -228,16 +346,32 @@ fn the_notes_of_an_agent_are_found() {
     p.run(&["memory", "add", "Something."]).expect(0);
     let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
-    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
+    fs::write(
+        notes.join("habits.md"),
+        "# Habits\n\nThe lighthouse keeper prefers short sentences.\n",
+    )
+    .unwrap();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--watch"]));
     let client = Client::new(&server.line());
-    let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
+    let find = || {
+        client.call(
+            "search_memory_nodes",
+            &json!({ "query": "what does the lighthouse keeper prefer" }),
+        )["results"][0]
+            .clone()
+    };
     wait_until("the note is found", || find()["source"]["type"] == "MDFileChunk");
     let source = find()["source"].clone();
     assert!(source["file_path"].as_str().unwrap().ends_with("habits.md"), "{source}");
-    assert_eq!((&source["chunk_index"], &source["total_chunks"], &source["lines"]), (&json!(0), &json!(1), &json!([1, 3])));
-    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers poems.\n").unwrap();
-    wait_until("the change is found", || find()["content"].as_str().is_some_and(|c| c.contains("poems")));
+    assert_eq!(
+        (&source["chunk_index"], &source["total_chunks"], &source["lines"]),
+        (&json!(0), &json!(1), &json!([1, 3]))
+    );
+    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers poems.\n")
+        .unwrap();
+    wait_until("the change is found", || {
+        find()["content"].as_str().is_some_and(|c| c.contains("poems"))
+    });
     fs::remove_file(notes.join("habits.md")).unwrap();
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
@@ -247,7 +381,11 @@ fn the_notes_of_an_agent_are_found() {
 fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
     let p = Project::sample();
     told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
-    told(&p, "prompt-submit", json!({ "session_id": "s", "prompt": "Why do gherkins grow in the cellar?" }));
+    told(
+        &p,
+        "prompt-submit",
+        json!({ "session_id": "s", "prompt": "Why do gherkins grow in the cellar?" }),
+    );
     told(
         &p,
         "stop",
@@ -256,22 +394,40 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     let found = client.call("search_memory_nodes", &json!({ "query": "gherkins in the cellar" }))["results"].clone();
-    let of =
-        |kind: &str| found.as_array().unwrap().iter().find(|f| f["source"]["type"] == kind).unwrap_or_else(|| panic!("no {kind}: {found}"));
+    let of = |kind: &str| {
+        found
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(|f| f["source"]["type"] == kind)
+            .unwrap_or_else(|| panic!("no {kind}: {found}"))
+    };
     let (asked, answered) = (of("HookDescription"), of("ClaudeResponse"));
     assert_eq!(asked["source"]["hook_type"], "UserPromptSubmit");
-    assert!(answered["source"]["response_type"].as_str().unwrap().ends_with("Response"), "{answered}");
+    assert!(
+        answered["source"]["response_type"].as_str().unwrap().ends_with("Response"),
+        "{answered}"
+    );
     for one in [asked, answered] {
         let scores = one["retrievers"].as_object().unwrap();
-        let best = scores.iter().max_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap())).unwrap().0;
+        let best = scores
+            .iter()
+            .max_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap()))
+            .unwrap()
+            .0;
         assert!(scores.len() > 1 && one["dominantEmbedder"] == json!(best), "{one}");
         assert!(one["created_at"].is_string() && one.get("createdAt").is_none(), "{one}");
     }
-    let filter = json!({ "query": "gherkins in the cellar", "exclude_sources": ["hook_description"] });
+    let filter =
+        json!({ "query": "gherkins in the cellar", "exclude_sources": ["hook_description"] });
     let rest = client.call("search_memory_nodes", &filter)["results"].clone();
-    assert!(rest.as_array().unwrap().iter().all(|f| f["source"]["type"] != "HookDescription"), "{rest}");
+    assert!(
+        rest.as_array().unwrap().iter().all(|f| f["source"]["type"] != "HookDescription"),
+        "{rest}"
+    );
     let text = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": { "name": "search_memory_nodes", "arguments": { "query": "gherkins" } } });
-    let request = agent().post(format!("{}/mcp", client.url)).header("content-type", "application/json");
+    let request =
+        agent().post(format!("{}/mcp", client.url)).header("content-type", "application/json");
     let reply = request
         .header("accept", "application/json, text/event-stream")
         .send(text.to_string())
@@ -279,8 +435,16 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
         .body_mut()
         .read_to_string()
         .unwrap();
-    let text = serde_json::from_str::<Value>(&reply).unwrap()["result"]["content"][0]["text"].as_str().unwrap().to_string();
-    assert!(text.contains("HookDescription UserPromptSubmit") && text.contains(", via ") && !text.contains("recency 1"), "{text}");
+    let text = serde_json::from_str::<Value>(&reply).unwrap()["result"]["content"][0]["text"]
+        .as_str()
+        .unwrap()
+        .to_string();
+    assert!(
+        text.contains("HookDescription UserPromptSubmit")
+            && text.contains(", via ")
+            && !text.contains("recency 1"),
+        "{text}"
+    );
 }
 
 /// The watcher of notes ends with its server, and says what it did.
@@ -294,13 +458,28 @@ fn a_server_that_ends_does_not_say_what_became_of_notes() {
     let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut url).unwrap();
+    std::io::BufRead::read_line(
+        &mut std::io::BufReader::new(child.stdout.take().unwrap()),
+        &mut url,
+    )
+    .unwrap();
     let client = Client::new(url.trim());
     let query = json!({ "query": "what does the lighthouse keeper prefer" });
-    wait_until("the note is found", || client.call("search_memory_nodes", &query)["results"][0]["source"]["type"] == "MDFileChunk");
-    assert!(std::process::Command::new("kill").args(["-s", "TERM", &child.id().to_string()]).status().unwrap().success());
+    wait_until("the note is found", || {
+        client.call("search_memory_nodes", &query)["results"][0]["source"]["type"] == "MDFileChunk"
+    });
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-s", "TERM", &child.id().to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
     let logged = String::from_utf8(child.wait_with_output().unwrap().stderr).unwrap();
-    assert!(logged.contains("notes are no longer watched processed=1 deleted=0 failed=0"), "{logged}");
+    assert!(
+        logged.contains("notes are no longer watched processed=1 deleted=0 failed=0"),
+        "{logged}"
+    );
 }
 
 /// A damage that no ordinary read meets is found by who asks what there is.
@@ -310,10 +489,17 @@ fn nobody_can_have_the_database_checked() {
     p.run(&["memory", "add", "Something."]).expect(0);
     assert!(p.run(&["memory", "stats"]).expect(0).stdout.contains("checked and whole"));
     let c = Connection::open(p.path(".cortex/memory.db")).unwrap();
-    c.execute_batch("PRAGMA foreign_keys = OFF; INSERT INTO vectors VALUES(99, 'e', x'00', 1.0, x'00')").unwrap();
+    c.execute_batch(
+        "PRAGMA foreign_keys = OFF; INSERT INTO vectors VALUES(99, 'e', x'00', 1.0, x'00')",
+    )
+    .unwrap();
     p.run(&["memory", "list"]).expect(0);
     let error = p.run(&["memory", "stats"]).error();
-    assert!(error.contains("a row of vectors refers to nothing") && error.contains("cortex memory restore"), "{error}");
+    assert!(
+        error.contains("a row of vectors refers to nothing")
+            && error.contains("cortex memory restore"),
+        "{error}"
+    );
 }
 
 /// The memory of a day is found by its time, over tools and on the command line.
@@ -327,20 +513,36 @@ fn memories_are_not_searched_by_time() {
         });
         memory.to_string() + "\n"
     };
-    let all = [("old", "2026-01-10T12:00:00Z"), ("middle", "2026-02-10T12:00:00Z"), ("new", "2026-03-10T12:00:00Z")];
+    let all = [
+        ("old", "2026-01-10T12:00:00Z"),
+        ("middle", "2026-02-10T12:00:00Z"),
+        ("new", "2026-03-10T12:00:00Z"),
+    ];
     p.write("memories.jsonl", all.map(line).concat());
     p.run(&["memory", "import", "memories.jsonl"]).expect(0);
     let told = |args: &[&str]| {
         let out = p.run(args).stdout;
-        ["old", "middle", "new"].into_iter().filter(|name| out.contains(&format!("are {name}."))).map(String::from).collect::<Vec<_>>()
+        ["old", "middle", "new"]
+            .into_iter()
+            .filter(|name| out.contains(&format!("are {name}.")))
+            .map(String::from)
+            .collect::<Vec<_>>()
     };
     for (command, limit) in [("list", "5"), ("search", "5")] {
-        let base: Vec<&str> = if command == "list" { vec!["memory", "list"] } else { vec!["memory", "search", "gherkins"] };
+        let base: Vec<&str> = if command == "list" {
+            vec!["memory", "list"]
+        } else {
+            vec!["memory", "search", "gherkins"]
+        };
         let with = |more: &[&str]| told(&[&base[..], &["-n", limit, "--json"], more].concat());
         assert_eq!(with(&[]), ["old", "middle", "new"], "{command}");
         assert_eq!(with(&["--since", "2026-02-10"]), ["middle", "new"], "{command}");
         assert_eq!(with(&["--until", "2026-02-10T12:00:00Z"]), ["old"], "{command}");
-        assert_eq!(with(&["--since", "2026-02-01", "--until", "2026-02-28"]), ["middle"], "{command}");
+        assert_eq!(
+            with(&["--since", "2026-02-01", "--until", "2026-02-28"]),
+            ["middle"],
+            "{command}"
+        );
         assert_eq!(with(&["--since", "3d"]), Vec::<String>::new(), "{command}");
         let refused = p.run(&[&base[..], &["--since", "yesterday"]].concat());
         assert!(refused.error().contains("2026-01-31"), "{command}");
@@ -348,9 +550,18 @@ fn memories_are_not_searched_by_time() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     for tool in ["search_memory_nodes", "search_memory_facts"] {
-        let found = client.call(tool, &json!({ "query": "gherkins", "since": "2026-02-01", "until": "2026-02-28" }))["results"].clone();
-        assert_eq!((found.as_array().unwrap().len(), &found[0]["content"]), (1, &json!("Gherkins are middle.")), "{tool}");
-        let (status, body) = client.try_call(tool, &json!({ "query": "gherkins", "since": "yesterday" })).unwrap();
+        let found = client.call(
+            tool,
+            &json!({ "query": "gherkins", "since": "2026-02-01", "until": "2026-02-28" }),
+        )["results"]
+            .clone();
+        assert_eq!(
+            (found.as_array().unwrap().len(), &found[0]["content"]),
+            (1, &json!("Gherkins are middle.")),
+            "{tool}"
+        );
+        let (status, body) =
+            client.try_call(tool, &json!({ "query": "gherkins", "since": "yesterday" })).unwrap();
         assert!(status == 400 && body.contains("3d"), "{tool}: {body}");
     }
 }
@@ -382,18 +593,33 @@ fn memory_tools_are_not_offered_until_a_restart() {
     server.send(&json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }));
     let has = |tools: &[String], name: &str| tools.iter().any(|t| t == name);
     let before = listed(&mut server, &json!({}));
-    assert!(["add_memory", "search_memory_nodes", "search_memory_facts"].iter().all(|name| has(&before, name)), "{before:?}");
-    assert!(!has(&before, "delete_memory") && !has(&before, "list_sessions"), "there is nothing to delete: {before:?}");
+    assert!(
+        ["add_memory", "search_memory_nodes", "search_memory_facts"]
+            .iter()
+            .all(|name| has(&before, name)),
+        "{before:?}"
+    );
+    assert!(
+        !has(&before, "delete_memory") && !has(&before, "list_sessions"),
+        "there is nothing to delete: {before:?}"
+    );
 
-    let mut call =
-        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    let mut call = |name: &str, arguments: Value| {
+        server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone()
+    };
     for (tool, arguments) in [
         ("search_memory_nodes", json!({ "query": "walls" })),
         ("search_memory_nodes", json!({ "briefing": true })),
         ("search_memory_facts", json!({ "query": "walls" })),
     ] {
         let reply = call(tool, arguments);
-        assert!(reply["content"][0]["text"].as_str().unwrap().contains("nothing is remembered in this project yet"), "{reply}");
+        assert!(
+            reply["content"][0]["text"]
+                .as_str()
+                .unwrap()
+                .contains("nothing is remembered in this project yet"),
+            "{reply}"
+        );
         assert_eq!(reply["structuredContent"]["results"], json!([]));
     }
     assert_eq!(call("list_sessions", json!({}))["structuredContent"]["sessions"], json!([]));
@@ -403,8 +629,9 @@ fn memory_tools_are_not_offered_until_a_restart() {
     heard(&server, |m| m["method"] == "notifications/tools/list_changed");
     let after = listed(&mut server, &json!({}));
     assert!(has(&after, "delete_memory") && has(&after, "list_sessions"), "{after:?}");
-    let mut call =
-        |name: &str, arguments: Value| server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone();
+    let mut call = |name: &str, arguments: Value| {
+        server.ask("tools/call", &json!({ "name": name, "arguments": arguments }))["result"].clone()
+    };
     let found = call("search_memory_nodes", json!({ "query": "how often are walls painted" }));
     assert_eq!(found["structuredContent"]["results"][0]["content"], "Walls are painted twice.");
 }
@@ -419,7 +646,10 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
         "io.modelcontextprotocol/clientCapabilities": {}
     } });
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
-    assert_eq!(server.ask("server/discover", &meta)["result"]["capabilities"]["tools"]["listChanged"], true);
+    assert_eq!(
+        server.ask("server/discover", &meta)["result"]["capabilities"]["tools"]["listChanged"],
+        true
+    );
     let mut listen = meta.clone();
     listen["notifications"] = json!({ "toolsListChanged": true });
     server.send(&json!({ "jsonrpc": "2.0", "id": "listening", "method": "subscriptions/listen", "params": listen }));
@@ -429,12 +659,18 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let over_http = || {
         let message = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} });
         let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
-        let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
+        let mut response = request
+            .header("accept", "application/json, text/event-stream")
+            .send(message.to_string())
+            .unwrap();
         let body = response.body_mut().read_to_string().unwrap();
         let tools = serde_json::from_str::<Value>(&body).unwrap()["result"]["tools"].clone();
         tools.as_array().unwrap().iter().map(|t| t["name"].clone()).collect::<Vec<_>>()
     };
-    assert!(over_http().contains(&json!("add_memory")) && !over_http().contains(&json!("delete_memory")));
+    assert!(
+        over_http().contains(&json!("add_memory"))
+            && !over_http().contains(&json!("delete_memory"))
+    );
     p.run(&["memory", "add", "Something."]).expect(0);
     heard(&server, |m| m["method"] == "notifications/tools/list_changed");
     assert!(listed(&mut server, &meta).contains(&"delete_memory".to_string()));
@@ -449,13 +685,21 @@ fn clients_without_hooks_have_no_briefing() {
     p.run(&["memory", "add", "The cache is one file because rename is atomic."]).expect(0);
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
     server.ask("initialize", &initialize("2025-06-18"));
-    let reply = server.ask("tools/call", &json!({ "name": "search_memory_nodes", "arguments": { "briefing": true } }))["result"].clone();
+    let reply = server.ask(
+        "tools/call",
+        &json!({ "name": "search_memory_nodes", "arguments": { "briefing": true } }),
+    )["result"]
+        .clone();
     let told = reply["structuredContent"]["briefing"].as_str().unwrap().to_string();
-    assert!(told.contains("Releases are cut from main.") && told.contains("rename is atomic"), "{told}");
+    assert!(
+        told.contains("Releases are cut from main.") && told.contains("rename is atomic"),
+        "{told}"
+    );
     assert!(reply["content"][0]["text"].as_str().unwrap().starts_with(told.trim_end()), "{reply}");
     let resources = server.ask("resources/list", &json!({}))["result"].to_string();
     assert!(resources.contains("cortex://briefing"), "{resources}");
-    let read = server.ask("resources/read", &json!({ "uri": "cortex://briefing" }))["result"].clone();
+    let read =
+        server.ask("resources/read", &json!({ "uri": "cortex://briefing" }))["result"].clone();
     assert_eq!(read["contents"][0]["text"], told);
 }
 
@@ -469,18 +713,38 @@ fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
     client.call("add_memory", &json!({ "name": "x", "episode_body": "Something." }));
     let notes = notes_folder(&p);
     fs::create_dir_all(&notes).unwrap();
-    fs::write(notes.join("habits.md"), "# Habits\n\nThe lighthouse keeper prefers short sentences.\n").unwrap();
-    let find = || client.call("search_memory_nodes", &json!({ "query": "what does the lighthouse keeper prefer" }))["results"][0].clone();
+    fs::write(
+        notes.join("habits.md"),
+        "# Habits\n\nThe lighthouse keeper prefers short sentences.\n",
+    )
+    .unwrap();
+    let find = || {
+        client.call(
+            "search_memory_nodes",
+            &json!({ "query": "what does the lighthouse keeper prefer" }),
+        )["results"][0]
+            .clone()
+    };
     wait_until("the note is found", || find()["source"]["type"] == "MDFileChunk");
 }
 
-pub const EVENTS: [&str; 7] = ["session-start", "prompt-submit", "pre-tool", "post-tool", "stop", "session-end", "pre-compact"];
+pub const EVENTS: [&str; 7] = [
+    "session-start",
+    "prompt-submit",
+    "pre-tool",
+    "post-tool",
+    "stop",
+    "session-end",
+    "pre-compact",
+];
 
 #[test]
 fn nothing_that_a_hook_is_told_holds_up_the_agent() {
     let p = Project::sample();
     p.run(&["memory", "add", "Something to know of kettles."]).expect(0);
-    let megabytes = json!({ "session_id": "s", "cwd": p.root(), "prompt": "kettle ".repeat(1_500_000) }).to_string();
+    let megabytes =
+        json!({ "session_id": "s", "cwd": p.root(), "prompt": "kettle ".repeat(1_500_000) })
+            .to_string();
     let odd = [
         "",
         "{",
@@ -509,12 +773,26 @@ fn a_locked_database_loses_nothing_and_holds_up_nobody() {
     p.run(&["memory", "add", "Something to know."]).expect(0);
     let mut c = Connection::open(p.path(".cortex/memory.db")).unwrap();
     let lock = c.transaction_with_behavior(rusqlite::TransactionBehavior::Exclusive).unwrap();
-    assert_eq!(told(&p, "prompt-submit", json!({ "session_id": "s", "prompt": "what did the gardener say" })), "");
-    told(&p, "stop", json!({ "session_id": "s", "last_assistant_message": "He said that the roses need water." }));
+    assert_eq!(
+        told(
+            &p,
+            "prompt-submit",
+            json!({ "session_id": "s", "prompt": "what did the gardener say" })
+        ),
+        ""
+    );
+    told(
+        &p,
+        "stop",
+        json!({ "session_id": "s", "last_assistant_message": "He said that the roses need water." }),
+    );
     assert!(p.read(".cortex/memory.log").contains("busy"));
     lock.rollback().unwrap();
     let all = contents(&p);
-    assert!(all.iter().any(|c| c.contains("roses")) && all.iter().any(|c| c.contains("gardener")), "{all:?}");
+    assert!(
+        all.iter().any(|c| c.contains("roses")) && all.iter().any(|c| c.contains("gardener")),
+        "{all:?}"
+    );
     assert!(!p.path(".cortex/memory.spool").exists());
 }
 
@@ -530,11 +808,20 @@ fn a_disk_that_cannot_be_written_holds_up_nobody() {
     };
     for event in EVENTS {
         let mut command = p.unprivileged(&["hook", event]).unwrap();
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
         let input = json!({ "session_id": "s", "cwd": p.root(), "prompt": "kettles", "last_assistant_message": "x y z" });
         child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
         let out = child.wait_with_output().unwrap();
-        assert!(out.status.success() && out.stderr.is_empty(), "{event}: {}", String::from_utf8_lossy(&out.stderr));
+        assert!(
+            out.status.success() && out.stderr.is_empty(),
+            "{event}: {}",
+            String::from_utf8_lossy(&out.stderr)
+        );
     }
     p.chmod(".cortex", 0o755);
 }
@@ -551,14 +838,19 @@ fn hooks_are_installed_once_and_leave_the_rest_alone() {
     assert!(shown.contains("hook session-start") && shown.contains(path), "{shown}");
     let installed = p.read(path);
     assert!(
-        installed.contains("// what I allow") && installed.contains("say done") && installed.contains("hook pre-compact"),
+        installed.contains("// what I allow")
+            && installed.contains("say done")
+            && installed.contains("hook pre-compact"),
         "{installed}"
     );
     assert!(p.run(&["hook", "install"]).expect(0).stdout.contains("nothing to do"));
     assert_eq!(p.read(path), installed);
     p.run(&["hook", "uninstall"]).expect(0);
     let left = p.read(path);
-    assert!(!left.contains("cortex") && left.contains("say done") && left.contains("// what I allow"), "{left}");
+    assert!(
+        !left.contains("cortex") && left.contains("say done") && left.contains("// what I allow"),
+        "{left}"
+    );
     p.write(path, "{ \"hooks\": [");
     assert_eq!(p.run(&["hook", "install"]).code, 2);
     assert_eq!(p.read(path), "{ \"hooks\": [");
@@ -579,7 +871,12 @@ fn killed_while_it_stores() {
     p.write("all.jsonl", lines);
     let n = if std::env::var_os("STRESS").is_some() { 200 } else { 20 };
     for kill in 0..n {
-        let mut child = p.cortex(&["memory", "import", "all.jsonl"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = p
+            .cortex(&["memory", "import", "all.jsonl"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // A random moment is what is wanted.
         std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
         child.kill().unwrap();
@@ -588,10 +885,26 @@ fn killed_while_it_stores() {
         let one = |sql: &str| c.query_row(sql, [], |r| r.get::<_, i64>(0)).unwrap();
         let check: String = c.query_row("PRAGMA integrity_check", [], |r| r.get(0)).unwrap();
         assert_eq!(check, "ok", "kill {kill}");
-        assert_eq!(one("SELECT count(*) FROM memories WHERE body NOT IN (SELECT number FROM bodies)"), 0, "kill {kill}");
-        assert_eq!(one("SELECT count(*) FROM bodies WHERE number NOT IN (SELECT body FROM memories)"), 0, "kill {kill}");
-        assert_eq!(one("SELECT count(*) FROM memories WHERE number NOT IN (SELECT memory FROM vectors)"), 0, "kill {kill}");
-        assert_eq!(one("SELECT count(*) FROM vectors WHERE memory NOT IN (SELECT number FROM memories)"), 0, "kill {kill}");
+        assert_eq!(
+            one("SELECT count(*) FROM memories WHERE body NOT IN (SELECT number FROM bodies)"),
+            0,
+            "kill {kill}"
+        );
+        assert_eq!(
+            one("SELECT count(*) FROM bodies WHERE number NOT IN (SELECT body FROM memories)"),
+            0,
+            "kill {kill}"
+        );
+        assert_eq!(
+            one("SELECT count(*) FROM memories WHERE number NOT IN (SELECT memory FROM vectors)"),
+            0,
+            "kill {kill}"
+        );
+        assert_eq!(
+            one("SELECT count(*) FROM vectors WHERE memory NOT IN (SELECT number FROM memories)"),
+            0,
+            "kill {kill}"
+        );
     }
     p.run(&["memory", "import", "all.jsonl"]).expect(0);
     assert_eq!(contents(&p).len(), 401);
@@ -618,12 +931,24 @@ fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     stranger.run(&["memory", "add", "The kettle is for tea."]);
     fs::create_dir_all(p.path(".cortex")).unwrap();
     for end in ["", "-wal"] {
-        let _ = fs::copy(stranger.path(format!(".cortex/memory.db{end}")), p.path(format!(".cortex/memory.db{end}")));
+        let _ = fs::copy(
+            stranger.path(format!(".cortex/memory.db{end}")),
+            p.path(format!(".cortex/memory.db{end}")),
+        );
     }
     let before = fs::read(p.path(".cortex/memory.db")).unwrap();
-    for args in [&["memory", "list"][..], &["memory", "search", "potatoes"], &["search", "potatoes", "--memories", "3"]] {
+    for args in [
+        &["memory", "list"][..],
+        &["memory", "search", "potatoes"],
+        &["search", "potatoes", "--memories", "3"],
+    ] {
         let out = p.run(args);
-        assert_eq!(out.stderr.matches("came with this clone").count(), 1, "{args:?}: {}", out.stderr);
+        assert_eq!(
+            out.stderr.matches("came with this clone").count(),
+            1,
+            "{args:?}: {}",
+            out.stderr
+        );
         assert!(!out.stdout.contains("cut from potatoes"), "{args:?}: {}", out.stdout);
     }
     let text = told(&p, "session-start", json!({ "session_id": "first", "source": "startup" }));
@@ -633,17 +958,30 @@ fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     p.run(&["memory", "import", ".cortex/memory.db"]);
     let all = p.json(&["memory", "list"]);
     assert_eq!(all["memories"].as_array().unwrap().len(), 2, "{all}");
-    assert!(told(&p, "session-start", json!({ "session_id": "next", "source": "startup" })).contains("> Releases are cut from potatoes."));
+    assert!(
+        told(&p, "session-start", json!({ "session_id": "next", "source": "startup" }))
+            .contains("> Releases are cut from potatoes.")
+    );
     assert_eq!(fs::read(p.path(".cortex/memory.db")).unwrap(), before);
 }
 
 /// As an agent whose client does not read what it is told.
 fn hook_into(p: &Project, event: &str, mut input: Value, stdout: impl Into<Stdio>) {
     input["cwd"] = p.root().to_str().unwrap().into();
-    let mut child = p.cortex(&["hook", event]).stdin(Stdio::piped()).stdout(stdout).stderr(Stdio::piped()).spawn().unwrap();
+    let mut child = p
+        .cortex(&["hook", event])
+        .stdin(Stdio::piped())
+        .stdout(stdout)
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     child.stdin.take().unwrap().write_all(input.to_string().as_bytes()).unwrap();
     let out = child.wait_with_output().unwrap();
-    assert!(out.status.success() && out.stderr.is_empty(), "{event}: {}", String::from_utf8_lossy(&out.stderr));
+    assert!(
+        out.status.success() && out.stderr.is_empty(),
+        "{event}: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
 }
 
 /// What was never written was noted as told.
@@ -675,8 +1013,12 @@ fn what_nobody_read_is_told_the_next_time() {
 #[test]
 fn yesterdays_decision_is_told_tomorrow() {
     let p = Project::sample();
-    let ask = |session: &str, prompt: &str| told(&p, "prompt-submit", json!({ "session_id": session, "prompt": prompt }));
-    let begin = |session: &str| told(&p, "session-start", json!({ "session_id": session, "source": "startup" }));
+    let ask = |session: &str, prompt: &str| {
+        told(&p, "prompt-submit", json!({ "session_id": session, "prompt": prompt }))
+    };
+    let begin = |session: &str| {
+        told(&p, "session-start", json!({ "session_id": session, "source": "startup" }))
+    };
     let end = |session: &str| told(&p, "session-end", json!({ "session_id": session }));
     let decision = "Please remember: we decided to never rename the session cookie, because old clients break.";
     ask("one", decision);
@@ -687,11 +1029,22 @@ fn yesterdays_decision_is_told_tomorrow() {
         assert_eq!(text.matches("never rename the session cookie").count(), 1, "{session}: {text}");
         assert!(!text.contains("thanks"), "{text}");
         ask(session, "Where are failed attempts counted in this project?");
-        told(&p, "stop", json!({ "session_id": session, "last_assistant_message": "They are counted in src/retry.rs." }));
+        told(
+            &p,
+            "stop",
+            json!({ "session_id": session, "last_assistant_message": "They are counted in src/retry.rs." }),
+        );
         end(session);
     }
-    assert!(begin("five").find("never rename").unwrap() < begin("six").find("Last session:").unwrap());
-    let id = p.json(&["memory", "list", "--sources", "hook_description"])["memories"].as_array().unwrap().last().unwrap()["id"].clone();
+    assert!(
+        begin("five").find("never rename").unwrap() < begin("six").find("Last session:").unwrap()
+    );
+    let id = p.json(&["memory", "list", "--sources", "hook_description"])["memories"]
+        .as_array()
+        .unwrap()
+        .last()
+        .unwrap()["id"]
+        .clone();
     p.run(&["memory", "forget", id.as_str().unwrap()]).expect(0);
     assert!(!begin("seven").contains("cookie"));
 }
@@ -705,7 +1058,10 @@ fn an_edit_of_a_hook_is_found_by_its_file() {
     let found = p.json(&["memory", "list", "--file", "src/retry.rs"]);
     assert_eq!(found["memories"][0]["source"]["file_path"], "src/retry.rs", "{found}");
     let text = told(&p, "pre-tool", session("two"));
-    assert!(text.contains("Of `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"), "{text}");
+    assert!(
+        text.contains("Of `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"),
+        "{text}"
+    );
     assert_eq!(told(&p, "pre-tool", session("one")), "", "its own session knows");
 }
 
@@ -718,10 +1074,17 @@ fn the_tail_of_a_long_answer_is_found() {
     told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": answer }));
     let found = p.json(&["memory", "search", "where does the walrus sleep"]);
     let content = found["results"][0]["memory"]["content"].as_str().unwrap();
-    assert!(content.ends_with("The walrus sleeps behind the lighthouse.") && content.len() < 3_000, "{content}");
+    assert!(
+        content.ends_with("The walrus sleeps behind the lighthouse.") && content.len() < 3_000,
+        "{content}"
+    );
     let listed = p.run(&["memory", "list", "-n", "100"]).expect(0).stdout;
     let n = listed.lines().count();
-    assert!(listed.contains(&format!("(1/{n}) The harbour is large.")) && listed.contains(&format!("({n}/{n})")), "{listed}");
+    assert!(
+        listed.contains(&format!("(1/{n}) The harbour is large."))
+            && listed.contains(&format!("({n}/{n})")),
+        "{listed}"
+    );
 }
 
 /// Seed 001: work, a reset of 47 files, and the next session, without a server.
@@ -733,8 +1096,20 @@ fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
     }
     let git = |args: &str| {
         let mut command = std::process::Command::new("git");
-        command.current_dir(p.root()).args(["-c", "user.name=a", "-c", "user.email=a@b"]).args(args.split(' '));
-        assert!(command.env("HOME", p.home()).stdout(Stdio::null()).stderr(Stdio::null()).status().unwrap().success(), "{args}");
+        command
+            .current_dir(p.root())
+            .args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(args.split(' '));
+        assert!(
+            command
+                .env("HOME", p.home())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap()
+                .success(),
+            "{args}"
+        );
     };
     git("init -q -b main");
     git("add -A");
@@ -746,22 +1121,44 @@ fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
     git("commit -qam revised");
     p.run(&["hook", "install"]).expect(0);
     told(&p, "session-start", json!({ "session_id": "one", "source": "startup" }));
-    told(&p, "prompt-submit", json!({ "session_id": "one", "prompt": "From now on waiting triples. Change src/retry.rs." }));
-    let index = || assert_eq!(run(p.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0")).code, 0);
+    told(
+        &p,
+        "prompt-submit",
+        json!({ "session_id": "one", "prompt": "From now on waiting triples. Change src/retry.rs." }),
+    );
+    let index =
+        || assert_eq!(run(p.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0")).code, 0);
     index();
     p.write("src/retry.rs", "/// Waits longer.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 3\n}\n");
-    told(&p, "post-tool", json!({ "session_id": "one", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } }));
-    told(&p, "stop", json!({ "session_id": "one", "last_assistant_message": "Waiting triples now, as you asked." }));
+    told(
+        &p,
+        "post-tool",
+        json!({ "session_id": "one", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } }),
+    );
+    told(
+        &p,
+        "stop",
+        json!({ "session_id": "one", "last_assistant_message": "Waiting triples now, as you asked." }),
+    );
     told(&p, "session-end", json!({ "session_id": "one" }));
     index();
-    told(&p, "prompt-submit", json!({ "session_id": "two", "prompt": "The revised pages are wrong, go back to the first commit." }));
+    told(
+        &p,
+        "prompt-submit",
+        json!({ "session_id": "two", "prompt": "The revised pages are wrong, go back to the first commit." }),
+    );
     git("reset -q --hard HEAD~1");
     p.write("tools/colours.py", "def paint_wall(colour):\n    return colour.lower()\n");
     index();
     told(&p, "session-end", json!({ "session_id": "two" }));
     let text = told(&p, "session-start", json!({ "session_id": "three", "source": "startup" }));
     assert!(text.len() <= 4 * 500 && text.matches("git reset --hard").count() == 1, "{text}");
-    for part in ["> From now on waiting triples.", "update tools/colours.py", "update src/retry.rs", "The revised pages are wrong"] {
+    for part in [
+        "> From now on waiting triples.",
+        "update tools/colours.py",
+        "update src/retry.rs",
+        "The revised pages are wrong",
+    ] {
         assert_eq!(text.matches(part).count(), 1, "{part}: {text}");
     }
     assert!(!text.contains(".md ("), "no file of the reset: {text}");
@@ -774,10 +1171,22 @@ fn an_agent_need_not_name_its_sessions() {
     told(&p, "session-start", json!({ "source": "startup" }));
     told(&p, "prompt-submit", json!({ "prompt": "Where are failed attempts counted?" }));
     told(&p, "session-start", json!({ "source": "startup" }));
-    told(&p, "stop", json!({ "last_assistant_message": "They are counted in src/retry.rs, by the caller." }));
+    told(
+        &p,
+        "stop",
+        json!({ "last_assistant_message": "They are counted in src/retry.rs, by the caller." }),
+    );
     told(&p, "session-end", json!({}));
     let text = told(&p, "session-start", json!({ "source": "startup" }));
-    assert!(text.contains("Asked: Where are failed attempts counted?") && text.contains("Answered: They are counted"), "{text}");
+    assert!(
+        text.contains("Asked: Where are failed attempts counted?")
+            && text.contains("Answered: They are counted"),
+        "{text}"
+    );
     let timeline = p.run(&["memory", "timeline"]).expect(0).stdout;
-    assert_eq!((timeline.matches("Completed  ").count(), timeline.matches("Active  ").count()), (1, 1), "{timeline}");
+    assert_eq!(
+        (timeline.matches("Completed  ").count(), timeline.matches("Active  ").count()),
+        (1, 1),
+        "{timeline}"
+    );
 }

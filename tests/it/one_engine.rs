@@ -23,38 +23,89 @@ fn project() -> Project {
             "use crate::store::Store;\n\nfn main() {\n    let store = Store;\n    let held: &Store = &store;\n    held.get();\n}\n",
         ),
         ("tool.py", "def read_entry(store):\n    return store.get()\n"),
-        ("docs/guide.md", "# Guide\n\nHow entries are read.\n\n## Store\n\nThe store keeps every entry.\n"),
+        (
+            "docs/guide.md",
+            "# Guide\n\nHow entries are read.\n\n## Store\n\nThe store keeps every entry.\n",
+        ),
     ])
 }
 
 fn questions() -> Vec<Asked> {
     let question = |cli, tool, arguments| Asked { cli, tool, arguments };
     vec![
-        question(&["search", "where is an entry read", "-n", "3"], "search", json!({ "query": "where is an entry read", "limit": 3 })),
+        question(
+            &["search", "where is an entry read", "-n", "3"],
+            "search",
+            json!({ "query": "where is an entry read", "limit": 3 }),
+        ),
         question(
             &["search", "entry", "--languages", "Rust,python", "--paths", "src/**", "--explain"],
             "search",
             json!({ "query": "entry", "languages": ["Rust", "python"], "paths": ["src/**"], "explain": true, "limit": 10 }),
         ),
-        question(&["search", "entry", "--mode", "semantic"], "search", json!({ "query": "entry", "mode": "semantic", "limit": 10 })),
-        question(&["search", "--exact", "name:get"], "exact", json!({ "query": "name:get", "limit": 10 })),
+        question(
+            &["search", "entry", "--mode", "semantic"],
+            "search",
+            json!({ "query": "entry", "mode": "semantic", "limit": 10 }),
+        ),
+        question(
+            &["search", "--exact", "name:get"],
+            "exact",
+            json!({ "query": "name:get", "limit": 10 }),
+        ),
         // Code as it stands is seldom a query.
-        question(&["search", "--exact", "store.get("], "exact", json!({ "query": "store.get(", "limit": 10 })),
-        question(&["search", "entry", "--languages", "cobol"], "search", json!({ "query": "entry", "languages": ["cobol"], "limit": 10 })),
+        question(
+            &["search", "--exact", "store.get("],
+            "exact",
+            json!({ "query": "store.get(", "limit": 10 }),
+        ),
+        question(
+            &["search", "entry", "--languages", "cobol"],
+            "search",
+            json!({ "query": "entry", "languages": ["cobol"], "limit": 10 }),
+        ),
         question(&["outline", "src/store.rs"], "outline", json!({ "path": "src/store.rs" })),
         question(&["outline"], "outline", json!({})),
-        question(&["read", "src/store.rs", "--lines", "4-6"], "read", json!({ "path": "src/store.rs", "lines": "4-6" })),
-        question(&["related", "src/store.rs", "--line", "6"], "related", json!({ "path": "src/store.rs", "line": 6 })),
+        question(
+            &["read", "src/store.rs", "--lines", "4-6"],
+            "read",
+            json!({ "path": "src/store.rs", "lines": "4-6" }),
+        ),
+        question(
+            &["related", "src/store.rs", "--line", "6"],
+            "related",
+            json!({ "path": "src/store.rs", "line": 6 }),
+        ),
         question(
             &["graph", "callers", "Store::get", "-C", "1"],
             "graph",
             json!({ "operation": "callers", "target": "Store::get", "context": 1 }),
         ),
-        question(&["graph", "type_usages", "Store"], "graph", json!({ "operation": "type_usages", "target": "Store" })),
-        question(&["graph", "type-usages", "Store"], "graph", json!({ "operation": "type-usages", "target": "Store" })),
-        question(&["pattern", "$A.get()", "--languages", "Rust"], "pattern", json!({ "pattern": "$A.get()", "languages": ["Rust"] })),
-        question(&["files", "--by", "file", "--languages", "Rust"], "files", json!({ "by": "file", "languages": ["Rust"] })),
-        question(&["files", "src", "--by", "directory"], "files", json!({ "by": "directory", "paths": ["src"] })),
+        question(
+            &["graph", "type_usages", "Store"],
+            "graph",
+            json!({ "operation": "type_usages", "target": "Store" }),
+        ),
+        question(
+            &["graph", "type-usages", "Store"],
+            "graph",
+            json!({ "operation": "type-usages", "target": "Store" }),
+        ),
+        question(
+            &["pattern", "$A.get()", "--languages", "Rust"],
+            "pattern",
+            json!({ "pattern": "$A.get()", "languages": ["Rust"] }),
+        ),
+        question(
+            &["files", "--by", "file", "--languages", "Rust"],
+            "files",
+            json!({ "by": "file", "languages": ["Rust"] }),
+        ),
+        question(
+            &["files", "src", "--by", "directory"],
+            "files",
+            json!({ "by": "directory", "paths": ["src"] }),
+        ),
         question(&["status"], "status", json!({})),
     ]
 }
@@ -62,7 +113,18 @@ fn questions() -> Vec<Asked> {
 /// What all answers have in common: how much of a text is shown, and how long something took, is each front end's own.
 fn common(mut answer: Value) -> Value {
     // Of the command line alone, of replies that are cut to a number of tokens, and of a process that stays.
-    let own = ["schema", "query", "n_chunks", "notes", "stale", "files_parsed", "skipped_files", "memory", "reload", "indexing"];
+    let own = [
+        "schema",
+        "query",
+        "n_chunks",
+        "notes",
+        "stale",
+        "files_parsed",
+        "skipped_files",
+        "memory",
+        "reload",
+        "indexing",
+    ];
     let own = own.iter().chain(&["total_files", "total_symbols", "next_cursor"]);
     if let Value::Object(map) = &mut answer {
         own.for_each(|key| drop(map.remove(*key)));
@@ -100,10 +162,14 @@ fn each_question_has_one_answer_whoever_asks() {
             arguments["max_tokens"] = 20_000.into();
         }
         let out = p.run(&[cli, &["--json"]].concat());
-        let printed: Value = serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{cli:?}: {e}: {out:?}"));
+        let printed: Value =
+            serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{cli:?}: {e}: {out:?}"));
         assert_eq!(printed["schema"], 2, "{cli:?}");
         let over_http = client.call(tool, &arguments);
-        let called = mcp.ask("tools/call", &json!({ "name": format!("cortex_{tool}"), "arguments": arguments }));
+        let called = mcp.ask(
+            "tools/call",
+            &json!({ "name": format!("cortex_{tool}"), "arguments": arguments }),
+        );
         let over_mcp = called["result"]["structuredContent"].clone();
         assert_eq!(common(over_mcp), common(over_http.clone()), "{tool} {arguments}: MCP and HTTP");
         assert_eq!(common(printed), common(over_http), "{cli:?} and {tool} {arguments}");
@@ -122,7 +188,11 @@ fn each_mistake_has_one_message() {
         (&["search", "--exact", "\"no end"][..], "exact", json!({ "query": "\"no end" })),
         (&["search", "x", "--paths", "src/["], "search", json!({ "query": "x", "paths": "src/[" })),
         (&["read", "src/nowhere.rs"], "read", json!({ "path": "src/nowhere.rs" })),
-        (&["read", "src/main.rs", "--lines", "9-3"], "read", json!({ "path": "src/main.rs", "lines": "9-3" })),
+        (
+            &["read", "src/main.rs", "--lines", "9-3"],
+            "read",
+            json!({ "path": "src/main.rs", "lines": "9-3" }),
+        ),
         (&["graph", "path", "main"], "graph", json!({ "operation": "path", "target": "main" })),
         (&["pattern", "fn ("], "pattern", json!({ "pattern": "fn (" })),
     ] {
@@ -130,7 +200,11 @@ fn each_mistake_has_one_message() {
         let (status, body) = client.try_call(tool, &arguments).unwrap();
         let told: Value = serde_json::from_str(&body).unwrap();
         assert!((400..500).contains(&status), "{status} {body}");
-        assert_eq!(printed.trim().trim_start_matches("error: "), told["error"].as_str().unwrap(), "{cli:?}");
+        assert_eq!(
+            printed.trim().trim_start_matches("error: "),
+            told["error"].as_str().unwrap(),
+            "{cli:?}"
+        );
     }
 }
 
@@ -141,14 +215,29 @@ fn earlier_names_of_flags_are_taken_with_a_warning() {
     p.index();
     for (old, new) in [
         (
-            &["search", "entry", "--lang", "rust", "--in", "src", "--type", "definitions", "--path", "."][..],
+            &[
+                "search",
+                "entry",
+                "--lang",
+                "rust",
+                "--in",
+                "src",
+                "--type",
+                "definitions",
+                "--path",
+                ".",
+            ][..],
             &["--languages", "--paths", "--types", "--project"][..],
         ),
         (&["files", "--lang", "rust", "--path", "src"], &["--languages", "--project"]),
     ] {
         let out = p.run(old).expect(0);
         for new in new {
-            assert!(out.stderr.contains(&format!("is called {new} now")), "{old:?}: {}", out.stderr);
+            assert!(
+                out.stderr.contains(&format!("is called {new} now")),
+                "{old:?}: {}",
+                out.stderr
+            );
         }
     }
 }

@@ -19,7 +19,10 @@ fn project() -> Project {
             "src/main.rs",
             "use crate::store::Store;\n\nfn main() {\n    let store = Store;\n    store.get(\"a\");\n    store.get(\"b\");\n}\n",
         ),
-        ("docs/guide.md", "# Guide\n\n## Entries\n\nAn entry is read by its key.\n\n## Limits\n\nThere are none.\n"),
+        (
+            "docs/guide.md",
+            "# Guide\n\n## Entries\n\nAn entry is read by its key.\n\n## Limits\n\nThere are none.\n",
+        ),
         ("settings.toml", "[store]\nsize = 10\n"),
     ])
 }
@@ -47,8 +50,15 @@ const COMMANDS: &[&[&str]] = &[
 /// Runs a command on a terminal; what is shown, without what differs between runs. `None`: there is no program that makes a terminal.
 fn shown(p: &Project, args: &[&str]) -> Option<String> {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
-    let line = format!("stty cols 80 rows 40; exec {} {}", env!("CARGO_BIN_EXE_cortex"), quoted.join(" "));
-    let out = p.command("script").args(["-qec", &line, "/dev/null"]).env("TERM", "dumb").env("NO_COLOR", "1").output().ok()?;
+    let line =
+        format!("stty cols 80 rows 40; exec {} {}", env!("CARGO_BIN_EXE_cortex"), quoted.join(" "));
+    let out = p
+        .command("script")
+        .args(["-qec", &line, "/dev/null"])
+        .env("TERM", "dumb")
+        .env("NO_COLOR", "1")
+        .output()
+        .ok()?;
     let text = String::from_utf8(out.stdout).unwrap().replace('\r', "");
     let text = text.replace(&p.root().display().to_string(), "PROJECT");
     Some(format!("{text}exit code {}\n", out.status.code().unwrap_or(-1)))
@@ -76,6 +86,9 @@ fn output_is_what_the_golden_file_says() {
         now == then,
         "the output changed: {differs:?}. If that is meant, run UPDATE_SNAPSHOTS=1 cargo test --test it output and look at tests/it/output.txt"
     );
-    let long: Vec<&str> = now.lines().filter(|line| line.chars().count() > 80 && !line.starts_with(['$', 'e', 'w', 't'])).collect();
+    let long: Vec<&str> = now
+        .lines()
+        .filter(|line| line.chars().count() > 80 && !line.starts_with(['$', 'e', 'w', 't']))
+        .collect();
     assert!(long.is_empty(), "a terminal of 80 columns breaks these lines: {long:#?}");
 }

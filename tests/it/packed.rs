@@ -44,7 +44,8 @@ fn a_packed_index_is_the_plain_one_in_less_space() {
     let p = project();
     cortex(&p, false, &["index"]);
     let plain = CHUNK_FILES.map(|name| p.chunk_file(name));
-    let found = ["kettle with seven cups", "boil potatoes", "retry_with_backoff"].map(|q| (q, ask(&p, false, q)));
+    let found = ["kettle with seven cups", "boil potatoes", "retry_with_backoff"]
+        .map(|q| (q, ask(&p, false, q)));
     cortex(&p, true, &["index"]);
     for (name, plain) in CHUNK_FILES.into_iter().zip(&plain) {
         assert!(!p.path(format!(".cortex/chunks/{name}")).exists(), "{name} is packed");
@@ -63,9 +64,13 @@ fn a_packed_index_is_the_plain_one_in_less_space() {
     p.remove("src/part8.rs");
     assert_eq!(ask(&p, true, "whistle")["results"][0]["path"], "src/part7.rs");
     let fresh = p.fresh_copy();
-    let timeless = |text: &str| text.lines().map(|l| without_stamps(l).to_string()).collect::<Vec<_>>();
+    let timeless =
+        |text: &str| text.lines().map(|l| without_stamps(l).to_string()).collect::<Vec<_>>();
     for name in CHUNK_FILES {
-        assert!(timeless(&unpacked(&p, name)) == timeless(&fresh.chunk_file(name)), "{name}, updated, is the fresh one");
+        assert!(
+            timeless(&unpacked(&p, name)) == timeless(&fresh.chunk_file(name)),
+            "{name}, updated, is the fresh one"
+        );
     }
 
     cortex(&p, false, &["index"]);
@@ -77,8 +82,7 @@ fn a_packed_index_is_the_plain_one_in_less_space() {
 #[test]
 fn packed_files_of_another_program_are_served_and_damaged_ones_named() {
     let p = Project::new();
-    let json =
-        r#"{"chunks": [{"id": "a", "title": "Garden", "text": "Water the tomatoes at dawn.", "metadata": {"file_path": "garden.md"}}]}"#;
+    let json = r#"{"chunks": [{"id": "a", "title": "Garden", "text": "Water the tomatoes at dawn.", "metadata": {"file_path": "garden.md"}}]}"#;
     p.write(packed("doc-chunks.json"), zstd::encode_all(json.as_bytes(), 0).unwrap());
     assert_eq!(ask(&p, true, "tomatoes")["results"][0]["path"], "garden.md");
     p.run(&["index"]).expect(2);
@@ -87,7 +91,12 @@ fn packed_files_of_another_program_are_served_and_damaged_ones_named() {
 
     let good = fs::read(p.path(packed("doc-chunks.json"))).unwrap();
     let bomb = zstd::encode_all(std::io::Read::take(std::io::repeat(b' '), 1 << 30), 1).unwrap();
-    for (what, bytes) in [("half", &good[..good.len() / 2]), ("no zstd", b"{\"chunks\": []}"), ("empty", b""), ("endless", &bomb)] {
+    for (what, bytes) in [
+        ("half", &good[..good.len() / 2]),
+        ("no zstd", b"{\"chunks\": []}"),
+        ("empty", b""),
+        ("endless", &bomb),
+    ] {
         p.write(packed("doc-chunks.json"), bytes);
         let out = p.run(&["search", "tomatoes"]);
         assert_ne!(out.code, 0, "{what}");

@@ -10,7 +10,8 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// The chunk files, in the order of their types.
-pub const CHUNK_FILES: [&str; 4] = ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];
+pub const CHUNK_FILES: [&str; 4] =
+    ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];
 
 /// A directory of files beside an empty home directory; both vanish with it.
 pub struct Project {
@@ -67,8 +68,14 @@ impl Project {
                 "src/retry.rs",
                 "/// Waits longer after each failed attempt.\npub fn retry_with_backoff(attempts: u32) -> u32 {\n    attempts * 2\n}\n",
             ),
-            ("tools/colours.py", "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n"),
-            ("docs/guide.md", "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n\n## Garden\n\nWater the tomatoes at dawn.\n"),
+            (
+                "tools/colours.py",
+                "def paint_wall(colour):\n    \"\"\"Cover a wall with paint.\"\"\"\n    return colour\n",
+            ),
+            (
+                "docs/guide.md",
+                "# Guide\n\n## Kitchen\n\nBoil the potatoes in salted water.\n\n## Garden\n\nWater the tomatoes at dawn.\n",
+            ),
             ("settings.toml", "[server]\nport = 8080\nhost = \"localhost\"\n"),
         ])
     }
@@ -120,12 +127,19 @@ impl Project {
     /// Every chunk of every type.
     pub fn chunks(&self) -> Vec<Value> {
         let parse = |name: &&str| serde_json::from_str::<Value>(&self.chunk_file(name)).unwrap();
-        CHUNK_FILES.iter().map(parse).flat_map(|f| f["chunks"].as_array().unwrap().clone()).collect()
+        CHUNK_FILES
+            .iter()
+            .map(parse)
+            .flat_map(|f| f["chunks"].as_array().unwrap().clone())
+            .collect()
     }
 
     /// The chunk files without their time stamps.
     pub fn timeless(&self) -> Vec<String> {
-        CHUNK_FILES.iter().map(|f| self.chunk_file(f).lines().map(without_stamps).collect::<Vec<_>>().join("\n")).collect()
+        CHUNK_FILES
+            .iter()
+            .map(|f| self.chunk_file(f).lines().map(without_stamps).collect::<Vec<_>>().join("\n"))
+            .collect()
     }
 
     /// A command in this project: no environment but the search path and an empty home.
@@ -166,7 +180,12 @@ impl Project {
         let out = self.run(&[&["search", "--json"], args].concat());
         assert!(out.code < 2, "{}", out.stderr);
         let reply: Value = serde_json::from_str(&out.stdout).unwrap();
-        reply["results"].as_array().unwrap().iter().map(|r| r["path"].as_str().unwrap_or_default().to_string()).collect()
+        reply["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r["path"].as_str().unwrap_or_default().to_string())
+            .collect()
     }
 
     /// The same files in another directory, without `.cortex`, indexed from nothing.
@@ -187,7 +206,9 @@ impl Project {
         let program = self.base.path().join("cortex");
         if !program.exists() {
             let original = env!("CARGO_BIN_EXE_cortex");
-            fs::hard_link(original, &program).or_else(|_| fs::copy(original, &program).map(drop)).unwrap();
+            fs::hard_link(original, &program)
+                .or_else(|_| fs::copy(original, &program).map(drop))
+                .unwrap();
             fs::set_permissions(self.base.path(), fs::Permissions::from_mode(0o755)).unwrap();
         }
         let mut c = self.command("setpriv");
@@ -230,7 +251,11 @@ impl Project {
 pub fn run(command: &mut Command) -> Output {
     let out = command.output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
-    Output { code: out.status.code().unwrap_or(-1), stdout: text(out.stdout), stderr: text(out.stderr) }
+    Output {
+        code: out.status.code().unwrap_or(-1),
+        stdout: text(out.stdout),
+        stderr: text(out.stderr),
+    }
 }
 
 /// The line of a chunk up to its time stamps.
@@ -241,7 +266,9 @@ pub fn without_stamps(line: &str) -> &str {
 
 fn copy_tree(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap().map(Result::unwrap).filter(|e| e.file_name() != ".cortex") {
+    for entry in
+        fs::read_dir(from).unwrap().map(Result::unwrap).filter(|e| e.file_name() != ".cortex")
+    {
         let target = to.join(entry.file_name());
         if entry.file_type().unwrap().is_dir() {
             copy_tree(&entry.path(), &target);
@@ -257,7 +284,8 @@ pub struct Random(pub u64);
 impl Random {
     /// A number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(self.0 >> 33).unwrap() % n
     }
 }

@@ -69,7 +69,9 @@ fn chunks_of_other_programs_are_searched_whole() {
             {"id": "a2", "text": "closes the hatch", "title": "Backpressure policy", "metadata": {"file_path": "a.rs", "names": [{"name": "omega"}]}}
         ]}"#,
     );
-    let lead = |query: &str| p.json(&["search", query])["results"][0]["chunk_id"].as_str().map(String::from);
+    let lead = |query: &str| {
+        p.json(&["search", query])["results"][0]["chunk_id"].as_str().map(String::from)
+    };
     assert_eq!(lead("hatch").as_deref(), Some("a2"));
     assert_eq!(lead("valve").as_deref(), Some("a1"));
     assert_eq!(lead("backpressure").as_deref(), Some("a2"));
@@ -120,8 +122,11 @@ fn a_file_of_equal_size_and_time_that_took_anothers_place_is_indexed() {
 fn many_first_processes_do_not_disturb_each_other() {
     for _ in 0..5 {
         let p = Project::sample();
-        let mut children: Vec<_> =
-            (0..6).map(|_| p.cortex(&["search", "retry"]).stdout(std::process::Stdio::null()).spawn().unwrap()).collect();
+        let mut children: Vec<_> = (0..6)
+            .map(|_| {
+                p.cortex(&["search", "retry"]).stdout(std::process::Stdio::null()).spawn().unwrap()
+            })
+            .collect();
         for child in &mut children {
             assert!(child.wait().unwrap().success());
         }

@@ -15,7 +15,12 @@ use crate::following::wait_until;
 use crate::project::Project;
 use crate::server::{Client, LONG, Server, warnings};
 
-const MEANINGS: [(&str, &str); 4] = [("cooking", "boil"), ("vegetables", "potatoes"), ("decorator", "paint"), ("partition", "wall")];
+const MEANINGS: [(&str, &str); 4] = [
+    ("cooking", "boil"),
+    ("vegetables", "potatoes"),
+    ("decorator", "paint"),
+    ("partition", "wall"),
+];
 
 /// How the model behaves.
 #[derive(Clone, PartialEq)]
@@ -55,7 +60,11 @@ impl Model {
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let state = Arc::new(State { mood: Mutex::new(WELL), changed: Condvar::new(), requests: Mutex::default() });
+        let state = Arc::new(State {
+            mood: Mutex::new(WELL),
+            changed: Condvar::new(),
+            requests: Mutex::default(),
+        });
         let shared = state.clone();
         thread::spawn(move || {
             for connection in listener.incoming().flatten() {
@@ -110,18 +119,23 @@ impl State {
             };
             let (status, body) = match mood {
                 Mood::Says(status, body) => (status, body),
-                Mood::Well { longest, .. } if request.texts.iter().any(|t| t.len() > longest) => {
-                    (500, json!({ "error": { "message": "input is too large to process" } }).to_string())
-                }
+                Mood::Well { longest, .. } if request.texts.iter().any(|t| t.len() > longest) => (
+                    500,
+                    json!({ "error": { "message": "input is too large to process" } }).to_string(),
+                ),
                 Mood::Well { dimensions, .. } => {
                     let item = |(i, t): (usize, &String)| json!({ "index": i, "embedding": vector(&request.model, t, dimensions) });
                     // In no order: the index counts.
-                    let data: Vec<Value> = request.texts.iter().enumerate().rev().map(item).collect();
+                    let data: Vec<Value> =
+                        request.texts.iter().enumerate().rev().map(item).collect();
                     (200, json!({ "object": "list", "data": data }).to_string())
                 }
                 Mood::Silent => unreachable!(),
             };
-            let answer = format!("HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+            let answer = format!(
+                "HTTP/1.1 {status} x\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+                body.len()
+            );
             if reader.get_mut().write_all(answer.as_bytes()).is_err() {
                 return;
             }
@@ -141,7 +155,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap();
-    let texts = body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_string()).collect();
+    let texts =
+        body["input"].as_array().unwrap().iter().map(|t| t.as_str().unwrap().to_string()).collect();
     Some(Request { head, model: body["model"].as_str().unwrap().into(), texts })
 }
 
@@ -149,7 +164,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
 fn vector(model: &str, text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0.0; dimensions];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 3) {
-        let meaning = MEANINGS.iter().find(|(other, _)| *other == word).map_or(word, |(_, meaning)| meaning);
+        let meaning =
+            MEANINGS.iter().find(|(other, _)| *other == word).map_or(word, |(_, meaning)| meaning);
         let mut hasher = DefaultHasher::new();
         (model, meaning).hash(&mut hasher);
         vector[usize::try_from(hasher.finish() % dimensions as u64).unwrap()] += 1.0;
@@ -160,8 +176,10 @@ fn vector(model: &str, text: &str, dimensions: usize) -> Vec<f32> {
 /// The vector files of a project.
 fn caches(p: &Project) -> Vec<String> {
     let entries = std::fs::read_dir(p.path(".cortex/cache")).unwrap();
-    let mut names: Vec<String> =
-        entries.map(|e| e.unwrap().file_name().into_string().unwrap()).filter(|n| n.starts_with("vectors-")).collect();
+    let mut names: Vec<String> = entries
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .filter(|n| n.starts_with("vectors-"))
+        .collect();
     names.sort();
     names
 }
@@ -176,16 +194,24 @@ fn an_index_has_its_vectors_from_the_server() {
     let n_chunks = p.chunks().len();
     assert_eq!(summary["n_embedded"], n_chunks);
     let requests = model.requests();
-    assert!(requests.iter().all(|r| r.model == "words" && r.head.starts_with("post /v1/embeddings ")));
+    assert!(
+        requests.iter().all(|r| r.model == "words" && r.head.starts_with("post /v1/embeddings "))
+    );
     assert!(requests.iter().all(|r| r.head.contains("authorization: bearer secret")));
     let sent = model.sent();
     assert_eq!(sent.len(), n_chunks, "each once");
     assert!(
-        sent.iter().any(|t| t.starts_with("p: ") && t.contains("potatoes")) && sent.iter().any(|t| t.starts_with("p: src retry.rs\n")),
+        sent.iter().any(|t| t.starts_with("p: ") && t.contains("potatoes"))
+            && sent.iter().any(|t| t.starts_with("p: src retry.rs\n")),
         "{sent:?}"
     );
     let caches = caches(&p);
-    assert!(caches.len() == 1 && caches[0].starts_with("vectors-words_127.0.0.1-") && caches[0].contains("_256_"), "{caches:?}");
+    assert!(
+        caches.len() == 1
+            && caches[0].starts_with("vectors-words_127.0.0.1-")
+            && caches[0].contains("_256_"),
+        "{caches:?}"
+    );
 
     assert_eq!(p.found(&[BY_MEANING]), ["docs/guide.md"], "no word of the question stands there");
     assert_eq!(model.sent(), ["q: cooking vegetables"]);
@@ -205,7 +231,9 @@ fn without_the_server_words_are_searched() {
     p.configure(format!("[embed]\nurl = 'http://{nobody}'\nmodel = 'words'\ndimensions = 256"));
     let e = p.run(&["index"]).error();
     assert!(
-        e.contains("the files are indexed, but vectors are lacking") && e.contains(&nobody.to_string()) && e.contains("embed.url"),
+        e.contains("the files are indexed, but vectors are lacking")
+            && e.contains(&nobody.to_string())
+            && e.contains("embed.url"),
         "{e}"
     );
     let status = p.json(&["status"]);
@@ -214,10 +242,16 @@ fn without_the_server_words_are_searched() {
     let reply = p.json(&["search", "boil the potatoes"]);
     assert_eq!(reply["results"][0]["path"], "docs/guide.md");
     let told = warnings(&reply);
-    assert!(told.contains("found by words alone: http://") && told.contains("until `cortex index`"), "{told}");
+    assert!(
+        told.contains("found by words alone: http://") && told.contains("until `cortex index`"),
+        "{told}"
+    );
     let out = p.run(&["search", "potatoes"]).expect(0);
     assert!(out.stderr.contains("warning: cannot embed the query"), "{}", out.stderr);
-    assert!(p.run(&["search", "--exact", "potatoes"]).expect(0).stderr.is_empty(), "exact search needs no vectors");
+    assert!(
+        p.run(&["search", "--exact", "potatoes"]).expect(0).stderr.is_empty(),
+        "exact search needs no vectors"
+    );
 }
 
 #[test]
@@ -231,7 +265,10 @@ fn another_model_makes_its_own_vectors() {
     let reply = p.json(&["search", "boil the potatoes"]);
     assert!(warnings(&reply).contains("by words alone until `cortex index`"), "{reply}");
     assert!(p.found(&[BY_MEANING]).is_empty(), "the old vectors are not used");
-    assert!(model.requests().iter().all(|r| r.model == "others" && r.texts.len() == 1), "only the question is sent");
+    assert!(
+        model.requests().iter().all(|r| r.model == "others" && r.texts.len() == 1),
+        "only the question is sent"
+    );
     model.sent();
     p.index();
     assert_eq!(model.sent(), sent);
@@ -245,7 +282,10 @@ fn another_model_makes_its_own_vectors() {
     // A month later, and then a year.
     let long_ago = |days: u64| {
         let unused = caches.iter().find(|c| c.contains("others")).unwrap();
-        p.set_modified(format!(".cortex/cache/{unused}"), SystemTime::now() - Duration::from_secs(days * 24 * 3600));
+        p.set_modified(
+            format!(".cortex/cache/{unused}"),
+            SystemTime::now() - Duration::from_secs(days * 24 * 3600),
+        );
         p.index();
     };
     long_ago(20);
@@ -262,14 +302,23 @@ fn what_is_wrong_with_the_server_is_told() {
     let model = Model::start();
     let p = model.sample("");
     for (mood, what) in [
-        (Mood::Well { dimensions: 8, longest: usize::MAX }, "words gives vectors of 8 numbers: set embed.dimensions = 8 (it is 256)"),
-        (Mood::Says(500, json!({ "error": "out of memory" }).to_string()), "answered 500: `out of memory`"),
+        (
+            Mood::Well { dimensions: 8, longest: usize::MAX },
+            "words gives vectors of 8 numbers: set embed.dimensions = 8 (it is 256)",
+        ),
+        (
+            Mood::Says(500, json!({ "error": "out of memory" }).to_string()),
+            "answered 500: `out of memory`",
+        ),
         (
             Mood::Says(404, json!({ "error": { "message": "try pulling it" } }).to_string()),
             "`try pulling it`; does the server have the model",
         ),
         (Mood::Says(401, String::new()), "is embed.token right?"),
-        (Mood::Says(200, "<html>Welcome</html>".into()), "`<html>Welcome</html>`; is embed.url an OpenAI-compatible server?"),
+        (
+            Mood::Says(200, "<html>Welcome</html>".into()),
+            "`<html>Welcome</html>`; is embed.url an OpenAI-compatible server?",
+        ),
         (Mood::Says(200, r#"{"data":[]}"#.into()), "lacks the vectors"),
     ] {
         model.set(mood);
@@ -288,7 +337,13 @@ fn what_is_wrong_with_the_server_is_told() {
 fn texts_that_are_too_long_for_the_model_are_cut() {
     let model = Model::start();
     let p = model.sample("");
-    p.write("docs/long.md", format!("# Long\n\nThe decorator comes first.\n\n{}\n", "And so on, as it is.\n".repeat(60)));
+    p.write(
+        "docs/long.md",
+        format!(
+            "# Long\n\nThe decorator comes first.\n\n{}\n",
+            "And so on, as it is.\n".repeat(60)
+        ),
+    );
     model.set(Mood::Well { dimensions: 256, longest: 400 });
     p.index();
     assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null);
@@ -300,7 +355,11 @@ fn texts_that_are_too_long_for_the_model_are_cut() {
     model.set(Mood::Well { dimensions: 256, longest: 10 });
     let out = p.run(&["index"]).expect(0);
     assert!(out.stderr.contains("so it has no vector"), "{}", out.stderr);
-    assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null, "it is not tried again and again");
+    assert_eq!(
+        p.json(&["status"])["index"]["vectors_pending"],
+        Value::Null,
+        "it is not tried again and again"
+    );
     assert!(model.requests().len() < n_before + 10);
 }
 
@@ -322,7 +381,9 @@ fn a_server_answers_while_vectors_are_made() {
     model.set(Mood::Silent);
     let (_server, client) = serve(&p);
     let words = json!({ "query": "boil the potatoes" });
-    wait_until("the files are indexed", || first(&client.call("search", &words)) == Some("docs/guide.md"));
+    wait_until("the files are indexed", || {
+        first(&client.call("search", &words)) == Some("docs/guide.md")
+    });
     let status = client.status();
     assert_eq!(status["index"]["vectors_pending"], status["chunks"]);
     assert!(status["embedder"].as_str().unwrap().starts_with("words_"), "{status}");
@@ -330,7 +391,9 @@ fn a_server_answers_while_vectors_are_made() {
     model.set(WELL);
     wait_until("the vectors come", || client.status()["index"]["vectors_pending"].is_null());
     let meaning = json!({ "query": BY_MEANING, "mode": "semantic" });
-    wait_until("it is found by meaning", || first(&client.call("search", &meaning)) == Some("docs/guide.md"));
+    wait_until("it is found by meaning", || {
+        first(&client.call("search", &meaning)) == Some("docs/guide.md")
+    });
     assert_eq!(warnings(&client.call("search", &meaning)), "");
 
     // A change is indexed, and its vectors are made, without being asked for.
@@ -345,10 +408,14 @@ fn a_server_answers_while_vectors_are_made() {
     p.write("src/third.rs", "fn decorator() {}\n");
     wait_until("it is told", || warnings(&client.status()).contains("vectors are not made"));
     assert!(warnings(&client.status()).contains("503: `busy`"));
-    wait_until("the change is served", || client.status()["index"]["vectors_pending"].as_u64() > Some(0));
+    wait_until("the change is served", || {
+        client.status()["index"]["vectors_pending"].as_u64() > Some(0)
+    });
     model.set(WELL);
     wait_until("it is tried again", || client.status()["index"]["vectors_pending"].is_null());
-    wait_until("no complaint is left", || !warnings(&client.status()).contains("vectors are not made"));
+    wait_until("no complaint is left", || {
+        !warnings(&client.status()).contains("vectors are not made")
+    });
 }
 
 /// A memory is stored at once, and has its vector when the server had the time.
@@ -357,10 +424,19 @@ fn memories_come_to_their_vectors_too() {
     let model = Model::start();
     let p = model.sample("");
     p.run(&["memory", "add", "Boil the potatoes."]).expect(0);
-    let vectors = || p.json(&["memory", "stats"])["vectors"].as_object().unwrap().values().map(|n| n.as_u64().unwrap()).sum::<u64>();
+    let vectors = || {
+        p.json(&["memory", "stats"])["vectors"]
+            .as_object()
+            .unwrap()
+            .values()
+            .map(|n| n.as_u64().unwrap())
+            .sum::<u64>()
+    };
     assert_eq!(vectors(), 0);
     let mut command = p.cortex(&["serve", "--port", "0", "--watch"]);
-    let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50").env("CORTEX_MEMORY_WINDOW_MS", "100"));
+    let server = Server::start(
+        command.env("CORTEX_LIVE_DEBOUNCE_MS", "50").env("CORTEX_MEMORY_WINDOW_MS", "100"),
+    );
     let client = Client::new(&server.line());
     wait_until("it has a vector", || vectors() == 1);
     let found = client.call("search_memory_nodes", &json!({ "query": BY_MEANING }));
@@ -402,7 +478,11 @@ fn a_model_that_is_down_or_slow_costs_searches_nothing() {
     }
     assert!(model.sent().is_empty() || start.elapsed() > Duration::from_secs(8));
     let by_meaning = client.call("search", &json!({ "query": "tomatoes", "mode": "semantic" }));
-    assert_eq!(first(&by_meaning), Some("docs/guide.md"), "words are better than nothing: {by_meaning}");
+    assert_eq!(
+        first(&by_meaning),
+        Some("docs/guide.md"),
+        "words are better than nothing: {by_meaning}"
+    );
     model.set(WELL);
     wait_until("it is asked again", || warnings(&ask("dawn")).is_empty());
 }
@@ -438,7 +518,10 @@ fn chunks_of_another_program_get_vectors_too() {
     let model = Model::start();
     let p = Project::new();
     p.configure(model.settings("words", ""));
-    p.write(".cortex/chunks/doc-chunks.json", "{\n \"chunks\": [\n {\"id\": \"x\",\n \"text\": \"Boil the potatoes.\"} ] }");
+    p.write(
+        ".cortex/chunks/doc-chunks.json",
+        "{\n \"chunks\": [\n {\"id\": \"x\",\n \"text\": \"Boil the potatoes.\"} ] }",
+    );
     let (_server, client) = serve(&p);
     let meaning = json!({ "query": BY_MEANING, "mode": "semantic" });
     let deadline = Instant::now() + LONG;
@@ -454,11 +537,21 @@ fn a_file_that_came_with_the_code_sends_it_nowhere() {
     let p = Project::sample();
     p.write(".cortex/config.toml", model.settings("words", "token = 'secret'"));
     let out = p.run(&["search", "potatoes"]).expect(0);
-    assert!(out.stdout.contains("docs/guide.md") && out.stderr.contains("embed.url"), "{}", out.stderr);
+    assert!(
+        out.stdout.contains("docs/guide.md") && out.stderr.contains("embed.url"),
+        "{}",
+        out.stderr
+    );
     assert!(model.requests().is_empty());
     // It does not say either what is sent to a server that the user named.
     let mut asked = p.cortex(&["index"]);
-    asked.envs([("CORTEX_EMBED_URL", &*model.url), ("CORTEX_EMBED_MODEL", "words"), ("CORTEX_EMBED_DIMENSIONS", "256")]);
+    asked.envs([
+        ("CORTEX_EMBED_URL", &*model.url),
+        ("CORTEX_EMBED_MODEL", "words"),
+        ("CORTEX_EMBED_DIMENSIONS", "256"),
+    ]);
     crate::project::run(&mut asked).expect(0);
-    assert!(model.requests().iter().all(|r| !r.head.contains("secret")) && !model.requests().is_empty());
+    assert!(
+        model.requests().iter().all(|r| !r.head.contains("secret")) && !model.requests().is_empty()
+    );
 }

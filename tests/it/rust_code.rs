@@ -11,7 +11,9 @@ pub fn code(text: &str) -> String {
         let before = out.chars().next_back().unwrap_or(' ');
         let skipped = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
-        } else if let Some(n) = raw_string(rest).filter(|_| !before.is_alphanumeric() && before != '_') {
+        } else if let Some(n) =
+            raw_string(rest).filter(|_| !before.is_alphanumeric() && before != '_')
+        {
             out.push_str("\"\"");
             n
         } else if c == '"' {
@@ -52,7 +54,11 @@ fn string(text: &str) -> usize {
 /// Returns the length of the character that the text begins with; `None` for a lifetime.
 fn character(text: &str) -> Option<usize> {
     let inside = text.strip_prefix('\'')?;
-    let end = if inside.starts_with('\\') { 2 + inside[2..].find('\'')? } else { inside.chars().next()?.len_utf8() };
+    let end = if inside.starts_with('\\') {
+        2 + inside[2..].find('\'')?
+    } else {
+        inside.chars().next()?.len_utf8()
+    };
     inside[end..].starts_with('\'').then_some(end + 2)
 }
 
@@ -74,7 +80,8 @@ pub fn without_tests(code: &str) -> String {
 
 /// The module that a file is: `search/text/mod.rs` is `search`, `text`.
 pub fn path_of(file: &Path) -> Vec<String> {
-    let mut parts: Vec<String> = file.with_extension("").iter().map(|p| p.to_string_lossy().into_owned()).collect();
+    let mut parts: Vec<String> =
+        file.with_extension("").iter().map(|p| p.to_string_lossy().into_owned()).collect();
     parts.retain(|p| p != "mod" && p != "lib");
     parts
 }
@@ -90,9 +97,14 @@ pub struct Module {
 impl Module {
     pub fn read(code: &str) -> Self {
         let mut module = Self { imported: BTreeMap::new(), used: Vec::new() };
-        for statement in code.split_inclusive([';', '{', '}']).scan(String::new(), |open, part| Some(joined(open, part))).flatten() {
-            let Some((before, tree)) =
-                statement.split_once("use ").filter(|(before, _)| before.trim().is_empty() || before.trim().starts_with("pub"))
+        for statement in code
+            .split_inclusive([';', '{', '}'])
+            .scan(String::new(), |open, part| Some(joined(open, part)))
+            .flatten()
+        {
+            let Some((before, tree)) = statement
+                .split_once("use ")
+                .filter(|(before, _)| before.trim().is_empty() || before.trim().starts_with("pub"))
             else {
                 module.used.extend(paths(&statement));
                 continue;
@@ -112,8 +124,9 @@ impl Module {
 fn joined(open: &mut String, part: &str) -> Option<String> {
     let begins = |text: &str| {
         let text = text.trim_start();
-        let text =
-            text.strip_prefix("pub").map_or(text, |rest| rest.strip_prefix('(').and_then(|r| r.split_once(')')).map_or(rest, |(_, r)| r));
+        let text = text.strip_prefix("pub").map_or(text, |rest| {
+            rest.strip_prefix('(').and_then(|r| r.split_once(')')).map_or(rest, |(_, r)| r)
+        });
         text.trim_start().starts_with("use ")
     };
     if open.is_empty() && !begins(part) {
@@ -141,13 +154,21 @@ fn flat(tree: &str) -> Vec<(Vec<String>, String)> {
         let below = parts.iter().filter(|p| !p.trim().is_empty()).flat_map(|p| flat(p));
         return below
             .map(|(path, name)| {
-                let path: Vec<String> = prefix.iter().cloned().chain(path).filter(|n| n != "self" || prefix.is_empty()).collect();
-                let name = if name == "self" { path.last().cloned().unwrap_or_default() } else { name };
+                let path: Vec<String> = prefix
+                    .iter()
+                    .cloned()
+                    .chain(path)
+                    .filter(|n| n != "self" || prefix.is_empty())
+                    .collect();
+                let name =
+                    if name == "self" { path.last().cloned().unwrap_or_default() } else { name };
                 (path, name)
             })
             .collect();
     }
-    let (path, alias) = tree.split_once(" as ").map_or((tree, None), |(path, alias)| (path, Some(alias.trim().to_string())));
+    let (path, alias) = tree
+        .split_once(" as ")
+        .map_or((tree, None), |(path, alias)| (path, Some(alias.trim().to_string())));
     let path = names(path);
     let name = alias.or_else(|| path.last().cloned()).unwrap_or_default();
     vec![(path, name)]
@@ -160,17 +181,29 @@ fn names(path: &str) -> Vec<String> {
 /// Returns the paths of at least two names in some code.
 fn paths(code: &str) -> Vec<Vec<String>> {
     let words = code.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == ':'));
-    words.filter(|w| w.contains("::") && !w.starts_with(':')).map(names).filter(|p| p.len() > 1).collect()
+    words
+        .filter(|w| w.contains("::") && !w.starts_with(':'))
+        .map(names)
+        .filter(|p| p.len() > 1)
+        .collect()
 }
 
 /// Returns the modules that a module uses, itself left out.
-pub fn used_modules(path: &[String], module: &Module, all: &BTreeMap<Vec<String>, Module>) -> BTreeSet<Vec<String>> {
+pub fn used_modules(
+    path: &[String],
+    module: &Module,
+    all: &BTreeMap<Vec<String>, Module>,
+) -> BTreeSet<Vec<String>> {
     let found = module.used.iter().filter_map(|used| resolve(&absolute(path, used, all)?, all, 0));
     found.filter(|found| found != path).collect()
 }
 
 /// Returns a path from the root of the crate; `None` for one of another crate, or of a type.
-fn absolute(at: &[String], path: &[String], all: &BTreeMap<Vec<String>, Module>) -> Option<Vec<String>> {
+fn absolute(
+    at: &[String],
+    path: &[String],
+    all: &BTreeMap<Vec<String>, Module>,
+) -> Option<Vec<String>> {
     let mut base = at.to_vec();
     let mut rest = path;
     match rest.first()?.as_str() {
@@ -195,12 +228,19 @@ fn absolute(at: &[String], path: &[String], all: &BTreeMap<Vec<String>, Module>)
 }
 
 /// Returns the module that defines what a path names, through what other modules hand on.
-fn resolve(path: &[String], all: &BTreeMap<Vec<String>, Module>, depth: usize) -> Option<Vec<String>> {
+fn resolve(
+    path: &[String],
+    all: &BTreeMap<Vec<String>, Module>,
+    depth: usize,
+) -> Option<Vec<String>> {
     const MAX_HANDED_ON: usize = 10;
     let module = (0..=path.len()).rev().map(|n| &path[..n]).find(|p| all.contains_key(*p))?;
-    let handed_on = path.get(module.len()).and_then(|name| all[module].imported.get(name)).filter(|_| depth < MAX_HANDED_ON);
-    let there = handed_on
-        .and_then(|to| absolute(module, to, all))
-        .map(|to| to.into_iter().chain(path[module.len() + 1..].iter().cloned()).collect::<Vec<_>>());
+    let handed_on = path
+        .get(module.len())
+        .and_then(|name| all[module].imported.get(name))
+        .filter(|_| depth < MAX_HANDED_ON);
+    let there = handed_on.and_then(|to| absolute(module, to, all)).map(|to| {
+        to.into_iter().chain(path[module.len() + 1..].iter().cloned()).collect::<Vec<_>>()
+    });
     there.and_then(|to| resolve(&to, all, depth + 1)).or_else(|| Some(module.to_vec()))
 }

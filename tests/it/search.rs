@@ -19,12 +19,19 @@ fn the_first_search_indexes_and_answers() {
     assert!(out.stdout.starts_with("src/retry.rs:1-4  retry_with_backoff\n"), "{}", out.stdout);
     assert!(out.stderr.starts_with("indexed 4 files in "), "{}", out.stderr);
     assert!(!out.stdout.contains("indexed"), "{}", out.stdout);
-    for (query, want) in
-        [("potatoes", "docs/guide.md"), ("paint_wall", "tools/colours.py"), ("server port", "settings.toml"), ("retry", "src/retry.rs")]
-    {
+    for (query, want) in [
+        ("potatoes", "docs/guide.md"),
+        ("paint_wall", "tools/colours.py"),
+        ("server port", "settings.toml"),
+        ("retry", "src/retry.rs"),
+    ] {
         assert_eq!(p.found(&[query])[0], want, "{query}");
     }
-    assert_eq!(p.run(&["search", "potatoes"]).expect(0).stderr, "", "the second search has nothing to tell");
+    assert_eq!(
+        p.run(&["search", "potatoes"]).expect(0).stderr,
+        "",
+        "the second search has nothing to tell"
+    );
 }
 
 /// A search from a subdirectory, or with `--path`, is a search of the whole project.
@@ -49,7 +56,10 @@ fn exit_codes_tell_found_nothing_and_error_apart() {
     let out = p.run(&["search", "--exact", "hovercraft"]).expect(1);
     assert!(out.stdout.is_empty() && out.stderr.contains("nothing found"), "{out:?}");
     let out = p.run(&["search", "--exact", "hovercraft", "--json"]).expect(1);
-    assert_eq!(serde_json::from_str::<Value>(&out.stdout).unwrap()["results"], Value::Array(Vec::new()));
+    assert_eq!(
+        serde_json::from_str::<Value>(&out.stdout).unwrap()["results"],
+        Value::Array(Vec::new())
+    );
     for (args, message) in [
         (&["search"][..], "QUERY"),
         (&["search", "x", "--project", "no/such/place"], "no/such/place"),
@@ -93,14 +103,21 @@ fn json_names_file_lines_score_and_chunk() {
 #[test]
 fn a_file_is_one_result_with_its_other_places() {
     let p = Project::new();
-    let section =
-        |n: usize| format!("## Harvest {n}\n\n{}\n", format!("Pick the ripe tomatoes of bed {n} before the rain comes.\n").repeat(25));
+    let section = |n: usize| {
+        format!(
+            "## Harvest {n}\n\n{}\n",
+            format!("Pick the ripe tomatoes of bed {n} before the rain comes.\n").repeat(25)
+        )
+    };
     p.write("garden.md", (1..=4).map(section).collect::<String>());
     let reply = p.json(&["search", "ripe tomatoes"]);
     assert_eq!(results(&reply).len(), 1);
     let others = results(&reply)[0]["others"].as_array().unwrap().clone();
     assert!(others.len() >= 2, "{others:?}");
-    assert!(others.iter().all(|o| o["chunk_id"].is_string() && o["start_line"].is_u64()), "{others:?}");
+    assert!(
+        others.iter().all(|o| o["chunk_id"].is_string() && o["start_line"].is_u64()),
+        "{others:?}"
+    );
     let out = p.run(&["search", "ripe tomatoes"]).expect(0);
     assert!(out.stdout.contains("also "), "{}", out.stdout);
 }
@@ -109,7 +126,10 @@ fn a_file_is_one_result_with_its_other_places() {
 #[test]
 fn explained_parts_add_up_to_the_score() {
     let p = Project::sample();
-    for args in [&["search", "retry_with_backoff", "--explain"][..], &["search", "--exact", "water", "--explain"]] {
+    for args in [
+        &["search", "retry_with_backoff", "--explain"][..],
+        &["search", "--exact", "water", "--explain"],
+    ] {
         let reply = p.json(args);
         assert!(!results(&reply).is_empty());
         for r in results(&reply) {
@@ -118,7 +138,11 @@ fn explained_parts_add_up_to_the_score() {
             assert!((sum - r["score"].as_f64().unwrap()).abs() < 1e-9, "{r}");
             for t in parts {
                 let product = t["value"].as_f64().unwrap() * t["weight"].as_f64().unwrap();
-                assert!((product - t["contribution"].as_f64().unwrap()).abs() < 1e-9 && t["feature"].is_string(), "{t}");
+                assert!(
+                    (product - t["contribution"].as_f64().unwrap()).abs() < 1e-9
+                        && t["feature"].is_string(),
+                    "{t}"
+                );
             }
         }
     }
@@ -131,7 +155,10 @@ fn explained_parts_add_up_to_the_score() {
 fn the_number_of_results_asked_for_does_not_change_their_order() {
     let p = Project::new();
     for i in 0..12 {
-        p.write(format!("src/part{i}.rs"), format!("/// Opens the valve{}.\npub fn valve_{i}() {{}}\n", " of the valve".repeat(i)));
+        p.write(
+            format!("src/part{i}.rs"),
+            format!("/// Opens the valve{}.\npub fn valve_{i}() {{}}\n", " of the valve".repeat(i)),
+        );
     }
     let all = p.found(&["open a valve", "-n", "12"]);
     assert_eq!(all.len(), 12);
@@ -145,15 +172,24 @@ fn the_number_of_results_asked_for_does_not_change_their_order() {
 fn filters_apply_before_the_best_are_taken() {
     let p = Project::new();
     for i in 0..220 {
-        p.write(format!("src/valve_{i}.rs"), format!("/// Opens the valve.\npub fn open_valve_{i}() {{ open_valve() }}\n"));
+        p.write(
+            format!("src/valve_{i}.rs"),
+            format!("/// Opens the valve.\npub fn open_valve_{i}() {{ open_valve() }}\n"),
+        );
     }
     let prose = "Nobody knows why the pipes sing at night. ".repeat(12);
     for i in 0..3 {
-        p.write(format!("deep/down/below/note_{i}.py"), format!("\"\"\"{prose}\nSomebody might open a valve.\n\"\"\"\nX = {i}\n"));
+        p.write(
+            format!("deep/down/below/note_{i}.py"),
+            format!("\"\"\"{prose}\nSomebody might open a valve.\n\"\"\"\nX = {i}\n"),
+        );
     }
     p.write("deep/down/below/valve.rs", format!("// {prose}\n// A valve.\n"));
     let unfiltered = p.found(&["open valve", "-n", "50"]);
-    assert!(unfiltered.iter().all(|f| f.starts_with("src/")), "the test is about files outside the top 50: {unfiltered:?}");
+    assert!(
+        unfiltered.iter().all(|f| f.starts_with("src/")),
+        "the test is about files outside the top 50: {unfiltered:?}"
+    );
     let notes = |args: &[&str]| {
         let mut found = p.found(&[&["open valve", "-n", "5"], args].concat());
         found.sort();
@@ -173,7 +209,11 @@ fn filters_apply_before_the_best_are_taken() {
 /// A path filter takes what people type: a folder in any spelling, a glob, or `.` for everything.
 #[test]
 fn the_path_filter_takes_any_spelling() {
-    let p = Project::with(&[("src/a.md", "# A\n\nmarzipan\n"), ("src/in/b.md", "# B\n\nmarzipan\n"), ("src2/c.txt", "marzipan\n")]);
+    let p = Project::with(&[
+        ("src/a.md", "# A\n\nmarzipan\n"),
+        ("src/in/b.md", "# B\n\nmarzipan\n"),
+        ("src2/c.txt", "marzipan\n"),
+    ]);
     let found = |globs: &[&str]| {
         let args: Vec<&str> = globs.iter().flat_map(|g| ["--paths", g]).collect();
         let mut found = p.found(&[&["--exact", "marzipan"], &args[..]].concat());
@@ -195,7 +235,10 @@ fn the_path_filter_takes_any_spelling() {
 #[test]
 fn the_type_filter_gives_only_that_type() {
     let p = Project::sample();
-    p.write("src/limits.rs", "/// Most retries.\npub const MAX_RETRIES: u32 = 5;\n\n/// Retries.\npub fn retry() {}\n");
+    p.write(
+        "src/limits.rs",
+        "/// Most retries.\npub const MAX_RETRIES: u32 = 5;\n\n/// Retries.\npub fn retry() {}\n",
+    );
     p.write("docs/retry.md", "# Retries\n\nHow a retry works.\n");
     for kind in ["symbols", "definitions", "data", "documentation"] {
         let reply = p.json(&["search", "retry", "--types", kind]);
@@ -208,13 +251,16 @@ fn the_type_filter_gives_only_that_type() {
 #[test]
 fn the_tag_filter_asks_for_all_tags() {
     let p = Project::new();
-    let chunk = |i: usize, tags: &str| format!(r#"{{"id":"n{i}","title":"Note {i}","text":"about valves","tags":[{tags}]}}"#);
+    let chunk = |i: usize, tags: &str| {
+        format!(r#"{{"id":"n{i}","title":"Note {i}","text":"about valves","tags":[{tags}]}}"#)
+    };
     let mut chunks: Vec<String> = (0..60).map(|i| chunk(i, "")).collect();
     chunks.extend([chunk(60, r#""red""#), chunk(61, r#""red","round""#), chunk(62, r#""round""#)]);
     p.write(".cortex/chunks/doc-chunks.json", format!("{{\"chunks\":[{}]}}", chunks.join(",")));
     let ids = |args: &[&str]| {
         let reply = p.json(&[&["search", "valves", "-n", "5"], args].concat());
-        let mut ids: Vec<String> = results(&reply).iter().map(|r| r["chunk_id"].as_str().unwrap().to_string()).collect();
+        let mut ids: Vec<String> =
+            results(&reply).iter().map(|r| r["chunk_id"].as_str().unwrap().to_string()).collect();
         ids.sort();
         ids
     };
@@ -228,7 +274,10 @@ fn the_tag_filter_asks_for_all_tags() {
 fn exact_queries_mean_what_they_say() {
     let p = Project::with(&[
         ("lock.rs", "/// Takes the write lock.\npub fn acquire() {}\n"),
-        ("other.rs", "/// Locks the door, then writes a note: write, lock.\npub fn leave() { acquire() }\n"),
+        (
+            "other.rs",
+            "/// Locks the door, then writes a note: write, lock.\npub fn leave() { acquire() }\n",
+        ),
         ("door.py", "def open_door(key):\n    return key\n"),
     ]);
     let found = |query: &str| {
@@ -267,7 +316,10 @@ fn a_mistake_in_an_exact_query_names_the_remedy() {
         assert!(out.stderr.contains(what) && out.stderr.len() < 1000, "{query}: {out:?}");
         if query.contains('"') {
             let error = out.error();
-            assert!(error.contains("field:word") && error.contains("name, path"), "{query}: {error}");
+            assert!(
+                error.contains("field:word") && error.contains("name, path"),
+                "{query}: {error}"
+            );
         } else {
             // As for agents: code as it stands is seldom a query.
             assert!(out.code < 2 && out.stderr.contains("taken as a phrase"), "{query}: {out:?}");
@@ -285,12 +337,18 @@ fn a_search_is_up_to_date_unless_told_otherwise() {
     p.remove("tools/colours.py");
     p.rename("src/retry.rs", "src/again.rs");
     let found = |query, more: &[&str]| p.found(&[&["--exact", query], more].concat());
-    for (query, was) in
-        [("potatoes", "docs/guide.md"), ("colour", "tools/colours.py"), ("attempts", "src/retry.rs"), ("localhost", "settings.toml")]
-    {
+    for (query, was) in [
+        ("potatoes", "docs/guide.md"),
+        ("colour", "tools/colours.py"),
+        ("attempts", "src/retry.rs"),
+        ("localhost", "settings.toml"),
+    ] {
         assert_eq!(found(query, &["--no-index"]), [was]);
     }
-    assert!(found("aubergines", &["--no-index"]).is_empty() && found("parsnips", &["--no-index"]).is_empty());
+    assert!(
+        found("aubergines", &["--no-index"]).is_empty()
+            && found("parsnips", &["--no-index"]).is_empty()
+    );
     let now: [(&str, &[&str]); 6] = [
         ("potatoes", &[]),
         ("aubergines", &["docs/guide.md"]),
@@ -337,9 +395,15 @@ fn any_text_is_a_query() {
 fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
     let p = Project::sample();
     p.index();
-    for deep in ["(".repeat(10_000), format!("{}potatoes{}", "(".repeat(5_000), ")".repeat(5_000))] {
+    for deep in ["(".repeat(10_000), format!("{}potatoes{}", "(".repeat(5_000), ")".repeat(5_000))]
+    {
         let out = p.run(&["search", "--exact", &deep]);
-        assert!((0..=2).contains(&out.code) && !out.stderr.contains("overflow"), "exit code {}: {}", out.code, out.stderr);
+        assert!(
+            (0..=2).contains(&out.code) && !out.stderr.contains("overflow"),
+            "exit code {}: {}",
+            out.code,
+            out.stderr
+        );
         assert!(out.stderr.len() < 2_000, "the message does not repeat ten thousand characters");
     }
 }
@@ -349,20 +413,28 @@ fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
 fn a_sentence_finds_functions_and_a_topic_finds_files() {
     let p = Project::new();
     let function = |name: &str, doc: &str| {
-        let body: String = (0..45).map(|i| format!("    let value_{i} = step(value, {i});\n")).collect();
+        let body: String =
+            (0..45).map(|i| format!("    let value_{i} = step(value, {i});\n")).collect();
         format!("/// {doc}\nfn {name}(value: u32) -> u32 {{\n{body}    value\n}}\n\n")
     };
-    let text = ["melt", "freeze", "evaporate"].map(|n| function(n, &format!("Will {n} the ice when the water is told to."))).concat();
+    let text = ["melt", "freeze", "evaporate"]
+        .map(|n| function(n, &format!("Will {n} the ice when the water is told to.")))
+        .concat();
     p.write("src/matter.rs", text);
     p.write("src/other.rs", "/// Counts birds.\nfn birds() {}\n");
     let places = |query: &str| {
         let reply = p.json(&["search", query, "-n", "1"]);
-        let place = |r: &Value| (r["path"].clone(), r["start_line"].as_u64().unwrap(), r["end_line"].as_u64().unwrap());
+        let place = |r: &Value| {
+            (r["path"].clone(), r["start_line"].as_u64().unwrap(), r["end_line"].as_u64().unwrap())
+        };
         results(&reply).iter().map(place).collect::<Vec<_>>()
     };
     let found = places("the water is told when it should freeze the ice");
     let (path, first, last) = &found[0];
-    assert!(path == "src/matter.rs" && *first <= 51 && *last >= 98, "the whole of `freeze`: {found:?}");
+    assert!(
+        path == "src/matter.rs" && *first <= 51 && *last >= 98,
+        "the whole of `freeze`: {found:?}"
+    );
     assert!(found.len() <= 2 && found.iter().all(|f| f.0 == *path), "-n counts files: {found:?}");
     assert_eq!(places("freeze ice").len(), 1, "a topic: one place a file");
 }
@@ -389,5 +461,8 @@ fn queries_are_read_as_people_type_them() {
     assert!(reply["notes"][0].as_str().unwrap().contains("searched for `acquire_lock`"), "{reply}");
     let out = p.run(&["search", "\"no such phrase\" lock"]).expect(0);
     assert!(out.stderr.contains("no file holds “no such phrase”"), "{}", out.stderr);
-    assert!(p.run(&["search", "lang:rust"]).expect(2).stderr.contains("no words"), "a restriction alone asks for nothing");
+    assert!(
+        p.run(&["search", "lang:rust"]).expect(2).stderr.contains("no words"),
+        "a restriction alone asks for nothing"
+    );
 }

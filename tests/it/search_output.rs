@@ -33,7 +33,12 @@ fn colours_on_a_terminal_unless_no_color() {
     let on_terminal = |no_color: bool| {
         // `script` runs a command on a terminal of its own.
         let mut c = p.command("script");
-        c.env("TERM", "xterm").args(["--quiet", "--return", "--command", concat!(env!("CARGO_BIN_EXE_cortex"), " search potatoes")]);
+        c.env("TERM", "xterm").args([
+            "--quiet",
+            "--return",
+            "--command",
+            concat!(env!("CARGO_BIN_EXE_cortex"), " search potatoes"),
+        ]);
         c.arg("/dev/null");
         if no_color {
             c.env("NO_COLOR", "1");
@@ -64,7 +69,8 @@ fn control_characters_of_the_repository_are_not_printed() {
     let index = p.run(&["index", "--verbose"]).expect(0);
     let status = p.run(&["status", "--verbose"]).expect(0);
     for out in [&search, &index, &status] {
-        let control = out.stdout.chars().chain(out.stderr.chars()).find(|c| c.is_control() && *c != '\n');
+        let control =
+            out.stdout.chars().chain(out.stderr.chars()).find(|c| c.is_control() && *c != '\n');
         assert_eq!(control, None, "{out:?}");
     }
     assert_eq!(p.found(&["zucchini"]).len(), 4);
@@ -75,7 +81,9 @@ fn control_characters_of_the_repository_are_not_printed() {
 #[test]
 fn context_sets_the_lines_shown() {
     let p = Project::new();
-    let lines: String = (1..=40).map(|n| format!("line {n}{}\n", if n == 30 { " with the zucchini" } else { "" })).collect();
+    let lines: String = (1..=40)
+        .map(|n| format!("line {n}{}\n", if n == 30 { " with the zucchini" } else { "" }))
+        .collect();
     p.write("notes.txt", lines);
     let shown = |n: &str| p.run(&["search", "zucchini", "--context", n]).expect(0).stdout;
     assert_eq!(shown("0").trim_end(), "notes.txt:1-40");
@@ -126,7 +134,10 @@ fn help_of_every_command_has_an_example() {
     }
     for command in commands {
         let help = p.run(&[command, "--help"]).expect(0).stdout;
-        assert!(help.contains("Example") && help.contains(&format!("cortex {command}")), "{command}: {help}");
+        assert!(
+            help.contains("Example") && help.contains(&format!("cortex {command}")),
+            "{command}: {help}"
+        );
     }
     assert!(!p.path(".cortex").exists(), "help writes nothing");
 }
@@ -159,8 +170,15 @@ fn status_tells_what_is_indexed() {
     p.write("lib/jquery.min.js", "x");
     p.index();
     let status = p.json(&["status"]);
-    assert_eq!((&status["index"]["generation"], &status["files"], &status["stale"]), (&1.into(), &4.into(), &false.into()), "{status:#}");
-    assert_eq!(status["languages"], serde_json::json!({"markdown": 1, "python": 1, "rust": 1, "toml": 1}));
+    assert_eq!(
+        (&status["index"]["generation"], &status["files"], &status["stale"]),
+        (&1.into(), &4.into(), &false.into()),
+        "{status:#}"
+    );
+    assert_eq!(
+        status["languages"],
+        serde_json::json!({"markdown": 1, "python": 1, "rust": 1, "toml": 1})
+    );
     assert_eq!(status["skipped"], serde_json::json!({"minified or generated": 1}));
     p.remove("settings.toml");
     assert_eq!(p.json(&["status"])["stale"], true);

@@ -21,7 +21,8 @@ const SECRETS: [&str; 6] = [
 
 fn project() -> Project {
     let [stripe, aws, github, yaml, prose, key] = SECRETS;
-    let block = format!("-----BEGIN {0}-----\n{key}\n{key}\n{key}\n-----END {0}-----", "RSA PRIVATE KEY");
+    let block =
+        format!("-----BEGIN {0}-----\n{key}\n{key}\n{key}\n-----END {0}-----", "RSA PRIVATE KEY");
     let p = Project::new();
     p.write(
         "src/pay.py",
@@ -31,16 +32,28 @@ fn project() -> Project {
         "src/cloud.rs",
         format!("pub const CLOUD_ID: &str = \"{aws}\";\n\npub fn upload_bucket() -> &'static str {{\n    CLOUD_ID\n}}\n"),
     );
-    p.write("deploy/settings.yaml", format!("database:\n  user: bob\n  password: {yaml}\n  port: 5432\n"));
-    p.write("docs/setup.md", format!("# Setup\n\nPush with {github} to the mirror.\n\nThe db password is {prose}\n"));
-    p.write("src/signing.py", format!("KEY = \"\"\"{block}\"\"\"\n\ndef sign_invoice(text):\n    return KEY, text\n"));
+    p.write(
+        "deploy/settings.yaml",
+        format!("database:\n  user: bob\n  password: {yaml}\n  port: 5432\n"),
+    );
+    p.write(
+        "docs/setup.md",
+        format!("# Setup\n\nPush with {github} to the mirror.\n\nThe db password is {prose}\n"),
+    );
+    p.write(
+        "src/signing.py",
+        format!("KEY = \"\"\"{block}\"\"\"\n\ndef sign_invoice(text):\n    return KEY, text\n"),
+    );
     p
 }
 
 #[track_caller]
 fn assert_clean(what: &str, text: &[u8]) {
     for secret in SECRETS {
-        assert!(!text.windows(secret.len()).any(|w| w == secret.as_bytes()), "{what} holds {secret}");
+        assert!(
+            !text.windows(secret.len()).any(|w| w == secret.as_bytes()),
+            "{what} holds {secret}"
+        );
     }
 }
 
@@ -65,8 +78,12 @@ fn secrets_of_files_are_written_to_the_index() {
     p.run(&["search", "charge the customer"]).expect(0);
     p.run(&["graph", "callers", "charge_customer"]);
     assert!(assert_files_clean(&p.path(".cortex")) > 4);
-    let texts: String = p.chunks().iter().map(|c| c["text"].as_str().unwrap().to_string() + "\n").collect();
-    assert!(texts.contains("API=\"[REDACTED:") && texts.contains("password: [REDACTED:password]"), "{texts}");
+    let texts: String =
+        p.chunks().iter().map(|c| c["text"].as_str().unwrap().to_string() + "\n").collect();
+    assert!(
+        texts.contains("API=\"[REDACTED:") && texts.contains("password: [REDACTED:password]"),
+        "{texts}"
+    );
 }
 
 #[test]
@@ -76,7 +93,9 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     let mut replies: Vec<Value> = Vec::new();
-    for path in ["src/pay.py", "src/cloud.rs", "deploy/settings.yaml", "docs/setup.md", "src/signing.py"] {
+    for path in
+        ["src/pay.py", "src/cloud.rs", "deploy/settings.yaml", "docs/setup.md", "src/signing.py"]
+    {
         replies.push(client.call("read", &json!({ "path": path })));
         replies.push(client.call("outline", &json!({ "path": path })));
     }
@@ -85,12 +104,18 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
         replies.push(client.call("exact", &json!({ "query": text })));
     }
     replies.push(client.call("pattern", &json!({ "pattern": "API=$X", "language": "python" })));
-    replies.push(client.call("graph", &json!({ "operation": "callers", "target": "upload_bucket", "include_context": true })));
+    replies.push(client.call(
+        "graph",
+        &json!({ "operation": "callers", "target": "upload_bucket", "include_context": true }),
+    ));
     replies.push(client.status());
     for reply in &replies {
         // What was asked for is no secret to the one who asked.
         let mut reply = reply.clone();
-        reply.as_object_mut().unwrap().retain(|name, _| !["query", "text", "warnings"].contains(&name.as_str()));
+        reply
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !["query", "text", "warnings"].contains(&name.as_str()));
         let asked = SECRETS.iter().any(|s| reply.to_string().contains(s));
         assert!(!asked, "{reply}");
     }
@@ -116,9 +141,15 @@ fn a_line_with_a_secret_is_not_found_by_its_other_words() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
     let read = client.call("read", &json!({ "path": "src/signing.py", "start_line": 7 }));
-    assert_eq!((&read["total_lines"], read["content"].as_str().unwrap()), (&json!(8), "def sign_invoice(text):\n    return KEY, text"));
+    assert_eq!(
+        (&read["total_lines"], read["content"].as_str().unwrap()),
+        (&json!(8), "def sign_invoice(text):\n    return KEY, text")
+    );
     let read = client.call("read", &json!({ "path": "deploy/settings.yaml" }));
-    assert_eq!(read["content"], "database:\n  user: bob\n  password: [REDACTED:password]\n  port: 5432");
+    assert_eq!(
+        read["content"],
+        "database:\n  user: bob\n  password: [REDACTED:password]\n  port: 5432"
+    );
     assert_eq!(read["changed"], false);
 }
 
@@ -128,7 +159,9 @@ fn a_pattern_is_an_oracle_for_a_secret() {
     p.index();
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let client = Client::new(&server.line());
-    let found = |pattern: &str| client.call("pattern", &json!({ "pattern": pattern, "language": "rust" }))["total"].clone();
+    let found = |pattern: &str| {
+        client.call("pattern", &json!({ "pattern": pattern, "language": "rust" }))["total"].clone()
+    };
     assert_eq!(found(&format!("pub const CLOUD_ID: &str = \"{}\";", SECRETS[1])), 0);
     assert_eq!(found("pub const CLOUD_ID: &str = $X;"), 1);
     let exact = client.call("exact", &json!({ "query": SECRETS[1] }));
@@ -141,19 +174,37 @@ fn status_does_not_say_where_secrets_are() {
     p.index();
     let named = |status: &Value| -> Vec<String> {
         let named = status["secrets"]["first"].as_array().unwrap().iter();
-        named.map(|s| format!("{}:{} {}", s["path"].as_str().unwrap(), s["line"], s["rule"].as_str().unwrap())).collect()
+        named
+            .map(|s| {
+                format!(
+                    "{}:{} {}",
+                    s["path"].as_str().unwrap(),
+                    s["line"],
+                    s["rule"].as_str().unwrap()
+                )
+            })
+            .collect()
     };
     let status = p.json(&["status"]);
     assert_eq!(status["secrets"]["total"], 6, "{status}");
     let all = named(&status);
-    assert!(all.contains(&"deploy/settings.yaml:3 password".into()) && all.contains(&"src/signing.py:1 private-key".into()), "{all:?}");
+    assert!(
+        all.contains(&"deploy/settings.yaml:3 password".into())
+            && all.contains(&"src/signing.py:1 private-key".into()),
+        "{all:?}"
+    );
     // A later run that looks at other files keeps them.
     p.write("src/new.rs", "pub fn added_later() {}\n");
     p.index();
     assert_eq!(named(&p.json(&["status"])), all);
     let text = p.run(&["status"]).expect(0).stdout;
     assert!(text.contains("6 secrets hidden") && text.contains("and 1 more: --verbose"), "{text}");
-    assert!(p.run(&["status", "--verbose"]).expect(0).stdout.contains("  src/signing.py:1: private-key"));
+    assert!(
+        p.run(&["status", "--verbose"])
+            .expect(0)
+            .stdout
+            .contains("  src/signing.py:1: private-key")
+    );
     // Without the secret it is no longer named.
     p.write("deploy/settings.yaml", "database:\n  user: bob\n  password: ${DB_PASSWORD}\n");
     p.index();

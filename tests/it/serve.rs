@@ -21,17 +21,25 @@ fn meta() -> Value {
 
 fn mcp(url: &str, headers: &[(&str, &str)], method: &str, params: &Value) -> Value {
     let request = agent().post(format!("{url}/mcp")).header("content-type", "application/json");
-    let request = headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
+    let request =
+        headers.iter().fold(request, |request, (name, value)| request.header(*name, *value));
     let message = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
-    let mut response = request.header("accept", "application/json, text/event-stream").send(message.to_string()).unwrap();
+    let mut response = request
+        .header("accept", "application/json, text/event-stream")
+        .send(message.to_string())
+        .unwrap();
     let body = response.body_mut().read_to_string().unwrap();
     serde_json::from_str(&body).unwrap_or_else(|e| panic!("{e}: {} {body}", response.status()))
 }
 
 #[track_caller]
 fn assert_instructions(result: &Value) {
-    let instructions = result["instructions"].as_str().unwrap_or_else(|| panic!("no instructions: {result}"));
-    assert!(instructions.contains("cortex_search") && instructions.contains("wait_ms"), "{instructions}");
+    let instructions =
+        result["instructions"].as_str().unwrap_or_else(|| panic!("no instructions: {result}"));
+    assert!(
+        instructions.contains("cortex_search") && instructions.contains("wait_ms"),
+        "{instructions}"
+    );
 }
 
 #[test]
@@ -48,7 +56,10 @@ fn an_agent_is_told_how_to_ask_over_stdio() {
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
     let reply = server.ask("server/discover", &meta());
     assert_instructions(&reply["result"]);
-    assert!(reply["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{reply}");
+    assert!(
+        reply["result"]["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")),
+        "{reply}"
+    );
     assert!(server.ask("tools/list", &meta())["result"]["tools"].is_array(), "without a session");
     let mut unknown = meta();
     unknown["name"] = "cortex_nothing".into();
@@ -88,7 +99,9 @@ fn a_server_ends_when_its_parent_dies() {
     shell.child.kill().unwrap();
     shell.child.wait().unwrap();
     let start = Instant::now();
-    while std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z")) {
+    while std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| !stat.contains(") Z"))
+    {
         assert!(start.elapsed() < LONG, "the server outlives its parent");
         thread::sleep(Duration::from_millis(20));
     }
@@ -102,7 +115,10 @@ fn http_serves_and_says_where() {
     let url = server.line();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
     let file: Value = serde_json::from_str(&p.read(".cortex/server.json")).unwrap();
-    assert_eq!((file["url"].as_str(), file["pid"].as_u64()), (Some(url.as_str()), Some(server.child.id().into())));
+    assert_eq!(
+        (file["url"].as_str(), file["pid"].as_u64()),
+        (Some(url.as_str()), Some(server.child.id().into()))
+    );
     assert_eq!(get(&format!("{url}/healthz"), &[]).0, 200);
     let start = Instant::now();
     while get(&format!("{url}/readyz"), &[]).0 != 200 {
@@ -116,8 +132,11 @@ fn http_serves_and_says_where() {
         assert_instructions(&mcp(&url, &[], "initialize", &initialize(version))["result"]);
         assert!(mcp(&url, &[("mcp-protocol-version", version)], "tools/list", &json!({}))["result"]["tools"].is_array());
     }
-    let modern = |method: &'static str| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
-    assert_instructions(&mcp(&url, &modern("server/discover"), "server/discover", &meta())["result"]);
+    let modern =
+        |method: &'static str| [("mcp-protocol-version", "2026-07-28"), ("mcp-method", method)];
+    assert_instructions(
+        &mcp(&url, &modern("server/discover"), "server/discover", &meta())["result"],
+    );
     assert!(mcp(&url, &modern("tools/list"), "tools/list", &meta())["result"]["tools"].is_array());
 
     // A listener does not hold up the end.
@@ -136,7 +155,8 @@ fn http_serves_and_says_where() {
 fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
     let p = Project::sample();
     p.index();
-    let server = Server::start(p.cortex(&["serve", "--port", "0"]).env("CORTEX_LIVE_MEMORY_MB", "1"));
+    let server =
+        Server::start(p.cortex(&["serve", "--port", "0"]).env("CORTEX_LIVE_MEMORY_MB", "1"));
     let client = Client::new(&server.line());
     let start = Instant::now();
     let status = loop {
@@ -156,7 +176,9 @@ fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
 #[test]
 fn strangers_are_refused() {
     let p = Project::sample();
-    let server = Server::start(p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_SERVE_TOKEN", "secret"));
+    let server = Server::start(
+        p.cortex(&["serve", "--port", "0", "--no-watch"]).env("CORTEX_SERVE_TOKEN", "secret"),
+    );
     let url = server.line();
     let token = ("authorization", "Bearer secret");
     let ready = format!("{url}/metrics");
@@ -177,7 +199,8 @@ fn a_head_without_end_is_not_read() {
     let url = server.line();
     let mut stream = TcpStream::connect(url.trim_start_matches("http://")).unwrap();
     stream.set_read_timeout(Some(LONG)).unwrap();
-    let head = format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(100_000));
+    let head =
+        format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(100_000));
     // It may hang up before it has heard all.
     let _ = stream.write_all(head.as_bytes());
     let mut answer = Vec::new();
@@ -195,7 +218,9 @@ fn connect(url: &str) -> TcpStream {
 /// All that the server says until it closes the connection, which must not break.
 fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
-    stream.read_to_end(&mut answer).unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer)));
+    stream
+        .read_to_end(&mut answer)
+        .unwrap_or_else(|e| panic!("{e}: {}", String::from_utf8_lossy(&answer)));
     String::from_utf8(answer).unwrap()
 }
 
@@ -207,12 +232,17 @@ fn an_answer_to_a_body_that_is_too_long_is_cut() {
     for path in ["/mcp", "/api/search"] {
         let mut stream = connect(&url);
         let head = "host: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream";
-        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\ncontent-length: 4000000\r\n\r\n").unwrap();
+        write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\ncontent-length: 4000000\r\n\r\n")
+            .unwrap();
         // All of it is sent before the answer is read.
         stream.write_all(&vec![b'x'; 4_000_000]).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let answer = rest(&mut stream);
-        assert!(answer.starts_with("HTTP/1.1 413") && answer.contains("x-content-type-options: nosniff"), "{path}: {answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 413")
+                && answer.contains("x-content-type-options: nosniff"),
+            "{path}: {answer}"
+        );
     }
 }
 
@@ -238,7 +268,12 @@ fn connections_beyond_the_limit_are_cut() {
     let mut more = connect(&url);
     write!(more, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").unwrap();
     let answer = rest(&mut more);
-    assert!(answer.starts_with("HTTP/1.1 503") && answer.contains("retry-after: 1") && answer.ends_with("soon\"}\n"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 503")
+            && answer.contains("retry-after: 1")
+            && answer.ends_with("soon\"}\n"),
+        "{answer}"
+    );
     drop(silent);
     let start = Instant::now();
     while get(&format!("{url}/healthz"), &[]).0 != 200 {
@@ -265,7 +300,8 @@ fn a_line_without_end_takes_the_memory_of_a_server() {
     let mut server = Server::start(&mut p.cortex(&["mcp", "--no-watch"]));
     server.ask("initialize", &initialize("2025-06-18"));
     let peak = |server: &Server| {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+        let status =
+            std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
         let line = status.lines().find(|l| l.starts_with("VmHWM:")).unwrap().to_string();
         line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() >> 10
     };
@@ -287,7 +323,8 @@ fn other_machines_need_a_token() {
     let p = Project::sample();
     let error = run(&mut p.cortex(&["serve", "--address", "0.0.0.0", "--port", "0"])).error();
     assert!(error.contains("CORTEX_SERVE_TOKEN"), "{error}");
-    let error = run(p.cortex(&["serve", "--port", "0"]).env("CORTEX_SERVE_ADDRESS", "0.0.0.0")).error();
+    let error =
+        run(p.cortex(&["serve", "--port", "0"]).env("CORTEX_SERVE_ADDRESS", "0.0.0.0")).error();
     assert!(error.contains("CORTEX_SERVE_TOKEN"), "{error}");
 }
 
@@ -310,7 +347,11 @@ fn each_server_explains_itself() {
     let p = Project::new();
     for command in ["mcp", "serve"] {
         let out = p.run(&[command, "--help"]).expect(0);
-        assert!(out.stdout.contains("Example") && out.stdout.contains("--no-watch"), "{}", out.stdout);
+        assert!(
+            out.stdout.contains("Example") && out.stdout.contains("--no-watch"),
+            "{}",
+            out.stdout
+        );
     }
     let out = run(p.cortex(&["serve", "--help"]).env("CORTEX_SERVE_TOKEN", "hush")).expect(0);
     assert!(!out.stdout.contains("hush"), "a token is not shown");

@@ -21,10 +21,17 @@ pub struct Server {
 
 impl Server {
     pub fn start(command: &mut Command) -> Self {
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         let (sender, lines) = channel();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l)));
+        thread::spawn(move || {
+            stdout.lines().map_while(Result::ok).try_for_each(|l| sender.send(l))
+        });
         Self { stdin: child.stdin.take(), child, lines }
     }
 
@@ -48,7 +55,13 @@ impl Server {
     }
 
     pub fn signal(&self, name: &str) {
-        assert!(Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status().unwrap().success());
+        assert!(
+            Command::new("kill")
+                .args(["-s", name, &self.child.id().to_string()])
+                .status()
+                .unwrap()
+                .success()
+        );
     }
 
     /// The exit code, once it has ended by itself; and how long that took.
@@ -81,7 +94,9 @@ pub fn agent() -> Agent {
 
 /// Status and body of an answer.
 pub fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
-    let request = headers.iter().fold(agent().get(url), |request, (name, value)| request.header(*name, *value));
+    let request = headers
+        .iter()
+        .fold(agent().get(url), |request, (name, value)| request.header(*name, *value));
     let mut response = request.call().unwrap();
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
@@ -100,7 +115,10 @@ impl Client {
 
     /// Calls a tool; status and body of the answer, or why there is none.
     pub fn try_call(&self, tool: &str, arguments: &Value) -> Result<(u16, String), ureq::Error> {
-        let request = self.agent.post(format!("{}/api/{tool}", self.url)).header("content-type", "application/json");
+        let request = self
+            .agent
+            .post(format!("{}/api/{tool}", self.url))
+            .header("content-type", "application/json");
         let mut response = request.send(arguments.to_string())?;
         Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
     }
@@ -108,7 +126,8 @@ impl Client {
     /// Calls a tool, which must answer.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: &Value) -> Value {
-        let (status, body) = self.try_call(tool, arguments).unwrap_or_else(|e| panic!("{tool} {arguments}: {e}"));
+        let (status, body) =
+            self.try_call(tool, arguments).unwrap_or_else(|e| panic!("{tool} {arguments}: {e}"));
         assert_eq!(status, 200, "{tool} {arguments}: {body}");
         serde_json::from_str(&body).unwrap()
     }

@@ -58,7 +58,10 @@ impl<'p> Publisher<'p> {
     fn chunks(&self, chunk_type: ChunkType) -> Vec<Value> {
         let (kind, era) = (chunk_type.as_str(), self.era);
         let chunk = |n: usize| {
-            let line = format!("The kitchen keeps sack {n} of the potatoes in a {} corner.\n", ["dark", "dry", "cool"][(n + era) % 3]);
+            let line = format!(
+                "The kitchen keeps sack {n} of the potatoes in a {} corner.\n",
+                ["dark", "dry", "cool"][(n + era) % 3]
+            );
             json!({
                 "id": format!("{kind}-{n}"),
                 "title": format!("Part {n}, era {era} end"),
@@ -74,7 +77,10 @@ impl<'p> Publisher<'p> {
         if !self.with_manifest {
             let path = |name: &str| format!(".cortex/chunks/{name}");
             for (name, chunk_type) in CHUNK_FILES.iter().zip(ChunkType::ALL) {
-                self.p.write(path(&format!("{name}.aside")), json!({ "chunks": self.chunks(chunk_type) }).to_string());
+                self.p.write(
+                    path(&format!("{name}.aside")),
+                    json!({ "chunks": self.chunks(chunk_type) }).to_string(),
+                );
             }
             let mut last = Instant::now();
             for name in CHUNK_FILES {
@@ -90,10 +96,14 @@ impl<'p> Publisher<'p> {
         }
         let layout = Layout::at(&self.p.root()).unwrap();
         let lock = WriteLock::acquire(&layout, LONG).unwrap();
-        let packing = if self.packs && self.era.is_multiple_of(3) { Packing::Zstd } else { Packing::Plain };
-        let mut writer = ChunkWriter::create(&layout, &lock, &Header::ours("none", 0), packing).unwrap();
+        let packing =
+            if self.packs && self.era.is_multiple_of(3) { Packing::Zstd } else { Packing::Plain };
+        let mut writer =
+            ChunkWriter::create(&layout, &lock, &Header::ours("none", 0), packing).unwrap();
         for chunk_type in ChunkType::ALL {
-            self.chunks(chunk_type).iter().for_each(|c| writer.put(chunk_type, &c.to_string()).unwrap());
+            self.chunks(chunk_type)
+                .iter()
+                .for_each(|c| writer.put(chunk_type, &c.to_string()).unwrap());
         }
         writer.publish(Manifest::read(&layout).unwrap().as_ref(), 1).unwrap();
     }
@@ -104,7 +114,11 @@ impl<'p> Publisher<'p> {
 fn eras(reply: &Value) -> BTreeSet<usize> {
     let of = |result: &Value| {
         let text = result.to_string();
-        let said: BTreeSet<usize> = text.split("era ").skip(1).map(|t| t.split(' ').next().unwrap().parse().unwrap()).collect();
+        let said: BTreeSet<usize> = text
+            .split("era ")
+            .skip(1)
+            .map(|t| t.split(' ').next().unwrap().parse().unwrap())
+            .collect();
         assert!(!said.is_empty(), "no era in {result}");
         said
     };
@@ -124,7 +138,10 @@ fn question(n: usize) -> (&'static str, Value) {
     match n % 4 {
         0 => ("exact", json!({ "query": "milestone", "limit": 50 })),
         1 => ("search", json!({ "query": "milestone potatoes", "limit": 20 })),
-        2 => ("search", json!({ "query": "potatoes in a dark corner of the kitchen", "mode": "semantic" })),
+        2 => (
+            "search",
+            json!({ "query": "potatoes in a dark corner of the kitchen", "mode": "semantic" }),
+        ),
         _ => ("search", json!({ "query": "kitchen -absent", "mode": "exact" })),
     }
 }
@@ -193,10 +210,12 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
     let mut publisher = Publisher::new(&p, with_manifest);
     publisher.packs = true;
     let (server, client) = serve_only(&p);
-    let n_reloads = || usize::try_from(client.status()["reload"]["published"].as_u64().unwrap()).unwrap();
+    let n_reloads =
+        || usize::try_from(client.status()["reload"]["published"].as_u64().unwrap()).unwrap();
     wait_until("the first era", || n_reloads() == 1);
     let (told, over) = (Told::default(), AtomicBool::new(false));
-    let (early, late, at_least) = (times(5, 30), times(0, 300), Duration::from_secs(times(6, 60) as u64));
+    let (early, late, at_least) =
+        (times(5, 30), times(0, 300), Duration::from_secs(times(6, 60) as u64));
     let start = Instant::now();
     let mut memory: Vec<(usize, f64)> = Vec::new();
     thread::scope(|scope| {
@@ -216,16 +235,26 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
         }
     });
     // Where nobody says which files belong together, a slow machine may show two eras for a moment.
-    wait_until("the last era is served", || eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era]));
+    wait_until("the last era is served", || {
+        eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era])
+    });
     let eras = told.eras.into_inner();
     let reloads = n_reloads();
     // The median of some reloads: what queries hold for a moment is no growth.
     let around = |n: usize| {
-        let mut near: Vec<f64> = memory.iter().filter(|(reloads, _)| (n / 2..=n).contains(reloads)).map(|m| m.1).collect();
+        let mut near: Vec<f64> = memory
+            .iter()
+            .filter(|(reloads, _)| (n / 2..=n).contains(reloads))
+            .map(|m| m.1)
+            .collect();
         near.sort_by(f64::total_cmp);
         *near.get(near.len() / 2).unwrap_or_else(|| panic!("only {reloads} reloads"))
     };
-    let steps: Vec<String> = memory.iter().step_by(memory.len() / 15 + 1).map(|(n, mb)| format!("{n}: {mb:.0}")).collect();
+    let steps: Vec<String> = memory
+        .iter()
+        .step_by(memory.len() / 15 + 1)
+        .map(|(n, mb)| format!("{n}: {mb:.0}"))
+        .collect();
     println!(
         "manifest {with_manifest}: {} queries, {} eras written, {reloads} reloads, {} generations seen, {:.0} s; MB after reload {}",
         told.n_queries.into_inner(),
@@ -234,7 +263,8 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
         start.elapsed().as_secs_f64(),
         steps.join(", ")
     );
-    let excused = |eras: &BTreeSet<usize>| eras.iter().skip(1).any(|era| publisher.slow.contains(era));
+    let excused =
+        |eras: &BTreeSet<usize>| eras.iter().skip(1).any(|era| publisher.slow.contains(era));
     let mixed: Vec<_> = eras.iter().filter(|(_, eras)| eras.len() > 1).collect();
     println!("slow eras {:?}, mixed {mixed:?}", publisher.slow);
     assert!(mixed.iter().all(|(_, eras)| excused(eras)), "eras are mixed: {mixed:?}");
@@ -242,11 +272,17 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
     assert_eq!(statistics["failed"], 0, "{statistics}");
     assert!(eras.len() > times(2, 100), "later generations do appear: {eras:?}");
     if with_manifest {
-        assert!(eras.iter().all(|(generation, eras)| eras.iter().all(|era| *era as u64 == *generation)), "{eras:?}");
+        assert!(
+            eras.iter().all(|(generation, eras)| eras.iter().all(|era| *era as u64 == *generation)),
+            "{eras:?}"
+        );
     }
     let (before, after) = (around(early), around(reloads.max(late)));
     println!("{before:.0} MB until reload {early}, {after:.0} MB in the second half");
-    assert!(after <= before * if is_stress() { 1.2 } else { 2.0 }, "memory grows from {before} to {after} MB: {memory:?}");
+    assert!(
+        after <= before * if is_stress() { 1.2 } else { 2.0 },
+        "memory grows from {before} to {after} MB: {memory:?}"
+    );
 }
 
 /// Nobody says which files of another program belong together; still no reply mixes generations.
@@ -280,7 +316,15 @@ enum Fault {
 }
 
 impl Fault {
-    const ALL: [Self; 7] = [Self::Garbage, Self::Half, Self::Empty, Self::Directory, Self::Forbidden, Self::Gone, Self::Growing];
+    const ALL: [Self; 7] = [
+        Self::Garbage,
+        Self::Half,
+        Self::Empty,
+        Self::Directory,
+        Self::Forbidden,
+        Self::Gone,
+        Self::Growing,
+    ];
 
     fn strike(self, p: &Project, path: &str, good: &[u8]) {
         match self {
@@ -335,7 +379,8 @@ fn damage(with_manifest: bool) {
         warnings(&reply).is_empty() && era(&reply) == era_wanted && reply["total"] == 4 * N_CHUNKS
     };
     wait_until("the first era", || is_well(1));
-    let names: Vec<&str> = CHUNK_FILES.into_iter().chain(with_manifest.then_some("manifest.json")).collect();
+    let names: Vec<&str> =
+        CHUNK_FILES.into_iter().chain(with_manifest.then_some("manifest.json")).collect();
     for (number, name) in names.iter().enumerate() {
         for fault in Fault::ALL {
             let without_meaning = match *name {
@@ -345,7 +390,9 @@ fn damage(with_manifest: bool) {
                 _ => !with_manifest && fault == Fault::Gone,
             };
             // Each kind of damage is the same to every chunk file.
-            let is_repetition = !is_stress() && *name != "manifest.json" && fault as usize % CHUNK_FILES.len() != number;
+            let is_repetition = !is_stress()
+                && *name != "manifest.json"
+                && fault as usize % CHUNK_FILES.len() != number;
             if without_meaning || is_repetition || (fault == Fault::Forbidden && !may_forbid) {
                 continue;
             }
@@ -353,7 +400,11 @@ fn damage(with_manifest: bool) {
             let good = fs::read(p.path(&path)).unwrap();
             let generation = search()["index"]["generation"].as_u64().unwrap();
             let as_before = |reply: &Value| {
-                assert_eq!((era(reply), &reply["total"]), (publisher.era, &json!(4 * N_CHUNKS)), "{what}: {reply}");
+                assert_eq!(
+                    (era(reply), &reply["total"]),
+                    (publisher.era, &json!(4 * N_CHUNKS)),
+                    "{what}: {reply}"
+                );
                 assert_eq!(reply["index"]["generation"], generation, "{what}");
             };
             fault.strike(&p, &path, &good);
@@ -364,7 +415,10 @@ fn damage(with_manifest: bool) {
             });
             let status = client.status();
             assert!(warnings(&status).contains(name), "{what}: {status:#}");
-            assert!(status["reload"]["last_error"].as_str().is_some_and(|e| e.contains(name)), "{what}: {status:#}");
+            assert!(
+                status["reload"]["last_error"].as_str().is_some_and(|e| e.contains(name)),
+                "{what}: {status:#}"
+            );
             assert_eq!(status["chunks"], 4 * N_CHUNKS, "{what}");
             let (code, body) = get(&format!("{}/readyz", client.url), &[]);
             assert_eq!(code, 200, "{what}: {body}");
@@ -411,7 +465,8 @@ fn a_removed_file_of_another_program_is_an_empty_type() {
     let p = Project::new();
     let publisher = Publisher::new(&p, false);
     let (_server, client) = serve_only(&p);
-    let total = || client.call("exact", &json!({ "query": "milestone" }))["total"].as_u64().unwrap();
+    let total =
+        || client.call("exact", &json!({ "query": "milestone" }))["total"].as_u64().unwrap();
     wait_until("all", || total() == 4 * N_CHUNKS as u64);
     let good = p.chunk_file(CHUNK_FILES[3]);
     p.remove(&format!(".cortex/chunks/{}", CHUNK_FILES[3]));
@@ -431,7 +486,8 @@ struct Peer {
 
 impl Peer {
     fn start(p: &Project, over_http: bool) -> Self {
-        let args: &[&str] = if over_http { &["serve", "--port", "0", "--watch"] } else { &["mcp", "--watch"] };
+        let args: &[&str] =
+            if over_http { &["serve", "--port", "0", "--watch"] } else { &["mcp", "--watch"] };
         let server = Server::start(p.cortex(args).env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
         Self { server, client: None }.greeted(over_http)
     }
@@ -449,7 +505,9 @@ impl Peer {
         match &self.client {
             Some(client) => client.status(),
             None => {
-                let reply = self.server.ask("tools/call", &json!({ "name": "cortex_status", "arguments": {} }));
+                let reply = self
+                    .server
+                    .ask("tools/call", &json!({ "name": "cortex_status", "arguments": {} }));
                 reply["result"]["structuredContent"].clone()
             }
         }
@@ -472,7 +530,8 @@ fn all_at(peers: &mut [Peer], generation: u64) -> Vec<Value> {
 
 /// The one that watches the tree; there is never more than one.
 fn leader(statuses: &[Value]) -> Option<usize> {
-    let leaders: Vec<usize> = (0..statuses.len()).filter(|i| statuses[*i]["indexing"]["leads"] == true).collect();
+    let leaders: Vec<usize> =
+        (0..statuses.len()).filter(|i| statuses[*i]["indexing"]["leads"] == true).collect();
     assert!(leaders.len() < 2, "{leaders:?} lead");
     leaders.first().copied()
 }
@@ -496,7 +555,9 @@ fn of_many_servers_one_indexes() {
             .collect();
         starting.into_iter().map(|s| s.join().unwrap()).collect()
     });
-    let manifest = || serde_json::from_str::<Value>(&p.read(".cortex/chunks/manifest.json")).unwrap()["generation"].clone();
+    let manifest = || {
+        serde_json::from_str::<Value>(&p.read(".cortex/chunks/manifest.json")).unwrap()["generation"].clone()
+    };
     let statuses = all_at(&mut peers, 1);
     println!("{n} servers serve generation 1 after {:.1} s", start.elapsed().as_secs_f64());
     assert_eq!((runs(&statuses), manifest()), (1, json!(1)));
@@ -513,7 +574,9 @@ fn of_many_servers_one_indexes() {
     dead.server.child.kill().unwrap();
     dead.server.child.wait().unwrap();
     let start = Instant::now();
-    wait_until("another one leads", || leader(&peers.iter_mut().map(Peer::status).collect::<Vec<_>>()).is_some());
+    wait_until("another one leads", || {
+        leader(&peers.iter_mut().map(Peer::status).collect::<Vec<_>>()).is_some()
+    });
     println!("another leads {:.1} s after the first was killed", start.elapsed().as_secs_f64());
     p.write("src/edited.rs", "fn edited_again() {}\n");
     let statuses = all_at(&mut peers, 3);
@@ -524,7 +587,10 @@ fn of_many_servers_one_indexes() {
 fn plant(p: &Project, generation: usize) {
     for i in 0..16 {
         let filler = "    // It takes some lines to fill a file.\n".repeat(10 + i + generation % 7);
-        p.write(format!("part{i}.rs"), format!("/// milestone of tree {generation}\npub fn open_{i}() {{\n{filler}}}\n"));
+        p.write(
+            format!("part{i}.rs"),
+            format!("/// milestone of tree {generation}\npub fn open_{i}() {{\n{filler}}}\n"),
+        );
     }
 }
 
@@ -595,10 +661,17 @@ fn killed_indexers_are_survived_and_repaired() {
             peers.push(next);
         }
     });
-    println!("{n_kills} kills, {} queries, {:.1} s", n_queries.into_inner(), began.elapsed().as_secs_f64());
+    println!(
+        "{n_kills} kills, {} queries, {:.1} s",
+        n_queries.into_inner(),
+        began.elapsed().as_secs_f64()
+    );
     let fresh = p.fresh_copy().timeless();
     wait_until("the index is that of the tree", || p.timeless() == fresh);
-    let generation = serde_json::from_str::<Value>(&p.read(".cortex/chunks/manifest.json")).unwrap()["generation"].as_u64().unwrap();
+    let generation = serde_json::from_str::<Value>(&p.read(".cortex/chunks/manifest.json"))
+        .unwrap()["generation"]
+        .as_u64()
+        .unwrap();
     all_at(&mut peers, generation);
     for peer in &mut peers {
         let status = peer.status();
@@ -611,8 +684,13 @@ fn killed_indexers_are_survived_and_repaired() {
 fn large_tree() -> Project {
     let p = Project::new();
     for i in 0..times(60, 600) {
-        let functions: String =
-            (0..40).map(|n| format!("/// Opens door {n} of house {i}.\npub fn door_{n}_{i}() {{ let x = {n}; }}\n")).collect();
+        let functions: String = (0..40)
+            .map(|n| {
+                format!(
+                    "/// Opens door {n} of house {i}.\npub fn door_{n}_{i}() {{ let x = {n}; }}\n"
+                )
+            })
+            .collect();
         p.write(format!("house{i}/doors.rs"), functions);
     }
     p
@@ -645,7 +723,9 @@ fn a_server_answers_before_there_is_an_index() {
     let mut progress = BTreeSet::new();
     wait_until("there are results", || {
         let reply = doors(&client);
-        progress.extend(warnings(&reply).lines().filter(|w| w.contains("files are done")).map(str::to_string));
+        progress.extend(
+            warnings(&reply).lines().filter(|w| w.contains("files are done")).map(str::to_string),
+        );
         !reply["results"].as_array().unwrap().is_empty()
     });
     println!(
@@ -669,6 +749,8 @@ fn a_server_ends_while_it_indexes() {
     println!("ended after {took:?}");
     assert!(code == Some(0) && took < Duration::from_secs(3), "{code:?} {took:?}");
     let (_server, client) = follow(&p);
-    wait_until("the next one has results", || !doors(&client)["results"].as_array().unwrap().is_empty());
+    wait_until("the next one has results", || {
+        !doors(&client)["results"].as_array().unwrap().is_empty()
+    });
     assert!(p.timeless() == p.fresh_copy().timeless());
 }

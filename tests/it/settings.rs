@@ -20,7 +20,9 @@ fn a_clone_neither_opens_a_port_nor_has_files_edited() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let url = server.line();
     assert!(url.starts_with("http://127.0.0.1:"), "{url}");
-    let (status, body) = Client::new(&url).try_call("file_editor", &json!({ "command": "view", "path": "src/retry.rs" })).unwrap();
+    let (status, body) = Client::new(&url)
+        .try_call("file_editor", &json!({ "command": "view", "path": "src/retry.rs" }))
+        .unwrap();
     assert!(status >= 400, "{body}");
     let mut server = Server::start(&mut p.cortex(&["mcp"]));
     server.ask("initialize", &initialize("2025-06-18"));
@@ -34,7 +36,11 @@ fn settings_that_do_not_count_are_named_with_the_remedy() {
     let out = p.run(&["status"]).expect(0);
     let keys = ["serve.address", "serve.token", "serve.tools"];
     for told in [&out.stdout, &out.stderr] {
-        let names_all = |l: &&str| keys.iter().all(|key| l.contains(key)) && l.contains(".cortex/config.toml") && l.contains("set it in");
+        let names_all = |l: &&str| {
+            keys.iter().all(|key| l.contains(key))
+                && l.contains(".cortex/config.toml")
+                && l.contains("set it in")
+        };
         assert_eq!(told.lines().filter(names_all).count(), 1, "{told}");
     }
     assert!(!out.stdout.contains("attackerknows") && !out.stderr.contains("attackerknows"));
@@ -44,7 +50,9 @@ fn settings_that_do_not_count_are_named_with_the_remedy() {
     p.remove(".cortex/config.toml");
     let mut server = Server::start(&mut p.cortex(&["mcp"]));
     server.ask("initialize", &initialize("2025-06-18"));
-    assert!(server.ask("tools/list", &json!({}))["result"]["tools"].to_string().contains("file_editor"));
+    assert!(
+        server.ask("tools/list", &json!({}))["result"]["tools"].to_string().contains("file_editor")
+    );
     let told: Value = p.json(&["status"]);
     assert_eq!(told["ignored_settings"], Value::Null);
 }
@@ -75,7 +83,10 @@ fn files_that_programs_trust_are_edited_only_with_a_flag() {
     let (server, client) = start(&[]);
     for path in paths {
         let (status, body) = client.try_call("file_editor", &create(path)).unwrap();
-        assert!(status >= 400 && body.contains("--edit-trusted-files") && body.contains(path), "{path}: {body}");
+        assert!(
+            status >= 400 && body.contains("--edit-trusted-files") && body.contains(path),
+            "{path}: {body}"
+        );
         assert!(!p.path(path).exists());
     }
     for path in [".claude/settings.json", "src/harmless.json"] {
@@ -84,7 +95,11 @@ fn files_that_programs_trust_are_edited_only_with_a_flag() {
         assert!(status >= 400 && body.contains("without asking"), "{path}: {body}");
     }
     assert_eq!(p.read(".claude/settings.json"), "{}\n");
-    assert_eq!(client.call("file_editor", &json!({ "command": "view", "path": ".claude/settings.json" }))["total_lines"], 1);
+    assert_eq!(
+        client.call("file_editor", &json!({ "command": "view", "path": ".claude/settings.json" }))
+            ["total_lines"],
+        1
+    );
     drop(server);
     let (_server, client) = start(&["--edit-trusted-files"]);
     for path in paths {
@@ -100,12 +115,19 @@ fn memories_are_exported_whatever_is_wrong_with_the_settings() {
     p.run(&["memory", "list"]).error();
     let mut export = p.cortex(&["memory", "export"]);
     let out = run(export.env("CORTEX_NOTHING", "1")).expect(0);
-    assert!(out.stdout.contains("ninety seconds") && out.stderr.contains("config.toml:1"), "{}", out.stderr);
+    assert!(
+        out.stdout.contains("ninety seconds") && out.stderr.contains("config.toml:1"),
+        "{}",
+        out.stderr
+    );
 }
 
 #[test]
 fn text_that_turns_around_is_shown_escaped() {
-    let p = Project::with(&[("src/a\u{202e}sr.rs", "// zebra \u{202e} gnihton \x1b[31m\npub fn zebra() {}\n")]);
+    let p = Project::with(&[(
+        "src/a\u{202e}sr.rs",
+        "// zebra \u{202e} gnihton \x1b[31m\npub fn zebra() {}\n",
+    )]);
     let odd = |text: &str| text.contains(['\u{202e}', '\x1b']);
     for args in [
         &["search", "zebra"][..],

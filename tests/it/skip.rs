@@ -8,7 +8,9 @@ use crate::project::Project;
 #[test]
 fn skipped_files_are_told_with_their_reason() {
     let p = Project::with(&[("kept.md", "# Kept\n\nmarzipan\n")]);
-    let key = |kind: &str| format!("-----BEGIN {kind}PRIVATE KEY-----\nmarzipan\n-----END {kind}PRIVATE KEY-----\n");
+    let key = |kind: &str| {
+        format!("-----BEGIN {kind}PRIVATE KEY-----\nmarzipan\n-----END {kind}PRIVATE KEY-----\n")
+    };
     let cases: [(&str, Vec<u8>, &str); 14] = [
         ("image.png", b"\x89PNG\0\0marzipan".to_vec(), "binary"),
         ("large.txt", b"marzipan and more\n".repeat(60_000), "too large"),
@@ -30,10 +32,18 @@ fn skipped_files_are_told_with_their_reason() {
     }
     let out = p.run(&["index", "--verbose"]).expect(0).stdout;
     for (path, _, reason) in &cases {
-        assert!(out.lines().any(|l| l.starts_with(&format!("skipped {path}: {reason}"))), "{path} {reason}: {out}");
+        assert!(
+            out.lines().any(|l| l.starts_with(&format!("skipped {path}: {reason}"))),
+            "{path} {reason}: {out}"
+        );
     }
     assert!(out.contains("indexed 1 file in 1 chunk (skipped "), "{out}");
-    assert!(out.contains("3 lock file") && out.contains("6 may hold secrets") && !out.contains("kept.md"), "{out}");
+    assert!(
+        out.contains("3 lock file")
+            && out.contains("6 may hold secrets")
+            && !out.contains("kept.md"),
+        "{out}"
+    );
     let summary = p.json(&["index", "--full"]);
     let counts = json!({"binary": 1, "lock file": 3, "may hold secrets": 6, "minified or generated": 3, "too large": 1});
     assert_eq!(summary["skipped"], counts);
@@ -49,11 +59,17 @@ fn skipped_files_are_told_with_their_reason() {
 #[test]
 fn files_that_only_resemble_the_skipped_are_indexed() {
     let p = Project::with(&[
-        ("check.rs", "/// Rejects -----BEGIN RSA PRIVATE KEY----- in a file.\npub fn find_keys() {}\n"),
+        (
+            "check.rs",
+            "/// Rejects -----BEGIN RSA PRIVATE KEY----- in a file.\npub fn find_keys() {}\n",
+        ),
         ("environment.py", "def read_environment():\n    pass\n"),
         ("lock.go", "package lock\n\nfunc Acquire() {}\n"),
     ]);
-    p.write("essay.md", format!("# Essay\n\n{}\n", "One sentence follows another without a break. ".repeat(300)));
+    p.write(
+        "essay.md",
+        format!("# Essay\n\n{}\n", "One sentence follows another without a break. ".repeat(300)),
+    );
     let summary = p.index();
     assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({})), "{summary:#}");
 }
@@ -64,7 +80,16 @@ fn files_that_only_resemble_the_skipped_are_indexed() {
 fn ignore_files_are_obeyed() {
     for git in [false, true] {
         let p = Project::new();
-        for path in ["kept.md", "build/out.md", "sub/private.md", "sub/kept.md", "drafts/idea.md", "local.md", ".hidden.md", ".env"] {
+        for path in [
+            "kept.md",
+            "build/out.md",
+            "sub/private.md",
+            "sub/kept.md",
+            "drafts/idea.md",
+            "local.md",
+            ".hidden.md",
+            ".env",
+        ] {
             p.write(path, "# Page\n\nmarzipan\n");
         }
         for foreign in ["node_modules/left-pad/index.js", "venv/lib/site.py", "__pycache__/x.py"] {
@@ -104,7 +129,11 @@ fn a_file_that_becomes_skipped_leaves_the_results() {
     let p = Project::with(&[("a.md", "# A\n\nmarzipan\n"), ("b.md", "# B\n\nnougat\n")]);
     let found = || p.found(&["--exact", "marzipan"]);
     assert_eq!(found(), ["a.md"]);
-    for content in [b"marzipan\0".to_vec(), b"marzipan\n".repeat(150_000), b"-----BEGIN PRIVATE KEY-----\nmarzipan".to_vec()] {
+    for content in [
+        b"marzipan\0".to_vec(),
+        b"marzipan\n".repeat(150_000),
+        b"-----BEGIN PRIVATE KEY-----\nmarzipan".to_vec(),
+    ] {
         p.write("a.md", &content);
         assert_eq!(found(), Vec::<String>::new());
         p.write("a.md", "# A\n\nmarzipan again\n");

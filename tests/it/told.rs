@@ -9,7 +9,10 @@ use std::time::Duration;
 use cortex::chunk::Cancel;
 use cortex::embed::{Embedder, StaticModel};
 use cortex::live::ChunkManager;
-use cortex::memory::{Episode, EpisodeSource, Memory, MemoryFeed, MemoryHome, MemorySource, Recall, ResponseType, for_prompt, now};
+use cortex::memory::{
+    Episode, EpisodeSource, Memory, MemoryFeed, MemoryHome, MemorySource, Recall, ResponseType,
+    for_prompt, now,
+};
 use cortex::store::{IndexCache, Layout};
 use serde::Deserialize;
 
@@ -40,7 +43,12 @@ fn remembered(key: &str, text: &str) -> Memory {
     let source = if key.starts_with("answer_") {
         MemorySource::ClaudeResponse { response_type: ResponseType::StopResponse }
     } else {
-        MemorySource::Episode(Episode { source: EpisodeSource::Text, operation: None, origin_path: None, git_batch_id: None })
+        MemorySource::Episode(Episode {
+            source: EpisodeSource::Text,
+            operation: None,
+            origin_path: None,
+            git_batch_id: None,
+        })
     };
     Memory::new(text, source, "yesterday")
 }
@@ -64,14 +72,24 @@ impl Counts {
 }
 
 /// Asks the prompts of a project that remembers `memories`.
-fn counted<'a>(project: &Project, memories: impl Iterator<Item = (&'a String, &'a String)>) -> Counts {
+fn counted<'a>(
+    project: &Project,
+    memories: impl Iterator<Item = (&'a String, &'a String)>,
+) -> Counts {
     let dir = tempfile::tempdir().unwrap();
     let (root, state) = (dir.path().join("project"), dir.path().join("state"));
     std::fs::create_dir(&root).unwrap();
     let layout = Layout::at(&root).unwrap();
     layout.create().unwrap();
     let model: Arc<dyn Embedder> = StaticModel::bundled();
-    let home = MemoryHome::of(layout.tree(), layout.own_place(), false, Some(&state), layout.code_graph(), model.clone());
+    let home = MemoryHome::of(
+        layout.tree(),
+        layout.own_place(),
+        false,
+        Some(&state),
+        layout.code_graph(),
+        model.clone(),
+    );
     let opened = home.open(Duration::from_secs(5)).unwrap();
     let mut keys = BTreeMap::new();
     for (key, text) in memories {
@@ -79,7 +97,8 @@ fn counted<'a>(project: &Project, memories: impl Iterator<Item = (&'a String, &'
         keys.insert(memory.id, key.clone());
         opened.capture.capture(memory).unwrap();
     }
-    let feed = MemoryFeed::new(home, model.id(), Box::new(IndexCache::of_memories(&layout, model.id())));
+    let feed =
+        MemoryFeed::new(home, model.id(), Box::new(IndexCache::of_memories(&layout, model.id())));
     let facts = feed.facts();
     let manager = ChunkManager::new(vec![Box::new(feed)], model).unwrap();
     manager.reload(&Cancel::new(false)).unwrap();
@@ -99,7 +118,11 @@ fn counted<'a>(project: &Project, memories: impl Iterator<Item = (&'a String, &'
             let told: Vec<&String> = told.iter().map(|id| &keys[id]).collect();
             println!("  {}: {ask:?} is told {told:?}, should be {tell:?}", project.name);
         }
-        counts = Counts { told: counts.told + told.len(), wanted: counts.wanted + tell.len(), right: counts.right + right };
+        counts = Counts {
+            told: counts.told + told.len(),
+            wanted: counts.wanted + tell.len(),
+            right: counts.right + right,
+        };
     }
     counts
 }
@@ -117,12 +140,18 @@ enum Among {
 /// Paragraphs of the documents of this repository, named as answers.
 fn crowd() -> Vec<(String, String)> {
     let specs = concat!(env!("CARGO_MANIFEST_DIR"), "/specs");
-    let mut files: Vec<_> =
-        std::fs::read_dir(specs).unwrap().map(|e| e.unwrap().path()).filter(|p| p.extension().is_some_and(|e| e == "md")).collect();
+    let mut files: Vec<_> = std::fs::read_dir(specs)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .filter(|p| p.extension().is_some_and(|e| e == "md"))
+        .collect();
     files.sort();
-    let text: String = files.iter().map(|path| std::fs::read_to_string(path).unwrap() + "\n\n").collect();
+    let text: String =
+        files.iter().map(|path| std::fs::read_to_string(path).unwrap() + "\n\n").collect();
     let long = text.split("\n\n").filter(|paragraph| (100..2_000).contains(&paragraph.len()));
-    long.enumerate().map(|(i, paragraph)| (format!("answer_crowd_{i}"), paragraph.to_string())).collect()
+    long.enumerate()
+        .map(|(i, paragraph)| (format!("answer_crowd_{i}"), paragraph.to_string()))
+        .collect()
 }
 
 /// Figures of the projects that are, or are not, held out.
@@ -130,14 +159,27 @@ fn figures(held_out: bool, among: Among) -> Counts {
     let (set, crowd) = (set(), if among == Among::Crowd { crowd() } else { Vec::new() });
     let mut sum = Counts::default();
     // These documents are about the project "engine".
-    for project in set.project.iter().filter(|p| p.held_out == held_out && !(among == Among::Crowd && p.name == "engine")) {
+    for project in set
+        .project
+        .iter()
+        .filter(|p| p.held_out == held_out && !(among == Among::Crowd && p.name == "engine"))
+    {
         let remembers = |p: &&Project| among == Among::All || p.name == project.name;
         let own = set.project.iter().filter(remembers).flat_map(|p| &p.memories);
         let one = counted(project, own.chain(crowd.iter().map(|(key, text)| (key, text))));
-        sum = Counts { told: sum.told + one.told, wanted: sum.wanted + one.wanted, right: sum.right + one.right };
+        sum = Counts {
+            told: sum.told + one.told,
+            wanted: sum.wanted + one.wanted,
+            right: sum.right + one.right,
+        };
     }
     let of = if held_out { "held out" } else { "tuned on" };
-    println!("{of}, among {among:?} ({} more): precision {:.2}, recall {:.2}, {sum:?}", crowd.len(), sum.precision(), sum.recall());
+    println!(
+        "{of}, among {among:?} ({} more): precision {:.2}, recall {:.2}, {sum:?}",
+        crowd.len(),
+        sum.precision(),
+        sum.recall()
+    );
     sum
 }
 

@@ -28,7 +28,9 @@ fn the_tools_are_those_of_the_snapshot() {
     let differs = now.lines().zip(then.lines()).enumerate().find(|(_, (a, b))| a != b);
     let place = differs.map_or_else(
         || "one is longer".into(),
-        |(i, (a, b))| format!("line {}: `{}`, but the snapshot has `{}`", i + 1, a.trim(), b.trim()),
+        |(i, (a, b))| {
+            format!("line {}: `{}`, but the snapshot has `{}`", i + 1, a.trim(), b.trim())
+        },
     );
     assert!(
         now == then,

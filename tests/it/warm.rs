@@ -86,7 +86,8 @@ fn damaged_and_foreign_caches_are_not_believed() {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
         if name.len() > 20 { name[name.rfind('.').unwrap()..].to_string() } else { name }
     };
-    let ends: BTreeSet<String> = fs::read_dir(the_cache(&p)).unwrap().map(|e| end(e.unwrap().path())).collect();
+    let ends: BTreeSet<String> =
+        fs::read_dir(the_cache(&p)).unwrap().map(|e| end(e.unwrap().path())).collect();
     assert!(ends.len() > 8, "{ends:?}");
     for (i, name) in ends.into_iter().enumerate() {
         for damage in ["flipped", ["cut", "empty", "gone"][i % 3]] {
@@ -117,7 +118,12 @@ fn damaged_and_foreign_caches_are_not_believed() {
 fn a_copied_project_takes_its_cache_along() {
     let p = warm();
     let copy = Project::new();
-    let status = std::process::Command::new("cp").arg("-r").arg(p.root().join(".")).arg(copy.root()).status().unwrap();
+    let status = std::process::Command::new("cp")
+        .arg("-r")
+        .arg(p.root().join("."))
+        .arg(copy.root())
+        .status()
+        .unwrap();
     assert!(status.success());
     let name = |p: &Project| the_cache(p).file_name().unwrap().to_owned();
     let mut want = ask(&p);
@@ -139,7 +145,9 @@ fn many_searches_after_an_edit_agree() {
         let all: Vec<_> = (0..4).map(|_| s.spawn(|| ask(&p))).collect();
         all.into_iter().map(|t| t.join().unwrap()).collect()
     });
-    assert!(replies.iter().all(|r| *r == replies[0]) && replies[0].to_string().contains("sun kettle"));
+    assert!(
+        replies.iter().all(|r| *r == replies[0]) && replies[0].to_string().contains("sun kettle")
+    );
     assert_eq!(ask(&p), replies[0]);
     the_cache(&p);
 }

@@ -20,13 +20,15 @@ pub(super) struct JsonLinesWriter {
 
 impl JsonLinesWriter {
     pub(super) fn create(path: &Path) -> Result<Self> {
-        let out = File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
+        let out =
+            File::create(path).with_context(|| format!("{} cannot be written", path.display()))?;
         Ok(Self { path: path.to_path_buf(), out: BufWriter::new(out) })
     }
 
     pub(super) fn put(&mut self, value: &impl Serialize) -> Result<()> {
         let text = serde_json::to_string(value)?;
-        writeln!(self.out, "{text}").with_context(|| format!("{} cannot be written", self.path.display()))
+        writeln!(self.out, "{text}")
+            .with_context(|| format!("{} cannot be written", self.path.display()))
     }
 
     pub(super) fn finish(mut self) -> Result<()> {

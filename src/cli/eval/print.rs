@@ -32,7 +32,11 @@ struct Plain {
 
 impl<'a> Report<'a> {
     /// `plain`: what the baseline found, if it was asked.
-    pub(super) fn new(scored: &'a [Scored], plain: &[Scored], compared: Option<Comparison>) -> Self {
+    pub(super) fn new(
+        scored: &'a [Scored],
+        plain: &[Scored],
+        compared: Option<Comparison>,
+    ) -> Self {
         let baseline = (!plain.is_empty()).then(|| {
             let others: Vec<Other> = plain.iter().map(Other::from).collect();
             Plain { summary: Summary::new(plain), compared: compare(scored, &others) }
@@ -50,15 +54,21 @@ impl<'a> Report<'a> {
 
 pub(super) fn report(report: &Report) -> Result<()> {
     let plain = report.baseline.as_ref().map(|b| &b.summary);
-    let columns = format!("{:<20} {:>6} {:>8} {:>6} {:>6} {:>6} {:>6} {:>7}", "", "n", "NDCG@10", "R@1", "R@5", "R@10", "MRR", "span@5");
+    let columns = format!(
+        "{:<20} {:>6} {:>8} {:>6} {:>6} {:>6} {:>6} {:>7}",
+        "", "n", "NDCG@10", "R@1", "R@5", "R@10", "MRR", "span@5"
+    );
     line(&if plain.is_some() { format!("{columns} {:>6}", "BM25") } else { columns })?;
     group("overall", &report.summary.overall, plain.map(|p| &p.overall))?;
-    let of = |s: fn(&Summary) -> &BTreeMap<String, QuestionGroup>| (s(&report.summary), plain.map(s));
+    let of =
+        |s: fn(&Summary) -> &BTreeMap<String, QuestionGroup>| (s(&report.summary), plain.map(s));
     for (groups, plain) in [of(|s| &s.by_category), of(|s| &s.by_language), of(|s| &s.by_repo)] {
         // One group alone says what was said already.
         if groups.len() > 1 {
             line("")?;
-            groups.iter().try_for_each(|(name, g)| group(name, g, plain.and_then(|p| p.get(name))))?;
+            groups
+                .iter()
+                .try_for_each(|(name, g)| group(name, g, plain.and_then(|p| p.get(name))))?;
         }
     }
     line("")?;
@@ -74,7 +84,10 @@ pub(super) fn report(report: &Report) -> Result<()> {
         moves("rose most, old rank → new rank:", &c.rose)?;
         moves("fell most, old rank → new rank:", &c.fell)?;
     }
-    line(&format!("one query: {:.1} ms (median), {:.1} ms (95 of 100)", report.latency_ms.p50, report.latency_ms.p95))
+    line(&format!(
+        "one query: {:.1} ms (median), {:.1} ms (95 of 100)",
+        report.latency_ms.p50, report.latency_ms.p95
+    ))
 }
 
 fn group(name: &str, g: &QuestionGroup, plain: Option<&QuestionGroup>) -> Result<()> {
@@ -91,7 +104,10 @@ fn group(name: &str, g: &QuestionGroup, plain: Option<&QuestionGroup>) -> Result
 /// `NDCG@10 +0.012 (95 %: -0.003 to +0.027), 31 rose, 20 fell`
 fn difference(c: &Comparison) -> String {
     let (low, high) = c.interval;
-    format!("NDCG@10 {:+.3} (95 %: {low:+.3} to {high:+.3}), {} rose, {} fell", c.difference, c.n_rose, c.n_fell)
+    format!(
+        "NDCG@10 {:+.3} (95 %: {low:+.3} to {high:+.3}), {} rose, {} fell",
+        c.difference, c.n_rose, c.n_fell
+    )
 }
 
 fn moves(title: &str, moves: &[Move]) -> Result<()> {

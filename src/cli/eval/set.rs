@@ -54,9 +54,13 @@ impl Set {
         };
         let tree = directory.join("tree");
         if tree.exists() {
-            bail!("{} is there already: remove it, or give --write another directory", tree.display());
+            bail!(
+                "{} is there already: remove it, or give --write another directory",
+                tree.display()
+            );
         }
-        write_tree(&tree, &files, &project).with_context(|| format!("{} cannot be written", tree.display()))?;
+        write_tree(&tree, &files, &project)
+            .with_context(|| format!("{} cannot be written", tree.display()))?;
         if keep.is_some() {
             let mut lines = JsonLinesWriter::create(&directory.join("queries.jsonl"))?;
             questions.iter().try_for_each(|q| lines.put(q))?;
@@ -78,12 +82,17 @@ impl Set {
                 let roots = benchmark_roots(repos)?;
                 let folder = |name: &String| {
                     if name.is_empty() {
-                        bail!("a question names no \"repo\", but --repos asks for one: add it, or leave --repos out");
+                        bail!(
+                            "a question names no \"repo\", but --repos asks for one: add it, or leave --repos out"
+                        );
                     }
                     let repo = repos.join(name);
                     let folder = roots.get(name).map_or(repo.clone(), |root| repo.join(root));
                     if !folder.is_dir() {
-                        bail!("{} is no directory, but there are questions about {name}: put the repository there", folder.display());
+                        bail!(
+                            "{} is no directory, but there are questions about {name}: put the repository there",
+                            folder.display()
+                        );
                     }
                     // The folder alone is searched, whatever repository it lies in.
                     Layout::at(&folder)
@@ -111,18 +120,24 @@ impl Set {
 fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
     let beside = fs::canonicalize(repos).with_context(|| format!("--repos {}", repos.display()))?;
     let places = [Some(beside.as_path()), beside.parent()];
-    let Some(file) = places.into_iter().flatten().map(|d| d.join("repos_used.json")).find(|f| f.is_file()) else {
+    let Some(file) =
+        places.into_iter().flatten().map(|d| d.join("repos_used.json")).find(|f| f.is_file())
+    else {
         return Ok(BTreeMap::new());
     };
     let text = read_file(&file)?;
-    let repos: BTreeMap<String, serde_json::Value> =
-        serde_json::from_str(&text).with_context(|| format!("{} is no object of repositories", file.display()))?;
-    Ok(repos.into_iter().filter_map(|(name, repo)| Some((name, repo.get("benchmark_root")?.as_str()?.to_string()))).collect())
+    let repos: BTreeMap<String, serde_json::Value> = serde_json::from_str(&text)
+        .with_context(|| format!("{} is no object of repositories", file.display()))?;
+    Ok(repos
+        .into_iter()
+        .filter_map(|(name, repo)| Some((name, repo.get("benchmark_root")?.as_str()?.to_string())))
+        .collect())
 }
 
 /// The files of a project that are indexed, in order of their paths.
 pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
-    let files = source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
+    let files =
+        source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
     let read = |file: source::SourceFile| {
         let bytes = project.layout.tree().read(&file.path, source::MAX_BYTES).ok()?;
         let limit = match detect(&file.path, "").kind {
@@ -130,9 +145,10 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
             LanguageKind::Notebook => LineLimit::None,
             _ => LineLimit::Code,
         };
-        source::check_content(&bytes, limit)
-            .is_none()
-            .then(|| SourceText { path: file.path, text: String::from_utf8_lossy(&bytes).into_owned() })
+        source::check_content(&bytes, limit).is_none().then(|| SourceText {
+            path: file.path,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
     };
     files.into_par_iter().filter_map(read).collect()
 }
@@ -149,7 +165,9 @@ fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Resul
         copy.replace(CONFIG, &settings, FILE_MODE, false)?;
     }
     for file in files {
-        if let Some(folder) = Path::new(&file.path).parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        if let Some(folder) =
+            Path::new(&file.path).parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
             copy.make_dir(folder, DIRECTORY_MODE)?;
         }
         copy.replace(&file.path, file.text.as_bytes(), FILE_MODE, false)?;
@@ -163,7 +181,8 @@ struct Temporary(PathBuf);
 impl Temporary {
     /// A directory of this user alone, under a name that nobody else can have taken.
     fn new() -> Result<Self> {
-        let directory = std::env::temp_dir().join(format!("cortex-eval-{:032x}", fastrand::u128(..)));
+        let directory =
+            std::env::temp_dir().join(format!("cortex-eval-{:032x}", fastrand::u128(..)));
         let made = make_private_dir(&directory, false);
         made.with_context(|| format!("{} cannot be made", directory.display()))?;
         Ok(Self(directory))

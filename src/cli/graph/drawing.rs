@@ -17,8 +17,15 @@ fn drawn(answer: &GraphAnswer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
         number(&target.symbol);
     }
     for found in &answer.results {
-        let (this, via) = (number(&found.node.symbol), if found.via.is_empty() { None } else { Some(number(&found.via)) });
-        edges.extend(via.map(|via| if answer.operation.points_outward() { (via, this) } else { (this, via) }));
+        let (this, via) = (
+            number(&found.node.symbol),
+            if found.via.is_empty() { None } else { Some(number(&found.via)) },
+        );
+        edges.extend(
+            via.map(
+                |via| if answer.operation.points_outward() { (via, this) } else { (this, via) },
+            ),
+        );
     }
     (nodes, edges)
 }
@@ -28,7 +35,11 @@ pub(super) fn dot(answer: &GraphAnswer) -> String {
     let (nodes, edges) = drawn(answer);
     let mut out = String::from("digraph {\n  rankdir=LR;\n  node [shape=box];\n");
     for (name, number) in nodes {
-        let _ = writeln!(out, "  n{number} [label=\"{}\"];", name.replace('\\', "\\\\").replace('"', "\\\""));
+        let _ = writeln!(
+            out,
+            "  n{number} [label=\"{}\"];",
+            name.replace('\\', "\\\\").replace('"', "\\\"")
+        );
     }
     for (from, to) in edges {
         let _ = writeln!(out, "  n{from} -> n{to};");

@@ -52,12 +52,18 @@ pub(super) fn install(args: &Args) -> Result<Outcome> {
         for (event, matcher, command) in HOOKS {
             let command = format!("{program} hook {command}");
             let of_event = hooks.array_value_or_set(event);
-            if of_event.elements().iter().any(|group| is_group_of(group.to_serde_value(), &command)) {
+            if of_event.elements().iter().any(|group| is_group_of(group.to_serde_value(), &command))
+            {
                 continue;
             }
             remove_ours(&of_event);
-            let hook = object(&[("type", "command".into()), ("command", command.into()), ("timeout", TIMEOUT_S.into())]);
-            let mut group: Vec<(&str, CstInputValue)> = matcher.iter().map(|m| ("matcher", (*m).into())).collect();
+            let hook = object(&[
+                ("type", "command".into()),
+                ("command", command.into()),
+                ("timeout", TIMEOUT_S.into()),
+            ]);
+            let mut group: Vec<(&str, CstInputValue)> =
+                matcher.iter().map(|m| ("matcher", (*m).into())).collect();
             group.push(("hooks", CstInputValue::Array(vec![hook])));
             of_event.append(object(&group));
         }
@@ -76,19 +82,25 @@ pub(super) fn uninstall(args: &Args) -> Result<Outcome> {
 }
 
 fn object(properties: &[(&str, CstInputValue)]) -> CstInputValue {
-    CstInputValue::Object(properties.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect())
+    CstInputValue::Object(
+        properties.iter().map(|(name, value)| ((*name).to_string(), value.clone())).collect(),
+    )
 }
 
 /// A group of hooks that holds nothing but this command.
 fn is_group_of(group: Option<Value>, command: &str) -> bool {
-    group.is_some_and(|g| g["hooks"].as_array().is_some_and(|h| h.len() == 1 && h[0]["command"] == command))
+    group.is_some_and(|g| {
+        g["hooks"].as_array().is_some_and(|h| h.len() == 1 && h[0]["command"] == command)
+    })
 }
 
 /// Whether a command is one that we wrote, from wherever the program was then.
 fn is_ours(hook: &Value) -> bool {
     let command = hook["command"].as_str().unwrap_or_default();
     HOOKS.iter().any(|(_, _, name)| {
-        command.strip_suffix(&format!(" hook {name}")).is_some_and(|program| program.trim_end_matches(['"', '\'']).ends_with("cortex"))
+        command
+            .strip_suffix(&format!(" hook {name}"))
+            .is_some_and(|program| program.trim_end_matches(['"', '\'']).ends_with("cortex"))
     })
 }
 
@@ -97,7 +109,11 @@ fn remove_ours(of_event: &CstArray) -> bool {
     let mut any = false;
     for group in of_event.elements() {
         let Some(hooks) = group.as_object().and_then(|g| g.array_value("hooks")) else { continue };
-        let ours: Vec<_> = hooks.elements().into_iter().filter(|h| h.to_serde_value().is_some_and(|h| is_ours(&h))).collect();
+        let ours: Vec<_> = hooks
+            .elements()
+            .into_iter()
+            .filter(|h| h.to_serde_value().is_some_and(|h| is_ours(&h)))
+            .collect();
         any |= !ours.is_empty();
         let had = !ours.is_empty();
         ours.into_iter().for_each(jsonc_parser::cst::CstNode::remove);
@@ -113,9 +129,9 @@ fn program() -> String {
     let own = std::env::current_exe().ok();
     let by_name = std::env::var_os("PATH").is_some_and(|path| {
         let first = std::env::split_paths(&path).map(|d| d.join("cortex")).find(|p| p.is_file());
-        first
-            .and_then(|p| fs::canonicalize(p).ok())
-            .is_some_and(|p| own.as_ref().and_then(|o| fs::canonicalize(o).ok()).as_ref() == Some(&p))
+        first.and_then(|p| fs::canonicalize(p).ok()).is_some_and(|p| {
+            own.as_ref().and_then(|o| fs::canonicalize(o).ok()).as_ref() == Some(&p)
+        })
     });
     match own {
         Some(own) if !by_name => {
@@ -135,10 +151,14 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
     let before = match tree.read_text(&file, MAX_BYTES) {
         Ok(text) => text,
         Err(e) if e.kind() == ErrorKind::NotFound => String::new(),
-        Err(e) => return Err(e).context("the settings of the agent cannot be read, and nothing was changed"),
+        Err(e) => {
+            return Err(e)
+                .context("the settings of the agent cannot be read, and nothing was changed");
+        }
     };
-    let root = CstRootNode::parse(&before, &ParseOptions::default())
-        .map_err(|e| anyhow::anyhow!("{}: {e}; repair it first, nothing was changed", path.display()))?;
+    let root = CstRootNode::parse(&before, &ParseOptions::default()).map_err(|e| {
+        anyhow::anyhow!("{}: {e}; repair it first, nothing was changed", path.display())
+    })?;
     if root.value().is_some_and(|v| v.as_object().is_none()) {
         bail!("{}: it holds no settings (an object); nothing was changed", path.display());
     }
@@ -155,7 +175,9 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
     if !after.ends_with('\n') {
         after.push('\n');
     }
-    if after.trim() == before.trim() || (before.trim().is_empty() && !had_hooks && settings.properties().is_empty()) {
+    if after.trim() == before.trim()
+        || (before.trim().is_empty() && !had_hooks && settings.properties().is_empty())
+    {
         line(&format!("nothing to do: {} is as it should be", path.display()))?;
         return Ok(Outcome::Done);
     }
@@ -166,7 +188,8 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
     }
     tree.make_dir(DIRECTORY, DIRECTORY_MODE)?;
     let mode = tree.stat(&file)?.map_or(FILE_MODE, |stat| stat.mode);
-    tree.replace(&file, after.as_bytes(), mode, true).context("the settings of the agent cannot be written, and nothing was changed")?;
+    tree.replace(&file, after.as_bytes(), mode, true)
+        .context("the settings of the agent cannot be written, and nothing was changed")?;
     line(&format!("{what}: {}", path.display()))?;
     Ok(Outcome::Done)
 }
@@ -175,7 +198,12 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
 fn show(before: &str, after: &str) -> Result<()> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
-    let same_end = old[same_start..].iter().rev().zip(new[same_start..].iter().rev()).take_while(|(a, b)| a == b).count();
+    let same_end = old[same_start..]
+        .iter()
+        .rev()
+        .zip(new[same_start..].iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     for l in &old[same_start..old.len() - same_end] {
         line(&console::style(format!("- {l}")).red().to_string())?;
     }

@@ -13,7 +13,11 @@ pub(super) fn memories_in_words(n: usize) -> String {
 
 /// Its name, or its first line.
 pub(super) fn title(memory: &Memory) -> &str {
-    if memory.name.is_empty() { memory.content.trim_start().lines().next().unwrap_or_default() } else { &memory.name }
+    if memory.name.is_empty() {
+        memory.content.trim_start().lines().next().unwrap_or_default()
+    } else {
+        &memory.name
+    }
 }
 
 /// A folder for one use, which is removed with all that is in it.

@@ -35,7 +35,12 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
         let events = events(memories.store.get_by_session(&session.id)?);
         told.push(Timeline { session: Some(session), events });
     }
-    let since = told.iter().filter_map(|t| t.session.as_ref()).map(|s| s.started_at).min().filter(|_| told.len() == limit);
+    let since = told
+        .iter()
+        .filter_map(|t| t.session.as_ref())
+        .map(|s| s.started_at)
+        .min()
+        .filter(|_| told.len() == limit);
     let outside = Select { session_id: Some(String::new()), since, ..Select::default() };
     let outside = events(memories.store.select(&outside)?);
     if !outside.is_empty() {
@@ -56,11 +61,17 @@ fn events(newest_first: Vec<Memory>) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for memory in newest_first.into_iter().rev() {
         // What git did to many files is told by its own event.
-        let is_in_batch = |e: &Episode| e.source == EpisodeSource::GitBulkUpdate && e.git_batch_id.is_some();
+        let is_in_batch =
+            |e: &Episode| e.source == EpisodeSource::GitBulkUpdate && e.git_batch_id.is_some();
         if matches!(&memory.source, MemorySource::Episode(e) if is_in_batch(e)) {
             continue;
         }
-        events.push(Event { at: memory.created_at, source: memory.source.name(), id: Some(memory.id), text: title(&memory).to_string() });
+        events.push(Event {
+            at: memory.created_at,
+            source: memory.source.name(),
+            id: Some(memory.id),
+            text: title(&memory).to_string(),
+        });
     }
     events
 }
@@ -68,12 +79,26 @@ fn events(newest_first: Vec<Memory>) -> Vec<Event> {
 fn print_one(told: &Timeline) -> Result<()> {
     let local = |at: &DateTime<Utc>| at.with_timezone(&Local);
     let head = match &told.session {
-        Some(s) => format!("{}  {}  {}", local(&s.started_at).format("%Y-%m-%d %H:%M"), s.status.as_str(), printable(&s.id)),
+        Some(s) => format!(
+            "{}  {}  {}",
+            local(&s.started_at).format("%Y-%m-%d %H:%M"),
+            s.status.as_str(),
+            printable(&s.id)
+        ),
         None => "outside of sessions".into(),
     };
-    line(&format!("{}  {}", style(head).cyan().bold(), style(count(told.events.len(), "event")).dim()))?;
+    line(&format!(
+        "{}  {}",
+        style(head).cyan().bold(),
+        style(count(told.events.len(), "event")).dim()
+    ))?;
     for event in &told.events {
-        let text = format!("  {}  {}  {}", local(&event.at).format("%H:%M"), event.source, printable(&event.text));
+        let text = format!(
+            "  {}  {}  {}",
+            local(&event.at).format("%H:%M"),
+            event.source,
+            printable(&event.text)
+        );
         line(&console::truncate_str(&text, width(), "…"))?;
     }
     Ok(())

@@ -50,12 +50,18 @@ pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     for (number, line) in reader.lines().enumerate() {
         let line = line.with_context(|| format!("{name}:{}", number + 1))?;
         if !line.trim().is_empty() {
-            all.push(serde_json::from_str(&line).with_context(|| format!("{name}:{}: this is no exported memory", number + 1))?);
+            all.push(
+                serde_json::from_str(&line).with_context(|| {
+                    format!("{name}:{}: this is no exported memory", number + 1)
+                })?,
+            );
         }
     }
     let n = all.len();
     for (number, memory) in all.into_iter().enumerate() {
-        memories.capture.capture(memory).with_context(|| format!("memory {} of {n}; those before it are imported", number + 1))?;
+        memories.capture.capture(memory).with_context(|| {
+            format!("memory {} of {n}; those before it are imported", number + 1)
+        })?;
     }
     line(&format!("imported {}", memories_in_words(n)))?;
     Ok(Outcome::Done)
@@ -89,13 +95,22 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     home.adopt()?;
     let memories = project.memories()?;
     if as_json {
-        json(&Restored { from: &plan.file, made: plan.made, memories: plan.memories, newest: plan.newest, kept })?;
+        json(&Restored {
+            from: &plan.file,
+            made: plan.made,
+            memories: plan.memories,
+            newest: plan.newest,
+            kept,
+        })?;
         return Ok(Outcome::Done);
     }
     let now = memories.store.count(&Select::default())?;
     line(&format!("restored: there are {} now", memories_in_words(now)))?;
     if let Some(kept) = kept {
-        line(&format!("the database that was there before is kept as {}", printable(&kept.display().to_string())))?;
+        line(&format!(
+            "the database that was there before is kept as {}",
+            printable(&kept.display().to_string())
+        ))?;
     }
     Ok(Outcome::Done)
 }
@@ -106,7 +121,9 @@ const DATABASE: &[u8] = b"SQLite format 3\0";
 fn is_database(file: &Path) -> bool {
     let mut start = [0; DATABASE.len()];
     // Opening a pipe would wait for its writer.
-    file.is_file() && File::open(file).and_then(|mut f| f.read_exact(&mut start)).is_ok() && start == DATABASE
+    file.is_file()
+        && File::open(file).and_then(|mut f| f.read_exact(&mut start)).is_ok()
+        && start == DATABASE
 }
 
 /// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are known already are left out.
@@ -119,7 +136,10 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
     let mut n = 0;
     // Oldest first, as they were remembered.
     for memory in all.into_iter().rev().filter(|m| known.insert(m.content.clone())) {
-        memories.capture.capture(memory).with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
+        memories
+            .capture
+            .capture(memory)
+            .with_context(|| format!("{name}: {n} memories are imported, and the next is not"))?;
         n += 1;
     }
     line(&format!("imported {}", memories_in_words(n)))?;
@@ -135,7 +155,10 @@ fn copied(file: &Path) -> Result<PrivateFolder> {
         let mut from = file.as_os_str().to_owned();
         from.push(end);
         if end.is_empty() || Path::new(&from).is_file() {
-            std::io::copy(&mut File::open(from)?, &mut folder.dir.file(format!("{COPY}{end}"), OpenMode::New, 0o600)?)?;
+            std::io::copy(
+                &mut File::open(from)?,
+                &mut folder.dir.file(format!("{COPY}{end}"), OpenMode::New, 0o600)?,
+            )?;
         }
     }
     Ok(folder)

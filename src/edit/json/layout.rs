@@ -59,7 +59,8 @@ impl<'a> Layout<'a> {
 
     pub fn of(text: &'a str, root: &Value) -> Self {
         let new = Self::new(line_break(text, root.start()));
-        let space = first(root, &|value| gap(text, value)).map_or(new.space, |has_space| if has_space { " " } else { "" });
+        let space = first(root, &|value| gap(text, value))
+            .map_or(new.space, |has_space| if has_space { " " } else { "" });
         Self { indent: first(root, &|value| step(text, value)).unwrap_or(new.indent), space, ..new }
     }
 
@@ -119,7 +120,9 @@ fn first<T>(value: &Value, ask: &impl Fn(&Value) -> Option<T>) -> Option<T> {
 fn gap(text: &str, value: &Value) -> Option<bool> {
     let gap = match value {
         Value::Object(object) => object.properties.first().map(|p| p.name.end()..p.value.start()),
-        Value::Array(array) => array.elements.first().zip(array.elements.get(1)).map(|(a, b)| a.end()..b.start()),
+        Value::Array(array) => {
+            array.elements.first().zip(array.elements.get(1)).map(|(a, b)| a.end()..b.start())
+        }
         _ => None,
     };
     gap.map(|gap| &text[gap]).filter(|gap| !gap.contains('\n')).map(|gap| gap.ends_with(' '))
@@ -203,16 +206,31 @@ pub(super) fn beginning(text: &str, new: &New) -> Vec<Splice> {
 
 /// Replaces a value. The new one is written on several lines if the old one was; if the old one
 /// had no items, its parent decides.
-pub(super) fn replacement(text: &str, layout: &Layout, parent: Option<&Value>, old: &Value, new: &New) -> Vec<Splice> {
+pub(super) fn replacement(
+    text: &str,
+    layout: &Layout,
+    parent: Option<&Value>,
+    old: &Value,
+    new: &New,
+) -> Vec<Splice> {
     let model = if Items::of(old).spans.is_empty() { parent } else { Some(old) };
     let wide = model.is_none_or(|model| is_wide(text, model));
     vec![(span(old), layout.render(new, wide.then(|| line_indent(text, old.start()))))]
 }
 
 /// Appends an item to an object or array.
-pub(super) fn insertion(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
+pub(super) fn insertion(
+    text: &str,
+    layout: &Layout,
+    parent: Option<&Value>,
+    list: &Value,
+    key: Option<&str>,
+    new: &New,
+) -> Vec<Splice> {
     let items = Items::of(list);
-    let Some(last) = items.spans.last() else { return first_item(text, layout, parent, list, key, new) };
+    let Some(last) = items.spans.last() else {
+        return first_item(text, layout, parent, list, key, new);
+    };
     let after = between(text, last.end..items.inside.end);
     let comma = comma(text, &after);
     // If the last item has a trailing comma, the new last item gets one.
@@ -225,16 +243,29 @@ pub(super) fn insertion(text: &str, layout: &Layout, parent: Option<&Value>, lis
     let indent = line_indent(text, last.start);
     let item = layout.item(key, new, Some(indent));
     let line_end = with_comments(text, end, &after);
-    vec![(end..end, before.to_string()), (line_end..line_end, format!("{}{indent}{item}{trailing}", layout.line_break))]
+    vec![
+        (end..end, before.to_string()),
+        (line_end..line_end, format!("{}{indent}{item}{trailing}", layout.line_break)),
+    ]
 }
 
 /// Inserts the first item between two brackets: on its own line, unless the
 /// list and its parent are on one line.
-fn first_item(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value, key: Option<&str>, new: &New) -> Vec<Splice> {
+fn first_item(
+    text: &str,
+    layout: &Layout,
+    parent: Option<&Value>,
+    list: &Value,
+    key: Option<&str>,
+    new: &New,
+) -> Vec<Splice> {
     let inside = Items::of(list).inside;
     let comments_end = between(text, inside.clone()).last().map(|range| range.end);
     let range = comments_end.unwrap_or(inside.start)..inside.end;
-    if comments_end.is_none() && !is_wide(text, list) && parent.is_some_and(|parent| !is_wide(text, parent)) {
+    if comments_end.is_none()
+        && !is_wide(text, list)
+        && parent.is_some_and(|parent| !is_wide(text, parent))
+    {
         return vec![(range, layout.item(key, new, None))];
     }
     let outer = line_indent(text, list.start());
@@ -246,10 +277,17 @@ fn first_item(text: &str, layout: &Layout, parent: Option<&Value>, list: &Value,
 /// Removes an item and its comma, with its lines if nothing else is on them.
 pub(super) fn removal(text: &str, items: &Items, i: usize) -> Vec<Splice> {
     let item = &items.spans[i];
-    let before = between(text, i.checked_sub(1).map_or(items.inside.start, |p| items.spans[p].end)..item.start);
-    let after = between(text, item.end..items.spans.get(i + 1).map_or(items.inside.end, |next| next.start));
+    let before = between(
+        text,
+        i.checked_sub(1).map_or(items.inside.start, |p| items.spans[p].end)..item.start,
+    );
+    let after =
+        between(text, item.end..items.spans.get(i + 1).map_or(items.inside.end, |next| next.start));
     let own_comma = comma(text, &after);
-    if items.spans.len() == 1 && before.is_empty() && after.len() == usize::from(own_comma.is_some()) {
+    if items.spans.len() == 1
+        && before.is_empty()
+        && after.len() == usize::from(own_comma.is_some())
+    {
         return vec![(items.inside.clone(), String::new())];
     }
     // Without a comma of its own, the last item takes the one before it.
@@ -257,11 +295,14 @@ pub(super) fn removal(text: &str, items: &Items, i: usize) -> Vec<Splice> {
     let end = own_comma.map_or(item.end, |c| c.end);
     let line_end = with_comments(text, end, &after);
     let rest = text[line_end..].find('\n').map(|n| line_end..line_end + n + 1);
-    let lines = rest.filter(|rest| begins_line(text, item.start) && text[rest.clone()].trim().is_empty());
+    let lines =
+        rest.filter(|rest| begins_line(text, item.start) && text[rest.clone()].trim().is_empty());
     let removed = match (lines, before.split_last()) {
         (Some(rest), _) => line_start(text, item.start)..rest.end,
         (None, _) if i + 1 < items.spans.len() => item.start..end + spaces(&text[end..]),
-        (None, Some((last, others))) if Some(last) == comma_before.as_ref() => space_before(text, last.start, others)..end,
+        (None, Some((last, others))) if Some(last) == comma_before.as_ref() => {
+            space_before(text, last.start, others)..end
+        }
         (None, _) => space_before(text, item.start, &before)..end,
     };
     let comma_before = comma_before.filter(|comma| comma.start < removed.start);

@@ -59,8 +59,18 @@ fn a_value_takes_the_place_of_another() {
         ("{\"a\": [1, 2]}\n", "/a", "[3,4]", "{\"a\": [3, 4]}\n"),
         ("{\"a\":[1,2]}", "/a", "{\"x\": [3, 4]}", "{\"a\":{\"x\":[3,4]}}"),
         ("{\n    \"a\": [1, 2]\n}\n", "/a", "[3,4]", "{\n    \"a\": [3, 4]\n}\n"),
-        ("{\n    \"a\": 1\n}\n", "/a", "{\"x\":[]}", "{\n    \"a\": {\n        \"x\": []\n    }\n}\n"),
-        ("{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}", "/a", "[{},[0]]", "{\n\t\"a\": [\n\t\t{},\n\t\t[\n\t\t\t0\n\t\t]\n\t]\n}"),
+        (
+            "{\n    \"a\": 1\n}\n",
+            "/a",
+            "{\"x\":[]}",
+            "{\n    \"a\": {\n        \"x\": []\n    }\n}\n",
+        ),
+        (
+            "{\n\t\"a\": {\n\t\t\"b\": 1\n\t}\n}",
+            "/a",
+            "[{},[0]]",
+            "{\n\t\"a\": [\n\t\t{},\n\t\t[\n\t\t\t0\n\t\t]\n\t]\n}",
+        ),
         ("{\r\n  \"a\": null\r\n}\r\n", "/a", "[1]", "{\r\n  \"a\": [\r\n    1\r\n  ]\r\n}\r\n"),
         ("// c\n[1] // d\n", "", "\"é\\u00e9\"", "// c\n\"é\\u00e9\" // d\n"),
         ("", "", "{\"a\":1}", "{\n  \"a\": 1\n}\n"),
@@ -80,7 +90,11 @@ fn a_key_comes_last_and_is_laid_out_as_its_siblings() {
         ("{\n  \"a\": 1\n}\n", "/b", "{\n  \"a\": 1,\n  \"b\": 9\n}\n"),
         ("{\r\n\t\"a\": 1\r\n}", "/b", "{\r\n\t\"a\": 1,\r\n\t\"b\": 9\r\n}"),
         ("{\n  \"a\": 1, // why\n}", "/b", "{\n  \"a\": 1, // why\n  \"b\": 9,\n}"),
-        ("{\n  \"a\": 1 // why\n  // more\n}", "/b", "{\n  \"a\": 1, // why\n  \"b\": 9\n  // more\n}"),
+        (
+            "{\n  \"a\": 1 // why\n  // more\n}",
+            "/b",
+            "{\n  \"a\": 1, // why\n  \"b\": 9\n  // more\n}",
+        ),
         ("{\n  \"a\": 1 /* x\n */ // y\n}", "/b", "{\n  \"a\": 1, /* x\n */ // y\n  \"b\": 9\n}"),
         ("{\n  // none\n}", "/b", "{\n  // none\n  \"b\": 9\n}"),
         ("{ /* none */ }", "/b", "{ /* none */\n  \"b\": 9\n}"),
@@ -97,7 +111,10 @@ fn a_key_comes_last_and_is_laid_out_as_its_siblings() {
     ] {
         assert_eq!(set(text, pointer, "9").unwrap(), want, "{text} {pointer}");
     }
-    assert_eq!(append("[\n  [1],\n  [2]\n]", "", "[3,4]").unwrap(), "[\n  [1],\n  [2],\n  [\n    3,\n    4\n  ]\n]");
+    assert_eq!(
+        append("[\n  [1],\n  [2]\n]", "", "[3,4]").unwrap(),
+        "[\n  [1],\n  [2],\n  [\n    3,\n    4\n  ]\n]"
+    );
     assert_eq!(append("{\"a\": [1, ]}", "/a", "2").unwrap(), "{\"a\": [1, 2, ]}");
 }
 
@@ -115,8 +132,16 @@ fn what_is_deleted_takes_its_comma_and_its_line_along() {
         ("{\n  \"a\": 1,\n  \"b\": 2\n}\n", "/a", "{\n  \"b\": 2\n}\n"),
         ("{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}\r\n", "/b", "{\r\n  \"a\": 1\r\n}\r\n"),
         ("{\n  \"a\": 1,\n  \"b\": 2,\n}", "/b", "{\n  \"a\": 1,\n}"),
-        ("{\n  // of a\n  \"a\": 1, // at a\n  // of b\n  \"b\": 2 // at b\n}", "/a", "{\n  // of a\n  // of b\n  \"b\": 2 // at b\n}"),
-        ("{\n  \"a\": 1, // at a\n  // of b\n  \"b\": 2 // at b\n  // end\n}", "/b", "{\n  \"a\": 1 // at a\n  // of b\n  // end\n}"),
+        (
+            "{\n  // of a\n  \"a\": 1, // at a\n  // of b\n  \"b\": 2 // at b\n}",
+            "/a",
+            "{\n  // of a\n  // of b\n  \"b\": 2 // at b\n}",
+        ),
+        (
+            "{\n  \"a\": 1, // at a\n  // of b\n  \"b\": 2 // at b\n  // end\n}",
+            "/b",
+            "{\n  \"a\": 1 // at a\n  // of b\n  // end\n}",
+        ),
         ("{\n  // of a\n  \"a\": 1\n}", "/a", "{\n  // of a\n}"),
         ("[1, // one\n 2]", "/1", "[1 // one\n ]"),
         ("[1, // one\n 2]", "/0", "[// one\n 2]"),
@@ -147,7 +172,10 @@ fn what_cannot_be_done_says_why() {
         (append("{\"a\": {}}", "/a", "1"), "`/a` is not an array"),
         (append("", "", "1"), "it is empty"),
         (set("", "/a", "1"), "it is empty"),
-        (set("{\n  a: 1}", "/a", "1"), "not valid JSON: Expected string for object property on line 2 column 3"),
+        (
+            set("{\n  a: 1}", "/a", "1"),
+            "not valid JSON: Expected string for object property on line 2 column 3",
+        ),
         (set("{\"a\" 1}", "/a", "1"), "not valid JSON"),
         (set("[1 2]", "/0", "1"), "not valid JSON"),
         (set("[1,,2]", "/0", "1"), "not valid JSON"),
@@ -170,7 +198,9 @@ fn what_cannot_be_done_says_why() {
 fn depth_is_refused_and_not_followed() {
     for open in ["[", "{\"a\":", "[{\"a\":"] {
         let text = open.repeat(100_000);
-        for done in [set(&text, "", "1"), set("[]", "/-", &text), get(&text, "").map(|_| String::new())] {
+        for done in
+            [set(&text, "", "1"), set("[]", "/-", &text), get(&text, "").map(|_| String::new())]
+        {
             assert!(done.is_err());
         }
     }
@@ -204,22 +234,28 @@ fn any_value() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-            prop::collection::btree_map("[a-e/~\"é]{0,3}", inner, 0..5).prop_map(|m| Value::Object(m.into_iter().collect())),
+            prop::collection::btree_map("[a-e/~\"é]{0,3}", inner, 0..5)
+                .prop_map(|m| Value::Object(m.into_iter().collect())),
         ]
     })
 }
 
 fn any_container() -> impl Strategy<Value = Value> {
-    (any_value(), any::<bool>()).prop_map(|(v, object)| if object { json!({ "k": v }) } else { json!([v]) })
+    (any_value(), any::<bool>())
+        .prop_map(|(v, object)| if object { json!({ "k": v }) } else { json!([v]) })
 }
 
 /// Collects every pointer of a document.
 fn pointers(value: &Value, above: &str, out: &mut Vec<String>) {
     out.push(above.to_string());
     match value {
-        Value::Array(items) => items.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{above}/{i}"), out)),
+        Value::Array(items) => {
+            items.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{above}/{i}"), out))
+        }
         Value::Object(items) => {
-            items.iter().for_each(|(k, v)| pointers(v, &format!("{above}/{}", k.replace('~', "~0").replace('/', "~1")), out));
+            items.iter().for_each(|(k, v)| {
+                pointers(v, &format!("{above}/{}", k.replace('~', "~0").replace('/', "~1")), out)
+            });
         }
         _ => {}
     }
@@ -229,7 +265,16 @@ fn pointers(value: &Value, above: &str, out: &mut Vec<String>) {
 struct Noise(std::vec::IntoIter<u8>);
 
 impl Noise {
-    const GAPS: [&str; 8] = ["", "", " ", "\r\n\t", "\n  ", " // , ] } \" /*\n", "/* , ] } // \" */", " /**/\n\n    // x\r\n  "];
+    const GAPS: [&str; 8] = [
+        "",
+        "",
+        " ",
+        "\r\n\t",
+        "\n  ",
+        " // , ] } \" /*\n",
+        "/* , ] } // \" */",
+        " /**/\n\n    // x\r\n  ",
+    ];
 
     fn gap(&mut self, out: &mut String) {
         out.push_str(Self::GAPS[self.0.next().unwrap_or(0) as usize % Self::GAPS.len()]);

@@ -36,7 +36,9 @@ pub(super) fn parsed(text: &str) -> Result<Option<Value<'_>>, String> {
         allow_non_finite_numbers: false,
         allow_extended_string_escapes: false,
     };
-    parse_to_ast(text, &CollectOptions::default(), &options).map(|parsed| parsed.value).map_err(|e| e.to_string())
+    parse_to_ast(text, &CollectOptions::default(), &options)
+        .map(|parsed| parsed.value)
+        .map_err(|e| e.to_string())
 }
 
 pub(super) fn span(value: &impl Ranged) -> Range<usize> {

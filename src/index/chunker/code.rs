@@ -29,7 +29,12 @@ const MAX_SIGNATURES: usize = 24;
 const MAX_HEAD_BYTES: usize = 600;
 
 /// Returns all chunks of the file.
-pub(super) fn drafts(path: &str, grammar: &Grammar, outline: &Outline, lines: &LineIndex) -> Vec<Draft> {
+pub(super) fn drafts(
+    path: &str,
+    grammar: &Grammar,
+    outline: &Outline,
+    lines: &LineIndex,
+) -> Vec<Draft> {
     let tree = Tree { grammar, outline, lines, children: children(outline) };
     let mut pieces = Vec::new();
     tree.level(None, 1, lines.len(), &mut pieces);
@@ -78,7 +83,8 @@ impl Tree<'_> {
             }
             self.gap(parent, next, start - 1, out);
             if self.lines.bytes(start, end) <= MAX_BYTES {
-                let data = symbol.kind == SymbolKind::Constant && parent.is_none_or(|p| self.symbol(p).kind == SymbolKind::Module);
+                let data = symbol.kind == SymbolKind::Constant
+                    && parent.is_none_or(|p| self.symbol(p).kind == SymbolKind::Module);
                 out.push(Piece { first: start, last: end, parent, data, part_of: None });
             } else if self.has_members(child) {
                 self.level(Some(child), start, end, out);
@@ -93,9 +99,13 @@ impl Tree<'_> {
     /// Whether a symbol is better cut at its children than as text: it is a type or module, or a
     /// function that mostly holds other functions.
     fn has_members(&self, i: usize) -> bool {
-        let inner: usize = self.children[i].iter().map(|c| self.lines.bytes(self.symbol(*c).start_line, self.symbol(*c).end_line)).sum();
+        let inner: usize = self.children[i]
+            .iter()
+            .map(|c| self.lines.bytes(self.symbol(*c).start_line, self.symbol(*c).end_line))
+            .sum();
         let symbol = self.symbol(i);
-        inner * 2 > self.lines.bytes(symbol.start_line, symbol.end_line) || (inner > 0 && !symbol.kind.is_callable())
+        inner * 2 > self.lines.bytes(symbol.start_line, symbol.end_line)
+            || (inner > 0 && !symbol.kind.is_callable())
     }
 
     /// Adds lines that belong to no symbol of this level. Blank lines join the piece before them.
@@ -109,10 +119,23 @@ impl Tree<'_> {
         }
     }
 
-    fn parts(&self, parent: Option<usize>, part_of: Option<usize>, first: u32, last: u32, out: &mut Vec<Piece>) {
+    fn parts(
+        &self,
+        parent: Option<usize>,
+        part_of: Option<usize>,
+        first: u32,
+        last: u32,
+        out: &mut Vec<Piece>,
+    ) {
         let ranges = split(self.lines, &self.outline.cut_depth, first, last);
         let part_of = part_of.filter(|_| ranges.len() > 1);
-        out.extend(ranges.into_iter().map(|(first, last)| Piece { first, last, parent, data: false, part_of }));
+        out.extend(ranges.into_iter().map(|(first, last)| Piece {
+            first,
+            last,
+            parent,
+            data: false,
+            part_of,
+        }));
     }
 
     fn merge(&self, pieces: Vec<Piece>) -> Vec<Piece> {
@@ -123,8 +146,14 @@ impl Tree<'_> {
                 continue;
             };
             let total = self.lines.bytes(previous.first, piece.last);
-            let crumb = |p: &Piece| self.names(p).is_empty() && p.part_of.is_none() && self.lines.bytes(p.first, p.last) < CRUMB_BYTES;
-            let siblings = previous.parent == piece.parent && previous.part_of.is_none() && piece.part_of.is_none();
+            let crumb = |p: &Piece| {
+                self.names(p).is_empty()
+                    && p.part_of.is_none()
+                    && self.lines.bytes(p.first, p.last) < CRUMB_BYTES
+            };
+            let siblings = previous.parent == piece.parent
+                && previous.part_of.is_none()
+                && piece.part_of.is_none();
             let same = siblings && previous.data == piece.data && total <= MIN_BYTES;
             // The head of a type or file joins the piece after it; closing lines
             // join the piece before them.
@@ -133,7 +162,8 @@ impl Tree<'_> {
             if same || joins_next || joins_previous {
                 previous.last = piece.last;
                 if joins_next && !same {
-                    (previous.parent, previous.data, previous.part_of) = (piece.parent, piece.data, piece.part_of);
+                    (previous.parent, previous.data, previous.part_of) =
+                        (piece.parent, piece.data, piece.part_of);
                 }
             } else {
                 out.push(piece);
@@ -162,7 +192,8 @@ impl Tree<'_> {
 
     fn draft(&self, path: &str, piece: &Piece) -> Draft {
         let names = self.names(piece);
-        let main = piece.part_of.map(|i| self.symbol(i)).or_else(|| names.iter().min_by_key(|s| s.depth));
+        let main =
+            piece.part_of.map(|i| self.symbol(i)).or_else(|| names.iter().min_by_key(|s| s.depth));
         let symbol = main.map(|s| self.path(s));
         let enclosing = main.map_or(piece.parent, |s| s.parent).map(|p| self.path(self.symbol(p)));
         let parent = enclosing.or_else(|| main.and_then(|s| s.receiver.clone()));
@@ -172,9 +203,20 @@ impl Tree<'_> {
             (None, Some(p)) => format!("{p}{}", self.grammar.spec.separator),
             (None, None) => String::new(),
         };
-        let title = symbol.clone().or_else(|| parent.clone()).unwrap_or_else(|| file_name(path).to_string());
-        let signatures: Vec<&str> = names.iter().filter(|s| !s.kind.is_data()).take(MAX_SIGNATURES).map(|s| &*s.signature).collect();
-        let comments = names.iter().filter_map(|s| s.comment).map(|(a, b)| (a.max(piece.first), b.min(piece.last)));
+        let title = symbol
+            .clone()
+            .or_else(|| parent.clone())
+            .unwrap_or_else(|| file_name(path).to_string());
+        let signatures: Vec<&str> = names
+            .iter()
+            .filter(|s| !s.kind.is_data())
+            .take(MAX_SIGNATURES)
+            .map(|s| &*s.signature)
+            .collect();
+        let comments = names
+            .iter()
+            .filter_map(|s| s.comment)
+            .map(|(a, b)| (a.max(piece.first), b.min(piece.last)));
         let mut draft = Draft::new(chunk_type, key, title, "", (piece.first, piece.last));
         draft.comment_lines = comments.filter(|(a, b)| a <= b).collect();
         draft.comment_lines.sort_unstable();
@@ -216,12 +258,33 @@ impl Tree<'_> {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "imports: {}", self.outline.imports.join(", "));
         }
-        for s in self.outline.symbols.iter().filter(|s| !matches!(s.kind, SymbolKind::Field | SymbolKind::EnumMember)) {
-            let what = if s.signature.is_empty() { format!("{} {}", s.kind.as_str(), s.name) } else { s.signature.clone() };
-            let _ = writeln!(text, "{}{what}  [{}-{}]", "  ".repeat(s.depth.into()), s.start_line, s.end_line);
+        for s in self
+            .outline
+            .symbols
+            .iter()
+            .filter(|s| !matches!(s.kind, SymbolKind::Field | SymbolKind::EnumMember))
+        {
+            let what = if s.signature.is_empty() {
+                format!("{} {}", s.kind.as_str(), s.name)
+            } else {
+                s.signature.clone()
+            };
+            let _ = writeln!(
+                text,
+                "{}{what}  [{}-{}]",
+                "  ".repeat(s.depth.into()),
+                s.start_line,
+                s.end_line
+            );
         }
         // No symbol path contains `@`, so no definition can have this key.
-        let mut draft = Draft::new(ChunkType::Symbols, "@outline".into(), path.to_string(), text.trim_end(), (1, self.lines.len()));
+        let mut draft = Draft::new(
+            ChunkType::Symbols,
+            "@outline".into(),
+            path.to_string(),
+            text.trim_end(),
+            (1, self.lines.len()),
+        );
         draft.imports.clone_from(&self.outline.imports);
         draft
     }
@@ -251,7 +314,9 @@ impl Tree<'_> {
             if t.starts_with("#!") || t.starts_with("#include") || t.starts_with("#[") {
                 continue;
             }
-            block.push_str(t.trim_start_matches(['/', '*', '#', '-', '{', ';', '%', '"', '\'', '!', '|', ' ']));
+            block.push_str(
+                t.trim_start_matches(['/', '*', '#', '-', '{', ';', '%', '"', '\'', '!', '|', ' ']),
+            );
             block.push('\n');
             if block.len() > MAX_HEAD_BYTES {
                 break;
@@ -265,11 +330,20 @@ impl Tree<'_> {
         let is_enum = |i: &usize| self.symbol(*i).kind == SymbolKind::Enum;
         let values = |i: usize| {
             let symbol = self.symbol(i);
-            let members: Vec<&Symbol> =
-                self.children[i].iter().map(|c| self.symbol(*c)).filter(|s| s.kind == SymbolKind::EnumMember).collect();
+            let members: Vec<&Symbol> = self.children[i]
+                .iter()
+                .map(|c| self.symbol(*c))
+                .filter(|s| s.kind == SymbolKind::EnumMember)
+                .collect();
             let (first, last) = (members.first()?.start_line, members.last()?.end_line);
             let path = self.path(symbol);
-            let mut draft = Draft::new(ChunkType::Data, format!("{path}@values"), path.clone(), "", (first, last));
+            let mut draft = Draft::new(
+                ChunkType::Data,
+                format!("{path}@values"),
+                path.clone(),
+                "",
+                (first, last),
+            );
             draft.names = members.into_iter().map(name).collect();
             draft.parent = Some(path.clone());
             draft.symbol = Some(path);

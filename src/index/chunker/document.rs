@@ -46,9 +46,11 @@ fn section(path: &str, markup: Markup, section: &Section, lines: &LineIndex) -> 
         split_blocks(markup, section, lines)
     };
     let draft = |range| {
-        let mut draft = Draft::new(ChunkType::Documentation, heading.clone(), title.clone(), "", range);
+        let mut draft =
+            Draft::new(ChunkType::Documentation, heading.clone(), title.clone(), "", range);
         draft.symbol = (!heading.is_empty()).then(|| heading.clone());
-        draft.parent = section.headings.split_last().map(|(_, p)| p.join(SEPARATOR)).filter(|p| !p.is_empty());
+        draft.parent =
+            section.headings.split_last().map(|(_, p)| p.join(SEPARATOR)).filter(|p| !p.is_empty());
         draft
     };
     ranges.into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
@@ -61,10 +63,17 @@ fn split_blocks(markup: Markup, section: &Section, lines: &LineIndex) -> Vec<(u3
     }
     let mut out: Vec<(u32, u32)> = Vec::new();
     let mut start = section.start_line;
-    let blocks: Vec<u32> = section.breaks.iter().copied().filter(|b| *b > start).chain([section.end_line + 1]).collect();
+    let blocks: Vec<u32> = section
+        .breaks
+        .iter()
+        .copied()
+        .filter(|b| *b > start)
+        .chain([section.end_line + 1])
+        .collect();
     for pair in blocks.windows(2) {
         let (end, next_end) = (pair[0] - 1, pair[1] - 1);
-        let full = lines.bytes(start, next_end) > MAX_BYTES && lines.bytes(start, end) >= MIN_BYTES / 2;
+        let full =
+            lines.bytes(start, next_end) > MAX_BYTES && lines.bytes(start, end) >= MIN_BYTES / 2;
         if full && end >= start {
             out.push((start, end));
             start = end + 1;

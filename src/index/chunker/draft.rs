@@ -26,7 +26,13 @@ pub(super) struct Draft {
 }
 
 impl Draft {
-    pub(super) fn new(chunk_type: ChunkType, key: String, title: String, text: &str, (start_line, end_line): (u32, u32)) -> Self {
+    pub(super) fn new(
+        chunk_type: ChunkType,
+        key: String,
+        title: String,
+        text: &str,
+        (start_line, end_line): (u32, u32),
+    ) -> Self {
         Self {
             chunk_type,
             key,
@@ -53,7 +59,9 @@ pub(super) struct LineIndex<'a> {
 
 impl<'a> LineIndex<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        let mut starts: Vec<usize> = std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1)).collect();
+        let mut starts: Vec<usize> = std::iter::once(0)
+            .chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|i| i + 1))
+            .collect();
         if starts.last() != Some(&text.len()) {
             starts.push(text.len());
         }

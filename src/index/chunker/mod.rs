@@ -34,7 +34,8 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
         LanguageKind::Text => pieces::by_lines(path, ChunkType::Definitions, &lines),
         LanguageKind::Config => pieces::by_lines(path, ChunkType::Data, &lines),
         LanguageKind::Document(markup) => document::drafts(path, *markup, &lines),
-        LanguageKind::Notebook => notebook::drafts(path, &lines).unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
+        LanguageKind::Notebook => notebook::drafts(path, &lines)
+            .unwrap_or_else(|| pieces::by_lines(path, ChunkType::Data, &lines)),
     };
     drafts.sort_by_key(|d| d.chunk_type);
     finish(path, language, drafts)
@@ -43,7 +44,11 @@ pub fn chunk_file(path: &str, text: &str) -> Vec<Chunk> {
 /// Returns the lines of a file as chunks, for a file that its parser cannot handle.
 #[must_use]
 pub(super) fn chunk_lines(path: &str, text: &str) -> Vec<Chunk> {
-    finish(path, detect(path, text), pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)))
+    finish(
+        path,
+        detect(path, text),
+        pieces::by_lines(path, ChunkType::Definitions, &LineIndex::new(text)),
+    )
 }
 
 /// Turns drafts into chunks. The id is the path, `#`, the key, and an ordinal

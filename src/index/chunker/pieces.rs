@@ -60,7 +60,8 @@ pub(super) fn depth_by_indentation(lines: &LineIndex) -> Vec<u16> {
             }
             let indent = line.len() - line.trim_start().len();
             let closing = text.starts_with(['}', ')', ']', '<']) && text.len() < 12;
-            let depth = 2 * indent.min(100) + usize::from(!after_blank) + if closing { 50 } else { 0 };
+            let depth =
+                2 * indent.min(100) + usize::from(!after_blank) + if closing { 50 } else { 0 };
             after_blank = false;
             u16::try_from(depth).unwrap_or(u16::MAX)
         })
@@ -70,8 +71,13 @@ pub(super) fn depth_by_indentation(lines: &LineIndex) -> Vec<u16> {
 /// Returns the chunks of a text that has no syntax.
 pub(super) fn by_lines(path: &str, chunk_type: ChunkType, lines: &LineIndex) -> Vec<Draft> {
     let depth = depth_by_indentation(lines);
-    let draft = |range: (u32, u32)| Draft::new(chunk_type, String::new(), file_name(path).to_string(), "", range);
-    split(lines, &depth, 1, lines.len()).into_iter().flat_map(|range| with_text(draft(range), lines)).collect()
+    let draft = |range: (u32, u32)| {
+        Draft::new(chunk_type, String::new(), file_name(path).to_string(), "", range)
+    };
+    split(lines, &depth, 1, lines.len())
+        .into_iter()
+        .flat_map(|range| with_text(draft(range), lines))
+        .collect()
 }
 
 /// Fills in the text of a draft's lines. A single line that is too long becomes several chunks.
@@ -101,9 +107,16 @@ pub(super) fn with_text(mut draft: Draft, lines: &LineIndex) -> Vec<Draft> {
             end = space + rest[space..].chars().next().map_or(1, char::len_utf8);
         }
         let (part, tail) = rest.split_at(end);
-        let before = text.len() - rest.len() - (text.len() - text.trim_end_matches(['\n', '\r']).len());
+        let before =
+            text.len() - rest.len() - (text.len() - text.trim_end_matches(['\n', '\r']).len());
         let line = draft.start_line + newlines(&text[..before]);
-        let mut next = Draft::new(draft.chunk_type, draft.key.clone(), draft.title.clone(), part, (line, line + newlines(part.trim_end())));
+        let mut next = Draft::new(
+            draft.chunk_type,
+            draft.key.clone(),
+            draft.title.clone(),
+            part,
+            (line, line + newlines(part.trim_end())),
+        );
         next.symbol.clone_from(&draft.symbol);
         next.parent.clone_from(&draft.parent);
         if out.is_empty() {

@@ -15,7 +15,8 @@ fn range(c: &Chunk) -> (u32, u32) {
 
 /// Returns the lines with text that no chunk except the outline covers.
 fn uncovered(text: &str, chunks: &[Chunk]) -> BTreeSet<u32> {
-    let mut open: BTreeSet<u32> = (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()).map(|(n, _)| n).collect();
+    let mut open: BTreeSet<u32> =
+        (1..).zip(text.lines()).filter(|(_, l)| !l.trim().is_empty()).map(|(n, _)| n).collect();
     for c in chunks.iter().filter(|c| c.chunk_type != ChunkType::Symbols) {
         let (a, b) = range(c);
         open.retain(|l| !(a..=b).contains(l));
@@ -64,39 +65,72 @@ fn a_source_file_gives_outline_definitions_and_data() {
 
     let outline = of_type(&chunks, ChunkType::Symbols);
     assert_eq!(outline.len(), 1, "one symbols chunk a file");
-    for part in ["src/set.rs", "What this file is for.", "imports: std::fmt", "pub fn add(a: u32, b: u32) -> u32", "[15-21]", "pub fn len"]
-    {
+    for part in [
+        "src/set.rs",
+        "What this file is for.",
+        "imports: std::fmt",
+        "pub fn add(a: u32, b: u32) -> u32",
+        "[15-21]",
+        "pub fn len",
+    ] {
         assert!(outline[0].text.contains(part), "{part} is missing in:\n{}", outline[0].text);
     }
     assert_eq!(outline[0].metadata.imports, ["std::fmt"]);
 
     let data = of_type(&chunks, ChunkType::Data);
-    assert!(data.iter().any(|c| c.text.contains("LIMIT") && c.text.contains("OTHER")), "constants stand together as data");
-    assert!(data.iter().any(|c| &*c.id == "src/set.rs#Colour@values"), "the values of an enum are data");
+    assert!(
+        data.iter().any(|c| c.text.contains("LIMIT") && c.text.contains("OTHER")),
+        "constants stand together as data"
+    );
+    assert!(
+        data.iter().any(|c| &*c.id == "src/set.rs#Colour@values"),
+        "the values of an enum are data"
+    );
 
-    let with_add = of_type(&chunks, ChunkType::Definitions).into_iter().find(|c| c.text.contains("fn add")).unwrap();
-    assert!(with_add.text.contains("/// Adds.") && with_add.text.contains("a + b"), "leading comment and whole body");
+    let with_add = of_type(&chunks, ChunkType::Definitions)
+        .into_iter()
+        .find(|c| c.text.contains("fn add"))
+        .unwrap();
+    assert!(
+        with_add.text.contains("/// Adds.") && with_add.text.contains("a + b"),
+        "leading comment and whole body"
+    );
     let name = with_add.metadata.names.iter().find(|n| n.name == "add").unwrap();
-    assert_eq!((name.kind.as_str(), name.depth, name.exported, name.start_line, name.end_line), ("function", 0, true, 15, 21));
+    assert_eq!(
+        (name.kind.as_str(), name.depth, name.exported, name.start_line, name.end_line),
+        ("function", 0, true, 15, 21)
+    );
     assert!(with_add.metadata.comment_lines.contains(&(15, 17)));
 }
 
 #[test]
 fn a_long_function_is_cut_and_a_long_type_gives_its_members() {
-    let body: String = (0..120).map(|i| format!("    let value_{i} = compute({i}, \"some argument\");\n")).collect();
-    let methods: String =
-        (0..12).map(|i| format!("    fn method_{i}(&self) {{\n{}    }}\n", "        self.call();\n".repeat(40))).collect();
+    let body: String = (0..120)
+        .map(|i| format!("    let value_{i} = compute({i}, \"some argument\");\n"))
+        .collect();
+    let methods: String = (0..12)
+        .map(|i| {
+            format!("    fn method_{i}(&self) {{\n{}    }}\n", "        self.call();\n".repeat(40))
+        })
+        .collect();
     let text = format!("fn long() {{\n{body}}}\n\nimpl Wide {{\n{methods}}}\n");
     let chunks = chunk_file("a.rs", &text);
     assert_eq!(uncovered(&text, &chunks), BTreeSet::new());
-    let parts: Vec<_> = chunks.iter().filter(|c| c.metadata.symbol.as_deref() == Some("long")).collect();
+    let parts: Vec<_> =
+        chunks.iter().filter(|c| c.metadata.symbol.as_deref() == Some("long")).collect();
     assert!(parts.len() >= 3, "a function of {} bytes in {} parts", body.len(), parts.len());
     for part in &parts {
-        assert!((MIN_BYTES / 2..=MAX_BYTES).contains(&part.text.len()), "a part of {} bytes", part.text.len());
+        assert!(
+            (MIN_BYTES / 2..=MAX_BYTES).contains(&part.text.len()),
+            "a part of {} bytes",
+            part.text.len()
+        );
     }
-    let method = chunks.iter().find(|c| c.metadata.symbol.as_deref() == Some("Wide::method_7")).unwrap();
+    let method =
+        chunks.iter().find(|c| c.metadata.symbol.as_deref() == Some("Wide::method_7")).unwrap();
     assert!(
-        method.text.trim_start().starts_with("fn method_7") && method.text.trim_end().ends_with('}'),
+        method.text.trim_start().starts_with("fn method_7")
+            && method.text.trim_end().ends_with('}'),
         "a method is whole:\n{}",
         method.text
     );
@@ -139,7 +173,10 @@ fn a_notebook_gives_cells_without_outputs() {
 }"##;
     let chunks = chunk_file("a.ipynb", text);
     assert_eq!(chunks.len(), 2);
-    assert_eq!((chunks[0].chunk_type, &*chunks[0].text, range(&chunks[0])), (ChunkType::Definitions, "model.fit(data)", (4, 4)));
+    assert_eq!(
+        (chunks[0].chunk_type, &*chunks[0].text, range(&chunks[0])),
+        (ChunkType::Definitions, "model.fit(data)", (4, 4))
+    );
     assert_eq!((&*chunks[0].title, chunks[1].chunk_type), ("Fit", ChunkType::Documentation));
     assert!(chunks.iter().all(|c| !c.text.contains("secret output")));
 }
@@ -152,8 +189,15 @@ fn odd_files_give_chunks_too() {
     assert_eq!(uncovered(broken, &chunk_file("a.rs", broken)), BTreeSet::new());
     let one_line = format!("{}\n", "word ".repeat(4000));
     let chunks = chunk_file("a.txt", &one_line);
-    assert!(chunks.len() > 5 && chunks.iter().all(|c| range(c) == (1, 1) && c.text.len() <= 2 * MAX_BYTES));
-    assert_eq!(chunks.iter().map(|c| c.text.split_whitespace().count()).sum::<usize>(), 4000, "no word is lost or cut");
+    assert!(
+        chunks.len() > 5
+            && chunks.iter().all(|c| range(c) == (1, 1) && c.text.len() <= 2 * MAX_BYTES)
+    );
+    assert_eq!(
+        chunks.iter().map(|c| c.text.split_whitespace().count()).sum::<usize>(),
+        4000,
+        "no word is lost or cut"
+    );
     let hash = chunk_file("a#b.rs", "fn c() {}");
     assert!(hash[0].id.starts_with("a%23b.rs#"));
 }

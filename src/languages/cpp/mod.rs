@@ -4,7 +4,10 @@ use super::{Export, Grammar, Hides, Modules, Names, Reach, Spec};
 
 pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
     name: "cpp",
-    extensions: &["cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "inc", "ipp", "tpp", "cu", "cuh", "ino"],
+    extensions: &[
+        "cc", "cpp", "cxx", "c++", "hpp", "hh", "hxx", "h++", "inc", "ipp", "tpp", "cu", "cuh",
+        "ino",
+    ],
     filenames: &[],
     interpreters: &[],
     grammar: tree_sitter_cpp::LANGUAGE,

@@ -27,7 +27,16 @@ pub(super) static LANGUAGE: Grammar = Grammar::new(Spec {
         modules: Modules::Python,
         own_value: &["self", "cls"],
         constructors: &["__init__", "__new__"],
-        transparent: &["Optional", "Final", "ClassVar", "Annotated", "Type", "type", "Awaitable", "Coroutine"],
+        transparent: &[
+            "Optional",
+            "Final",
+            "ClassVar",
+            "Annotated",
+            "Type",
+            "type",
+            "Awaitable",
+            "Coroutine",
+        ],
         methods: &["endswith", "startswith", "lower", "upper", "strip", "items", "update"],
     },
 });

@@ -10,7 +10,10 @@ use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::{Reloader, Reloading};
-use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint, LineStore, Loaded, Metadata};
+use crate::chunk::{
+    Cancel, Chunk, ChunkSet, ChunkType, CorpusCache, Entry, Feed, FeedError, Fingerprint,
+    LineStore, Loaded, Metadata,
+};
 use crate::chunk::{SaveWriter, SavedFiles, StoredVectors};
 use crate::embed::{EmbedError, Embedder, Passage, StaticModel};
 use crate::live::ChunkManager;
@@ -45,7 +48,10 @@ impl Embedder for Model {
 
     fn embed_passages(&self, passages: &[Passage]) -> Result<Vec<Vec<f32>>, EmbedError> {
         if self.1.strikes() {
-            return Err(EmbedError { embedder: self.id().into(), message: "the model is away".into() });
+            return Err(EmbedError {
+                embedder: self.id().into(),
+                message: "the model is away".into(),
+            });
         }
         self.0.embed_passages(passages)
     }
@@ -65,7 +71,11 @@ struct Line(Arc<Entry>, Breakage);
 impl LineStore for Line {
     fn read(&self, _: Range<u32>) -> Option<Vec<u8>> {
         // An update reads its first lines without error; only its last line fails.
-        if &*self.0.id == "late" && self.1.strikes() { None } else { Some(self.0.chunk()?.to_json().into_bytes()) }
+        if &*self.0.id == "late" && self.1.strikes() {
+            None
+        } else {
+            Some(self.0.chunk()?.to_json().into_bytes())
+        }
     }
 }
 
@@ -81,7 +91,10 @@ impl Feed for Files {
             let lines: Arc<dyn LineStore> = Arc::new(Line(e.clone(), self.1.clone()));
             Arc::new(Entry::of_chunk(&e.chunk().unwrap(), (hash, lines, 0..0)))
         };
-        Ok(Loaded { set: Arc::new(ChunkSet::of_unique(loaded.set.all().iter().map(line).collect())), ..loaded })
+        Ok(Loaded {
+            set: Arc::new(ChunkSet::of_unique(loaded.set.all().iter().map(line).collect())),
+            ..loaded
+        })
     }
 
     fn cache(&self) -> Option<&dyn CorpusCache> {
@@ -143,22 +156,32 @@ fn write(layout: &Layout, chunks: &[(&str, &str)]) {
         .to_json()
     };
     let body: Vec<String> = chunks.iter().map(chunk).collect();
-    std::fs::write(layout.chunk_file(ChunkType::Definitions), format!("{{\"chunks\": [{}]}}", body.join(","))).unwrap();
+    std::fs::write(
+        layout.chunk_file(ChunkType::Definitions),
+        format!("{{\"chunks\": [{}]}}", body.join(",")),
+    )
+    .unwrap();
 }
 
-const BEFORE: &[(&str, &str)] = &[("early", "about potatoes"), ("gone", "about walruses in cold water")];
-const AFTER: &[(&str, &str)] = &[("early", "about tomatoes"), ("late", "about beetles in the garden")];
+const BEFORE: &[(&str, &str)] =
+    &[("early", "about potatoes"), ("gone", "about walruses in cold water")];
+const AFTER: &[(&str, &str)] =
+    &[("early", "about tomatoes"), ("late", "about beetles in the garden")];
 
 /// Returns everything that some questions find, with the scores.
 fn answers(manager: &ChunkManager) -> Vec<(String, u64)> {
     let snapshot = manager.current();
     let ask = |question: &str| {
         let vector = manager.embedder().embed_query(question).unwrap();
-        let found =
-            Searcher::new(&snapshot.feed("code").unwrap().corpus).search(&Query::new(question), &vector, &Filter::default(), 10).unwrap();
+        let found = Searcher::new(&snapshot.feed("code").unwrap().corpus)
+            .search(&Query::new(question), &vector, &Filter::default(), 10)
+            .unwrap();
         found.hits.iter().map(|h| (h.chunk.id.to_string(), h.score.to_bits())).collect::<Vec<_>>()
     };
-    ["potatoes", "tomatoes", "animals swimming in a freezing ocean", "insects of the garden"].into_iter().flat_map(ask).collect()
+    ["potatoes", "tomatoes", "animals swimming in a freezing ocean", "insects of the garden"]
+        .into_iter()
+        .flat_map(ask)
+        .collect()
 }
 
 impl Fixture {
@@ -192,8 +215,14 @@ impl Fixture {
         assert_eq!(answers(&self.manager), self.fresh(), "nothing of the failed updates is left");
         assert_ne!(answers(&self.manager), told);
         let metrics = self.manager.metrics();
-        assert_eq!((metrics.n_failed, metrics.n_successful, metrics.n_published, metrics.last_error), (3, 2, 2, None));
-        assert_eq!(self.manager.current().feed("code").unwrap().generation, before.feed("code").unwrap().generation + 1);
+        assert_eq!(
+            (metrics.n_failed, metrics.n_successful, metrics.n_published, metrics.last_error),
+            (3, 2, 2, None)
+        );
+        assert_eq!(
+            self.manager.current().feed("code").unwrap().generation,
+            before.feed("code").unwrap().generation + 1
+        );
     }
 }
 
@@ -217,7 +246,8 @@ fn tries_after_a_failure_come_ever_more_slowly() {
     let f = fixture();
     write(&f.layout, BEFORE);
     let mut reloading = Reloading::new(f.manager.clone(), Arc::new(Cancel::new(false)), None);
-    let mut pauses = |n: usize| (0..n).map(|_| reloading.run(|| {}, || RESCAN).as_millis()).collect::<Vec<_>>();
+    let mut pauses =
+        |n: usize| (0..n).map(|_| reloading.run(|| {}, || RESCAN).as_millis()).collect::<Vec<_>>();
     f.vectors.set(11);
     assert_eq!(pauses(11), [100, 200, 400, 800, 1600, 3200, 6400, 12_800, 25_600, 30_000, 30_000]);
     assert_eq!(pauses(2), [RESCAN.as_millis(); 2], "it is mended");
@@ -242,7 +272,9 @@ fn a_failed_update_waits_for_a_file_event() {
         RESCAN
     })
     .unwrap();
-    let n_failed: Vec<u64> = (0..4).map(|_| has_run.recv_timeout(Duration::from_mins(1)).expect("another try")).collect();
+    let n_failed: Vec<u64> = (0..4)
+        .map(|_| has_run.recv_timeout(Duration::from_mins(1)).expect("another try"))
+        .collect();
     assert_eq!(n_failed, [1, 2, 3, 3]);
     assert_eq!(answers(&f.manager), f.fresh());
 }

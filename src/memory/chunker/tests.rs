@@ -53,13 +53,18 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
         assert!(chunk.content.chars().eq(all[start..end].iter().copied()));
         assert_eq!((m.start_line, m.end_line), (line_of[start], line_of[end - 1]));
         let last_word = chunk.content.trim_end().trim_end_matches(CLOSERS);
-        if end < all.len() && (chunk.word_count as usize) < size - size / 5 && !last_word.ends_with(SENTENCE_TERMINATORS) {
+        if end < all.len()
+            && (chunk.word_count as usize) < size - size / 5
+            && !last_word.ends_with(SENTENCE_TERMINATORS)
+        {
             let next = all[end..].iter().position(|c| c.is_whitespace()).unwrap_or(all.len() - end);
             let blanks = all[end + next..].iter().take_while(|c| c.is_whitespace()).count();
             assert!(end - start + next + blanks > MAX_CONTENT_CHARS, "the chunk ends too early");
         }
         for at in [start, end] {
-            let new_word = at == 0 || at == all.len() || (all[at - 1].is_whitespace() && !all[at].is_whitespace());
+            let new_word = at == 0
+                || at == all.len()
+                || (all[at - 1].is_whitespace() && !all[at].is_whitespace());
             if new_word {
                 continue;
             }
@@ -68,20 +73,28 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
             let blanks = back.clone().take_while(|c| c.is_whitespace()).count();
             let word = back.skip(blanks).take_while(|c| !c.is_whitespace()).count();
             let rest = all[at..].iter();
-            let rest_of_word = if blanks > 0 { 0 } else { rest.clone().take_while(|c| !c.is_whitespace()).count() };
+            let rest_of_word = if blanks > 0 {
+                0
+            } else {
+                rest.clone().take_while(|c| !c.is_whitespace()).count()
+            };
             let rest_of_blanks = rest.skip(rest_of_word).take_while(|c| c.is_whitespace()).count();
             assert!(blanks + word + rest_of_word + rest_of_blanks > MAX_CONTENT_CHARS);
             if rest_of_word > 0 {
                 assert!(word + rest_of_word > MAX_CONTENT_CHARS, "a word that fits was cut");
             }
-            let around: String = all[at - blanks - word..at + rest_of_word + rest_of_blanks].iter().collect();
+            let around: String =
+                all[at - blanks - word..at + rest_of_word + rest_of_blanks].iter().collect();
             let mut offset = 0;
             let inside = around.graphemes(true).map(|g| g.chars().count()).find(|n| {
                 offset += n;
                 offset > blanks + word
             });
             let fits = |n: usize| n <= MAX_CONTENT_CHARS;
-            assert!(inside.is_none_or(|n| offset - n == blanks + word || !fits(n)), "a grapheme that fits was cut");
+            assert!(
+                inside.is_none_or(|n| offset - n == blanks + word || !fits(n)),
+                "a grapheme that fits was cut"
+            );
         }
     }
 }
@@ -106,7 +119,9 @@ fn by_the_rules(text: &str, size: usize, overlap: usize) -> Vec<(usize, usize)> 
 }
 
 fn spans(chunks: &[TextChunk]) -> Vec<(usize, usize)> {
-    let span = |c: &TextChunk| (c.metadata.word_offset as usize, (c.metadata.word_offset + c.word_count) as usize);
+    let span = |c: &TextChunk| {
+        (c.metadata.word_offset as usize, (c.metadata.word_offset + c.word_count) as usize)
+    };
     chunks.iter().map(span).collect()
 }
 
@@ -137,7 +152,11 @@ fn a_short_text_is_one_chunk() {
     for text in ["word", "word\n", "\tword", "."] {
         assert_eq!(spans(&chunks(text)), [(0, 1)]);
     }
-    assert_eq!(spans(&chunks(&numbered(200, &[(170, ".")]))), [(0, 200)], "a full chunk is not cut");
+    assert_eq!(
+        spans(&chunks(&numbered(200, &[(170, ".")]))),
+        [(0, 200)],
+        "a full chunk is not cut"
+    );
 }
 
 #[test]
@@ -159,18 +178,27 @@ fn no_text_is_an_error_and_blanks_are_no_chunk() {
 #[test]
 fn bytes_must_be_utf8() {
     let chunker = TextChunker::default();
-    assert_eq!(chunker.chunk_bytes("é wide".as_bytes(), "a.md"), chunker.chunk_text("é wide", "a.md"));
+    assert_eq!(
+        chunker.chunk_bytes("é wide".as_bytes(), "a.md"),
+        chunker.chunk_text("é wide", "a.md")
+    );
     for (bytes, offset) in [(&b"\xff"[..], 0), (b"abc \xc3\xa9\xff x", 6), (b"cut \xe4\xb8", 4)] {
         assert_eq!(chunker.chunk_bytes(bytes, "a.md"), Err(ChunkerError::InvalidUtf8 { offset }));
     }
-    assert_eq!(ChunkerError::InvalidUtf8 { offset: 6 }.to_string(), "the text is not valid UTF-8 at byte 6");
+    assert_eq!(
+        ChunkerError::InvalidUtf8 { offset: 6 }.to_string(),
+        "the text is not valid UTF-8 at byte 6"
+    );
 }
 
 #[test]
 fn sizes_must_make_sense() {
     for (size, overlap) in [(0, 0), (49, 0), (50, 50), (200, 200), (200, 201), (60, usize::MAX)] {
         let error = TextChunker::new(size, overlap).unwrap_err();
-        assert!(matches!(&error, ChunkerError::ConfigError { message } if message.contains(&size.to_string())), "{error}");
+        assert!(
+            matches!(&error, ChunkerError::ConfigError { message } if message.contains(&size.to_string())),
+            "{error}"
+        );
     }
     for (size, overlap) in [(50, 0), (50, 49), (200, 199), (usize::MAX, usize::MAX - 1)] {
         let chunker = TextChunker::new(size, overlap).unwrap();
@@ -183,7 +211,11 @@ fn sizes_must_make_sense() {
 fn without_sentences_chunks_are_full() {
     let found = chunks(&numbered(500, &[]));
     assert_eq!(spans(&found), [(0, 200), (150, 350), (300, 500)]);
-    assert!(found[0].content.ends_with("w199 ") && found[1].content.starts_with("w150 ") && found[2].content.ends_with("w499"));
+    assert!(
+        found[0].content.ends_with("w199 ")
+            && found[1].content.starts_with("w150 ")
+            && found[2].content.ends_with("w499")
+    );
     assert_eq!(spans(&chunks(&numbered(201, &[]))), [(0, 200), (150, 201)]);
 }
 
@@ -201,7 +233,11 @@ fn a_chunk_ends_with_a_sentence_of_its_last_fifth() {
     for ending in [":", ".x", "\"", "**", ".,", "。"] {
         assert_eq!(ends(&[(180, ending)]), 200, "{ending}");
     }
-    assert_eq!(spans(&chunks(&numbered(300, &[(180, ".")]))), [(0, 181), (131, 300)], "the overlap counts from the end");
+    assert_eq!(
+        spans(&chunks(&numbered(300, &[(180, ".")]))),
+        [(0, 181), (131, 300)],
+        "the overlap counts from the end"
+    );
 }
 
 #[test]
@@ -229,7 +265,10 @@ fn an_end_is_always_further_than_the_one_before() {
 #[test]
 fn a_huge_word_is_cut_between_graphemes() {
     let found = chunks(&"漢".repeat(25_000));
-    assert_eq!(found.iter().map(|c| c.content.chars().count()).collect::<Vec<_>>(), [10_000, 10_000, 5_000]);
+    assert_eq!(
+        found.iter().map(|c| c.content.chars().count()).collect::<Vec<_>>(),
+        [10_000, 10_000, 5_000]
+    );
     assert_eq!(spans(&found), [(0, 1), (1, 2), (2, 3)]);
 
     let family = "👩\u{200d}👩\u{200d}👧\u{200d}👦"; // 7 characters.
@@ -237,14 +276,21 @@ fn a_huge_word_is_cut_between_graphemes() {
     assert_eq!(found.len(), 3);
     assert!(found.iter().all(|c| c.content.replace(family, "").is_empty()));
 
-    for grapheme in ["e\u{301}\u{323}", "🇫🇷", "👍🏽\u{fe0f}", "각", "क्षि", "นี้", "שָׁ"] {
+    for grapheme in ["e\u{301}\u{323}", "🇫🇷", "👍🏽\u{fe0f}", "각", "क्षि", "นี้", "שָׁ"]
+    {
         let found = chunks(&format!("x{}", grapheme.repeat(12_000)));
-        assert!(found.iter().skip(1).all(|c| c.content.replace(grapheme, "").is_empty()), "{grapheme}");
+        assert!(
+            found.iter().skip(1).all(|c| c.content.replace(grapheme, "").is_empty()),
+            "{grapheme}"
+        );
     }
     // One grapheme that fits in no chunk.
     let marks = format!("xe{}", "\u{301}".repeat(25_000));
     let found = TextChunker::default().chunk_text(&marks, "a.md").unwrap();
-    assert_eq!(found.iter().map(|c| c.content.chars().count()).collect::<Vec<_>>(), [1, 10_000, 10_000, 5_001]);
+    assert_eq!(
+        found.iter().map(|c| c.content.chars().count()).collect::<Vec<_>>(),
+        [1, 10_000, 10_000, 5_001]
+    );
     assert_eq!(found.iter().map(|c| c.content.as_str()).collect::<String>(), marks);
 }
 
@@ -255,7 +301,11 @@ fn a_long_word_that_fits_stays_whole() {
     assert_eq!(spans(&chunks(&full)), [(0, 1)]);
     let found = chunks(&format!("{} {word} {full}\r\nthe end", numbered(100, &[])));
     assert_eq!(spans(&found), [(0, 101), (101, 102), (102, 104)]);
-    assert_eq!((&found[1].content, found[2].content.as_str()), (&full, "\r\nthe end"), "a line break is not cut");
+    assert_eq!(
+        (&found[1].content, found[2].content.as_str()),
+        (&full, "\r\nthe end"),
+        "a line break is not cut"
+    );
 }
 
 #[test]
@@ -268,14 +318,21 @@ fn long_words_end_a_chunk_early_and_of_them_at_most_half_is_shared() {
     assert_eq!(spans(&chunks(&text)), [(0, 200), (150, 201)]);
     // Little fits beside huge words: only that is shared, and no huge word is.
     let text = format!("{} {}\n", numbered(60, &[]), "語".repeat(9_900)).repeat(3);
-    assert_eq!(spans(&chunks(&text)), [(0, 60), (36, 62), (61, 121), (97, 123), (122, 182), (158, 183)]);
+    assert_eq!(
+        spans(&chunks(&text)),
+        [(0, 60), (36, 62), (61, 121), (97, 123), (122, 182), (158, 183)]
+    );
 }
 
 #[test]
 fn masses_of_blanks_are_cut_and_kept() {
     for (blank, n) in [(" ", 200_000), ("\r\n", 30_001), ("\u{3000}\n", 9_998)] {
         let blanks = blank.repeat(n);
-        for text in [format!("one{blanks}two. {blanks}"), format!("{blanks}one two"), format!("{}{blanks}x", numbered(300, &[]))] {
+        for text in [
+            format!("one{blanks}two. {blanks}"),
+            format!("{blanks}one two"),
+            format!("{}{blanks}x", numbered(300, &[])),
+        ] {
             let found = chunks(&text);
             assert!(!found.iter().any(|c| c.content.ends_with('\r')), "a line break is not cut");
             assert!(found.len() <= 4 + 2 * text.chars().count() / MAX_CONTENT_CHARS);
@@ -309,7 +366,10 @@ fn markdown_survives_byte_for_byte() {
 fn lines_are_those_of_the_first_and_the_last_character() {
     let text = format!("\n{}", "a b\r\nc d\n\n".repeat(100));
     let lines = |c: &TextChunk| (c.metadata.start_line, c.metadata.end_line);
-    assert_eq!(chunks(&text).iter().map(lines).collect::<Vec<_>>(), [(1, 151), (114, 263), (227, 301)]);
+    assert_eq!(
+        chunks(&text).iter().map(lines).collect::<Vec<_>>(),
+        [(1, 151), (114, 263), (227, 301)]
+    );
 }
 
 #[test]
@@ -344,7 +404,9 @@ fn prose() -> impl Strategy<Value = String> {
     let word = prop_oneof![8 => "[a-z]{1,9}", 2 => "[a-z]{1,5}[.!?][\"')*_]{0,2}", 1 => "[#|>`*-]{1,3}", 1 => "\\PC{1,12}"];
     let blank = prop_oneof![8 => Just(" "), 1 => Just("\n"), 1 => Just("\r\n"), 1 => Just(" \t\u{3000}\n\n")];
     let start = prop_oneof![Just(""), Just("\n"), Just(" \r\n\r\n")];
-    let text = |(start, all): (&str, Vec<(String, &str)>)| all.into_iter().fold(start.to_string(), |text, (w, b)| text + &w + b);
+    let text = |(start, all): (&str, Vec<(String, &str)>)| {
+        all.into_iter().fold(start.to_string(), |text, (w, b)| text + &w + b)
+    };
     (start, prop::collection::vec((word, blank), 1..700)).prop_map(text)
 }
 
@@ -360,13 +422,17 @@ fn wild() -> impl Strategy<Value = String> {
     ];
     let times = prop_oneof![6 => 1..10_usize, 3 => 10..300_usize, 1 => 300..6_000_usize];
     // So many marks in a row would be one grapheme that fits in no chunk.
-    let run = (unit, times).prop_map(|(unit, times)| unit.repeat(times.min(30_000 / unit.chars().count())));
+    let run = (unit, times)
+        .prop_map(|(unit, times)| unit.repeat(times.min(30_000 / unit.chars().count())));
     prop::collection::vec(run, 1..40).prop_map(|runs| runs.concat())
 }
 
 fn chunker() -> impl Strategy<Value = TextChunker> {
     let size = prop_oneof![50..60_usize, 50..400_usize, Just(200)];
-    size.prop_flat_map(|size| prop_oneof![0..size, Just(size - 1), Just(size / 4)].prop_map(move |o| TextChunker::new(size, o).unwrap()))
+    size.prop_flat_map(|size| {
+        prop_oneof![0..size, Just(size - 1), Just(size / 4)]
+            .prop_map(move |o| TextChunker::new(size, o).unwrap())
+    })
 }
 
 proptest! {

@@ -47,7 +47,12 @@ impl MemoryStore {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn note_changes(&self, changes: &[FileChange], session_id: &str, at: DateTime<Utc>) -> Result<(), StorageError> {
+    pub fn note_changes(
+        &self,
+        changes: &[FileChange],
+        session_id: &str,
+        at: DateTime<Utc>,
+    ) -> Result<(), StorageError> {
         self.write(|t| {
             let mut statement =
                 t.prepare_cached("INSERT INTO changes(path, before, after, symbols, session_id, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6)")?;
@@ -63,7 +68,8 @@ impl MemoryStore {
         let noted = |r: &Row| {
             let symbols: String = r.get(4)?;
             let symbols = symbols.lines().map(String::from).collect();
-            let change = FileChange { path: r.get(1)?, before: r.get(2)?, after: r.get(3)?, symbols };
+            let change =
+                FileChange { path: r.get(1)?, before: r.get(2)?, after: r.get(3)?, symbols };
             Ok(Noted { number: r.get(0)?, change, session_id: r.get(5)?, at: time(r.get(6)?) })
         };
         let sql = "SELECT number, path, before, after, symbols, session_id, at FROM changes ORDER BY number";
@@ -71,35 +77,52 @@ impl MemoryStore {
     }
 
     /// Notes how far each work tree's git has come, where that is not known.
-    pub(in crate::memory) fn begin_at(&self, positions: impl Iterator<Item = (String, String)>) -> Result<(), StorageError> {
+    pub(in crate::memory) fn begin_at(
+        &self,
+        positions: impl Iterator<Item = (String, String)>,
+    ) -> Result<(), StorageError> {
         let positions: Vec<_> = positions.collect();
         self.write(|t| {
-            let mut statement = t.prepare_cached("INSERT OR IGNORE INTO git_positions VALUES(?1, ?2)")?;
-            positions.iter().try_for_each(|(tree, position)| statement.execute([tree, position]).map(drop))
+            let mut statement =
+                t.prepare_cached("INSERT OR IGNORE INTO git_positions VALUES(?1, ?2)")?;
+            positions
+                .iter()
+                .try_for_each(|(tree, position)| statement.execute([tree, position]).map(drop))
         })
     }
 
     /// When the oldest memory was made.
     pub(in crate::memory) fn began(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
-        let at: Option<i64> = self.read(|c| c.query_row("SELECT min(created_at) FROM memories", [], |r| r.get(0)))?;
+        let at: Option<i64> =
+            self.read(|c| c.query_row("SELECT min(created_at) FROM memories", [], |r| r.get(0)))?;
         Ok(at.map(time))
     }
 
     /// How far each work tree's git was read, as it was last recorded.
-    pub(in crate::memory) fn git_positions(&self) -> Result<BTreeMap<String, String>, StorageError> {
+    pub(in crate::memory) fn git_positions(
+        &self,
+    ) -> Result<BTreeMap<String, String>, StorageError> {
         self.read(|c| {
-            c.prepare_cached("SELECT tree, position FROM git_positions")?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect()
+            c.prepare_cached("SELECT tree, position FROM git_positions")?
+                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                .collect()
         })
     }
 
     /// Puts episodes in the place of the changes that they were made of, and forgets episodes beyond the limits. False, and nothing is
     /// different, when somebody else has recorded since the changes and positions were read.
-    pub(in crate::memory) fn record(&self, recorded: &Recorded, limits: &EventLimits) -> Result<bool, StorageError> {
+    pub(in crate::memory) fn record(
+        &self,
+        recorded: &Recorded,
+        limits: &EventLimits,
+    ) -> Result<bool, StorageError> {
         recorded.episodes.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
             let position = "SELECT position FROM git_positions WHERE tree = ?1";
             for (tree, before, _) in &recorded.positions {
-                if t.prepare_cached(position)?.query_row([tree], |r| r.get(0)).optional()? != *before {
+                if t.prepare_cached(position)?.query_row([tree], |r| r.get(0)).optional()?
+                    != *before
+                {
                     return Ok(false);
                 }
             }
@@ -110,8 +133,12 @@ impl MemoryStore {
             }
             for (tree, _, after) in &recorded.positions {
                 match after {
-                    Some(after) => t.prepare_cached("INSERT OR REPLACE INTO git_positions VALUES(?1, ?2)")?.execute([tree, after])?,
-                    None => t.prepare_cached("DELETE FROM git_positions WHERE tree = ?1")?.execute([tree])?,
+                    Some(after) => t
+                        .prepare_cached("INSERT OR REPLACE INTO git_positions VALUES(?1, ?2)")?
+                        .execute([tree, after])?,
+                    None => t
+                        .prepare_cached("DELETE FROM git_positions WHERE tree = ?1")?
+                        .execute([tree])?,
                 };
             }
             for number in &recorded.changes {
@@ -120,7 +147,10 @@ impl MemoryStore {
             for (memory, vectors) in &recorded.episodes {
                 put(t, memory, vectors)?;
             }
-            recorded.undone.iter().try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
+            recorded
+                .undone
+                .iter()
+                .try_for_each(|id| delete(t, "id = ?1", &[&id.to_string()]).map(drop))?;
             forget_events(t, limits)?;
             Ok(true)
         })

@@ -30,10 +30,13 @@ pub(in crate::memory) fn claimed(path: &Path) -> Result<Option<String>, StorageE
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.len() == 0) {
         return Err(damaged("the file is empty".into()));
     }
-    let id = sqlite::open_unchanging(path).and_then(|c| c.query_row(ID, [], |r| r.get::<_, String>(0)));
+    let id =
+        sqlite::open_unchanging(path).and_then(|c| c.query_row(ID, [], |r| r.get::<_, String>(0)));
     match id {
         Err(e) if sqlite::is_damaged(&e) => Err(damaged(e.to_string())),
         // It becomes the name of a file.
-        id => Ok(id.ok().filter(|id| id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')))),
+        id => Ok(id.ok().filter(|id| {
+            id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+        })),
     }
 }

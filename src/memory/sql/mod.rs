@@ -137,7 +137,9 @@ pub enum StorageError {
         "the memories in .cortex/memory.db came with this clone and are not told; a user who trusts their author adopts them with `cortex memory import .cortex/memory.db`, and removing the file ends this message"
     )]
     Foreign,
-    #[error("nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME")]
+    #[error(
+        "nothing is remembered: there is no directory to note whose memories these are; set HOME or XDG_STATE_HOME"
+    )]
     NoState,
     #[error(transparent)]
     Place(#[from] std::io::Error),
@@ -271,7 +273,10 @@ impl MemoryStore {
     }
 
     /// All or nothing of it.
-    fn write<T>(&self, work: impl FnOnce(&Transaction) -> rusqlite::Result<T>) -> Result<T, StorageError> {
+    fn write<T>(
+        &self,
+        work: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
+    ) -> Result<T, StorageError> {
         let mut open = self.connection()?;
         if let Some(why) = &open.read_only {
             return Err(StorageError::ReadOnly { path: self.path.clone(), why: why.clone() });
@@ -279,7 +284,10 @@ impl MemoryStore {
         sqlite::write(&mut open.connection, work).map_err(|e| write_error(&self.path, e))
     }
 
-    fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StorageError> {
+    fn read<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, StorageError> {
         work(&self.connection()?.connection).map_err(|e| read_error(&self.path, e))
     }
 
@@ -297,7 +305,12 @@ impl MemoryStore {
     ///
     /// # Errors
     /// As [`MemoryStore::store`].
-    pub fn replace_file(&self, path: &str, hash: Option<&str>, new: &[Stored]) -> Result<usize, StorageError> {
+    pub fn replace_file(
+        &self,
+        path: &str,
+        hash: Option<&str>,
+        new: &[Stored],
+    ) -> Result<usize, StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
             let replaced = delete_pieces(t, path)?;
@@ -321,14 +334,17 @@ impl MemoryStore {
     /// When it cannot be read.
     pub fn get(&self, id: Uuid) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.id = ?1");
-        let row = self.read(|c| c.prepare_cached(&sql)?.query_row([id.to_string()], |r| Ok(memory(r))).optional())?;
+        let row = self.read(|c| {
+            c.prepare_cached(&sql)?.query_row([id.to_string()], |r| Ok(memory(r))).optional()
+        })?;
         row.transpose()
     }
 
     /// The memory with this number.
     pub(super) fn numbered(&self, number: u32) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.number = ?1");
-        self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?.transpose()
+        self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?
+            .transpose()
     }
 
     /// The memories whose ids begin or end so, at most ten.
@@ -336,14 +352,26 @@ impl MemoryStore {
     /// # Errors
     /// When they cannot be read.
     pub fn named(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
-        let sql = format!("SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10");
-        self.all(&sql, vec![id.to_string().into(), i64::try_from(id.chars().count()).unwrap_or(i64::MAX).into()])
+        let sql = format!(
+            "SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10"
+        );
+        self.all(
+            &sql,
+            vec![
+                id.to_string().into(),
+                i64::try_from(id.chars().count()).unwrap_or(i64::MAX).into(),
+            ],
+        )
     }
 
     fn all(&self, sql: &str, values: Vec<Value>) -> Result<Vec<Memory>, StorageError> {
-        self.read(|c| c.prepare_cached(sql)?.query_map(params_from_iter(values), |r| Ok(memory(r)))?.collect::<rusqlite::Result<Vec<_>>>())?
-            .into_iter()
-            .collect()
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_map(params_from_iter(values), |r| Ok(memory(r)))?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?
+        .into_iter()
+        .collect()
     }
 
     /// Memories, newest first.
@@ -352,7 +380,8 @@ impl MemoryStore {
     /// When they cannot be read.
     pub fn select(&self, select: &Select) -> Result<Vec<Memory>, StorageError> {
         let (condition, mut values) = select.condition();
-        let limit = if select.limit == 0 { -1 } else { i64::try_from(select.limit).unwrap_or(i64::MAX) };
+        let limit =
+            if select.limit == 0 { -1 } else { i64::try_from(select.limit).unwrap_or(i64::MAX) };
         values.extend([limit.into(), i64::try_from(select.offset).unwrap_or(i64::MAX).into()]);
         self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {condition} ORDER BY m.created_at DESC, m.number DESC LIMIT ? OFFSET ?"), values)
     }
@@ -363,7 +392,13 @@ impl MemoryStore {
     /// When they cannot be counted.
     pub fn count(&self, select: &Select) -> Result<usize, StorageError> {
         let (condition, values) = select.condition();
-        self.read(|c| c.query_row(&format!("SELECT count(*) FROM memories m WHERE {condition}"), params_from_iter(values), |r| r.get(0)))
+        self.read(|c| {
+            c.query_row(
+                &format!("SELECT count(*) FROM memories m WHERE {condition}"),
+                params_from_iter(values),
+                |r| r.get(0),
+            )
+        })
     }
 
     /// The memories of a session, newest first.
@@ -412,7 +447,11 @@ impl MemoryStore {
     /// # Errors
     /// When it cannot be read.
     pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
-        self.read(|c| c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?.query_row([path], |r| r.get(0)).optional())
+        self.read(|c| {
+            c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?
+                .query_row([path], |r| r.get(0))
+                .optional()
+        })
     }
 
     /// The hashes of the files whose pieces are here.
@@ -420,7 +459,11 @@ impl MemoryStore {
     /// # Errors
     /// When they cannot be read.
     pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
-        self.read(|c| c.prepare_cached("SELECT path, hash FROM file_hashes")?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect())
+        self.read(|c| {
+            c.prepare_cached("SELECT path, hash FROM file_hashes")?
+                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                .collect()
+        })
     }
 
     /// The vectors of a memory.
@@ -428,25 +471,46 @@ impl MemoryStore {
     /// # Errors
     /// When they cannot be read.
     pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
-        let sql =
-            "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
-        let vector = |r: &Row| Ok(Vector { embedder: r.get(0)?, passage: fingerprint(&r.get::<_, Vec<u8>>(1)?), vector: quantized(r, 2)? });
+        let sql = "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
+        let vector = |r: &Row| {
+            Ok(Vector {
+                embedder: r.get(0)?,
+                passage: fingerprint(&r.get::<_, Vec<u8>>(1)?),
+                vector: quantized(r, 2)?,
+            })
+        };
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
     }
 
     /// Memories that have no vector of this embedder, oldest first.
-    pub(super) fn without_vector(&self, embedder: &str, most: usize) -> Result<Vec<Memory>, StorageError> {
-        let is_lacking = "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m.number AND v.embedder = ?)";
-        let values = vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
-        self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"), values)
+    pub(super) fn without_vector(
+        &self,
+        embedder: &str,
+        most: usize,
+    ) -> Result<Vec<Memory>, StorageError> {
+        let is_lacking =
+            "NOT EXISTS (SELECT 1 FROM vectors v WHERE v.memory = m.number AND v.embedder = ?)";
+        let values =
+            vec![embedder.to_string().into(), i64::try_from(most).unwrap_or(i64::MAX).into()];
+        self.all(
+            &format!("SELECT {COLUMNS} {FROM} WHERE {is_lacking} ORDER BY m.number LIMIT ?"),
+            values,
+        )
     }
 
     /// Adds vectors to a memory, if it is still the same.
-    pub(super) fn put_vectors(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
+    pub(super) fn put_vectors(
+        &self,
+        memory: &Memory,
+        vectors: &[Vector],
+    ) -> Result<(), StorageError> {
         self.write(|t| {
-            let sql = format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
+            let sql =
+                format!("SELECT m.number {FROM} WHERE m.id = ?1 AND b.text = ?2 AND m.name = ?3");
             let same = params![memory.id.to_string(), memory.content, memory.name];
-            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else { return Ok(()) };
+            let Some(number) = t.query_row(&sql, same, |r| r.get::<_, i64>(0)).optional()? else {
+                return Ok(());
+            };
             let change = add(t, "change", 1)?;
             t.execute("UPDATE memories SET change = ?2 WHERE number = ?1", [number, change])?;
             insert_vectors(t, number, vectors)
@@ -454,16 +518,28 @@ impl MemoryStore {
     }
 
     /// The vectors of passages by one embedder.
-    pub(super) fn vectors(&self, embedder: &str) -> Result<Vec<(Fingerprint, Quantized)>, StorageError> {
+    pub(super) fn vectors(
+        &self,
+        embedder: &str,
+    ) -> Result<Vec<(Fingerprint, Quantized)>, StorageError> {
         let sql = "SELECT passage, scale, components FROM vectors WHERE embedder = ?1";
         let vector = |r: &Row| Ok((fingerprint(&r.get::<_, Vec<u8>>(0)?), quantized(r, 1)?));
         self.read(|c| c.prepare_cached(sql)?.query_map([embedder], vector)?.collect())
     }
 
     /// The same of one passage.
-    pub(super) fn vector(&self, embedder: &str, passage: Fingerprint) -> Result<Option<Quantized>, StorageError> {
-        let sql = "SELECT scale, components FROM vectors WHERE embedder = ?1 AND passage = ?2 LIMIT 1";
-        self.read(|c| c.prepare_cached(sql)?.query_row(params![embedder, passage.to_le_bytes()], |r| quantized(r, 0)).optional())
+    pub(super) fn vector(
+        &self,
+        embedder: &str,
+        passage: Fingerprint,
+    ) -> Result<Option<Quantized>, StorageError> {
+        let sql =
+            "SELECT scale, components FROM vectors WHERE embedder = ?1 AND passage = ?2 LIMIT 1";
+        self.read(|c| {
+            c.prepare_cached(sql)?
+                .query_row(params![embedder, passage.to_le_bytes()], |r| quantized(r, 0))
+                .optional()
+        })
     }
 
     /// Rises with every change, as the generation of a corpus does.
@@ -484,13 +560,21 @@ impl MemoryStore {
     pub(super) fn changed_since(&self, change: i64) -> Result<Vec<(u32, Memory)>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.change > ?1 ORDER BY m.number");
         let numbered = |r: &Row| Ok((r.get::<_, u32>(12)?, memory(r)));
-        let rows = self.read(|c| c.prepare_cached(&sql)?.query_map([change], numbered)?.collect::<rusqlite::Result<Vec<_>>>())?;
+        let rows = self.read(|c| {
+            c.prepare_cached(&sql)?
+                .query_map([change], numbered)?
+                .collect::<rusqlite::Result<Vec<_>>>()
+        })?;
         rows.into_iter().map(|(number, memory)| Ok((number, memory?))).collect()
     }
 
     /// The numbers of all memories, in order.
     pub(super) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
-        self.read(|c| c.prepare_cached("SELECT number FROM memories ORDER BY number")?.query_map([], |r| r.get(0))?.collect())
+        self.read(|c| {
+            c.prepare_cached("SELECT number FROM memories ORDER BY number")?
+                .query_map([], |r| r.get(0))?
+                .collect()
+        })
     }
 
     /// Notes a session, or its new state.
@@ -530,7 +614,11 @@ impl MemoryStore {
         self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
     }
 
-    fn sessions_where(&self, condition: &str, values: Vec<Value>) -> Result<Vec<Session>, StorageError> {
+    fn sessions_where(
+        &self,
+        condition: &str,
+        values: Vec<Value>,
+    ) -> Result<Vec<Session>, StorageError> {
         let sql = format!(
             "SELECT id, started_at, ended_at, status, (SELECT count(*) FROM memories m WHERE m.session_id = s.id) FROM sessions s WHERE {condition}"
         );
@@ -539,11 +627,14 @@ impl MemoryStore {
                 id: r.get(0)?,
                 started_at: time(r.get(1)?),
                 ended_at: r.get::<_, Option<i64>>(2)?.map(time),
-                status: SessionStatus::parse(&r.get::<_, String>(3)?).unwrap_or(SessionStatus::Abandoned),
+                status: SessionStatus::parse(&r.get::<_, String>(3)?)
+                    .unwrap_or(SessionStatus::Abandoned),
                 memory_count: r.get(4)?,
             })
         };
-        self.read(|c| c.prepare_cached(&sql)?.query_map(params_from_iter(values), session)?.collect())
+        self.read(|c| {
+            c.prepare_cached(&sql)?.query_map(params_from_iter(values), session)?.collect()
+        })
     }
 
     /// Notes what a session was given, and returns which of it is new to it.
@@ -578,7 +669,11 @@ impl MemoryStore {
     /// When it cannot be read.
     pub fn given(&self, session_id: &str) -> Result<Vec<Uuid>, StorageError> {
         let id = |r: &Row| Ok(Uuid::parse_str(&r.get::<_, String>(0)?).unwrap_or_default());
-        self.read(|c| c.prepare_cached("SELECT memory FROM given WHERE session_id = ?1")?.query_map([session_id], id)?.collect())
+        self.read(|c| {
+            c.prepare_cached("SELECT memory FROM given WHERE session_id = ?1")?
+                .query_map([session_id], id)?
+                .collect()
+        })
     }
 
     /// Counts secrets that were taken out.
@@ -606,14 +701,17 @@ impl MemoryStore {
     /// When it cannot be read.
     pub fn stats(&self) -> Result<Stats, StorageError> {
         let by_name = |c: &Connection, sql: &str| {
-            c.prepare(sql)?.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<BTreeMap<String, usize>>>()
+            c.prepare(sql)?
+                .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
+                .collect::<rusqlite::Result<BTreeMap<String, usize>>>()
         };
         let mut stats = self.read(|c| {
             Ok(Stats {
                 memories: c.query_row("SELECT count(*) FROM memories", [], |r| r.get(0))?,
                 sessions: c.query_row("SELECT count(*) FROM sessions", [], |r| r.get(0))?,
                 sources: by_name(c, "SELECT source_name, count(*) FROM memories GROUP BY 1")?,
-                pinned: c.query_row("SELECT count(*) FROM memories WHERE pinned", [], |r| r.get(0))?,
+                pinned: c
+                    .query_row("SELECT count(*) FROM memories WHERE pinned", [], |r| r.get(0))?,
                 redacted: n_redacted(c)?,
                 vectors: by_name(c, "SELECT embedder, count(*) FROM vectors GROUP BY 1")?,
                 bytes: 0,
@@ -653,9 +751,11 @@ impl MemoryStore {
     /// When something is wrong with it, or it cannot be read.
     pub fn check_integrity(&self) -> Result<(), StorageError> {
         let lost = "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 1";
-        let found: Option<String> = self.read(|c| match c.query_row("PRAGMA integrity_check(1)", [], |r| r.get::<_, String>(0))? {
-            ok if ok == "ok" => c.query_row(lost, [], |r| r.get(0)).optional(),
-            why => Ok(Some(why)),
+        let found: Option<String> = self.read(|c| {
+            match c.query_row("PRAGMA integrity_check(1)", [], |r| r.get::<_, String>(0))? {
+                ok if ok == "ok" => c.query_row(lost, [], |r| r.get(0)).optional(),
+                why => Ok(Some(why)),
+            }
         })?;
         found.map_or(Ok(()), |why| Err(StorageError::Damaged { path: self.path.clone(), why }))
     }
@@ -677,7 +777,12 @@ impl Select {
         }
         let singles: [(&str, Option<Value>); 6] = [
             // The path as it stands in JSON.
-            ("instr(m.code, ?) > 0", self.about.as_ref().map(|path| format!("\"path\":{}", serde_json::json!(path)).into())),
+            (
+                "instr(m.code, ?) > 0",
+                self.about
+                    .as_ref()
+                    .map(|path| format!("\"path\":{}", serde_json::json!(path)).into()),
+            ),
             ("m.session_id = ?", self.session_id.clone().map(Into::into)),
             ("m.file_path = ?", self.file_path.clone().map(Into::into)),
             ("m.pinned = ?", self.pinned.map(Into::into)),
@@ -709,7 +814,9 @@ pub(super) fn examine(path: &Path) -> Result<Examined, StorageError> {
 /// Whether a database that nobody has open holds one of these memories.
 pub(super) fn holds_any(path: &Path, ids: &[Uuid]) -> Result<bool, StorageError> {
     let c = source(path)?;
-    let holds = |id: &Uuid| c.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id.to_string()]);
+    let holds = |id: &Uuid| {
+        c.prepare_cached("SELECT 1 FROM memories WHERE id = ?1")?.exists([id.to_string()])
+    };
     ids.iter().try_fold(false, |any, id| Ok(any || holds(id)?)).map_err(|e| read_error(path, e))
 }
 
@@ -735,7 +842,9 @@ fn examined(c: &Connection, path: &Path) -> Result<Examined, StorageError> {
     if let Some(why) = sqlite::damage(c).map_err(reading)? {
         return damaged(why);
     }
-    let found = |r: &Row| Ok(Examined { memories: r.get(0)?, newest: r.get::<_, Option<i64>>(1)?.map(time) });
+    let found = |r: &Row| {
+        Ok(Examined { memories: r.get(0)?, newest: r.get::<_, Option<i64>>(1)?.map(time) })
+    };
     c.query_row("SELECT count(*), max(created_at) FROM memories", [], found).map_err(reading)
 }
 
@@ -743,18 +852,26 @@ impl Open {
     fn new(directory: &Dir, name: &OsString, busy: Duration) -> Result<Self, StorageError> {
         let (stat, path) = (there(directory, name)?, directory.full(name));
         let Existing { mut connection, read_only, is_immutable } =
-            sqlite::open_existing(&path, busy).map_err(|source| match read_error(&path, source) {
-                StorageError::ReadFailed { path, cause } => StorageError::OpenFailed { path, cause },
-                e => e,
+            sqlite::open_existing(&path, busy).map_err(|source| {
+                match read_error(&path, source) {
+                    StorageError::ReadFailed { path, cause } => {
+                        StorageError::OpenFailed { path, cause }
+                    }
+                    e => e,
+                }
             })?;
         let known = MIGRATIONS.len();
         match sqlite::version(&connection).map_err(|e| read_error(&path, e))? {
             there if there == known => {}
-            version if version > known => return Err(StorageError::TooNew { path, version, known }),
+            version if version > known => {
+                return Err(StorageError::TooNew { path, version, known });
+            }
             0 => return Err(StorageError::Damaged { path, why: NOT_OURS.into() }),
             there if there < known && read_only.is_some() => {
-                let why =
-                    format!("it was written by an older cortex, and has to be brought up to date ({})", read_only.unwrap_or_default());
+                let why = format!(
+                    "it was written by an older cortex, and has to be brought up to date ({})",
+                    read_only.unwrap_or_default()
+                );
                 return Err(StorageError::ReadOnly { path, why });
             }
             _ => bring_up_to_date(&path, &mut connection)?,
@@ -765,7 +882,12 @@ impl Open {
             // Of another owner it stays as it is.
             let _ = directory.open_file(name).and_then(|file| set_mode(&file, PRIVATE));
         }
-        Ok(Self { connection, file: stat.id, read_only, unchanged_since: is_immutable.then_some(stat.modified) })
+        Ok(Self {
+            connection,
+            file: stat.id,
+            read_only,
+            unchanged_since: is_immutable.then_some(stat.modified),
+        })
     }
 
     /// Whether that is the file which was opened, as it was then.
@@ -779,13 +901,19 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     let path = directory.full(name);
     let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
     match directory.stat(name).map_err(unreadable)? {
-        Some(Stat { kind: FileKind::File, bytes: 0, .. }) => Err(StorageError::Damaged { path, why: "the file is empty".into() }),
+        Some(Stat { kind: FileKind::File, bytes: 0, .. }) => {
+            Err(StorageError::Damaged { path, why: "the file is empty".into() })
+        }
         Some(stat @ Stat { kind: FileKind::File, .. }) => Ok(stat),
         Some(Stat { kind, .. }) => {
-            let why = format!("it is {}, and only a regular file is opened; remove it", kind.describe());
+            let why =
+                format!("it is {}, and only a regular file is opened; remove it", kind.describe());
             Err(unreadable(io::Error::other(why)))
         }
-        None => Err(unreadable(io::Error::new(io::ErrorKind::NotFound, "the database of memories is no longer there"))),
+        None => Err(unreadable(io::Error::new(
+            io::ErrorKind::NotFound,
+            "the database of memories is no longer there",
+        ))),
     }
 }
 
@@ -794,7 +922,9 @@ fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageE
     let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
     let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;
     let path = directory.full(&aside);
-    let made = sqlite::open(&path, busy).map_err(|e| write_error(&path, e)).and_then(|mut new| bring_up_to_date(&path, &mut new));
+    let made = sqlite::open(&path, busy)
+        .map_err(|e| write_error(&path, e))
+        .and_then(|mut new| bring_up_to_date(&path, &mut new));
     let named = made.and_then(|()| match directory.hard_link(&aside, name) {
         Ok(()) => Ok(()),
         // Another process was quicker.
@@ -807,11 +937,17 @@ fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageE
 }
 
 /// Makes of a database of an older version, or of an empty one, one of this version.
-pub(super) fn bring_up_to_date(path: &Path, connection: &mut Connection) -> Result<(), StorageError> {
+pub(super) fn bring_up_to_date(
+    path: &Path,
+    connection: &mut Connection,
+) -> Result<(), StorageError> {
     let known = MIGRATIONS.len();
-    let now = sqlite::migrate(connection, known, |there| MIGRATIONS.get(there..).unwrap_or_default());
+    let now =
+        sqlite::migrate(connection, known, |there| MIGRATIONS.get(there..).unwrap_or_default());
     match now.map_err(|e| write_error(path, e))? {
-        version if version > known => Err(StorageError::TooNew { path: path.to_path_buf(), version, known }),
+        version if version > known => {
+            Err(StorageError::TooNew { path: path.to_path_buf(), version, known })
+        }
         _ => Ok(()),
     }
 }
@@ -841,12 +977,19 @@ fn check(memory: &Memory) -> Result<(), StorageError> {
 }
 
 fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result<()> {
-    let json = |value: serde_json::Result<String>| value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)));
+    let json = |value: serde_json::Result<String>| {
+        value.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))
+    };
     let hash = xxh3_128(memory.content.as_bytes()).to_le_bytes();
-    t.prepare_cached("INSERT OR IGNORE INTO bodies(hash, text) VALUES(?1, ?2)")?.execute(params![hash, memory.content])?;
-    let body: i64 = t.prepare_cached("SELECT number FROM bodies WHERE hash = ?1")?.query_row([hash], |r| r.get(0))?;
-    let before: Option<i64> =
-        t.prepare_cached("SELECT body FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0)).optional()?;
+    t.prepare_cached("INSERT OR IGNORE INTO bodies(hash, text) VALUES(?1, ?2)")?
+        .execute(params![hash, memory.content])?;
+    let body: i64 = t
+        .prepare_cached("SELECT number FROM bodies WHERE hash = ?1")?
+        .query_row([hash], |r| r.get(0))?;
+    let before: Option<i64> = t
+        .prepare_cached("SELECT body FROM memories WHERE id = ?1")?
+        .query_row([memory.id.to_string()], |r| r.get(0))
+        .optional()?;
     let change = add(t, "change", 1)?;
     t.prepare_cached(
         "INSERT INTO memories(id, name, body, source_name, source, operation, file_path, session_id, group_id, created_at, updated_at, chunk_metadata, word_count, pinned, code, change, derived_from)
@@ -876,7 +1019,9 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
     if let Some(before) = before.filter(|before| *before != body) {
         drop_body(t, before)?;
     }
-    let number: i64 = t.prepare_cached("SELECT number FROM memories WHERE id = ?1")?.query_row([memory.id.to_string()], |r| r.get(0))?;
+    let number: i64 = t
+        .prepare_cached("SELECT number FROM memories WHERE id = ?1")?
+        .query_row([memory.id.to_string()], |r| r.get(0))?;
     t.prepare_cached("DELETE FROM vectors WHERE memory = ?1")?.execute([number])?;
     insert_vectors(t, number, vectors)
 }
@@ -884,8 +1029,10 @@ fn put(t: &Transaction, memory: &Memory, vectors: &[Vector]) -> rusqlite::Result
 fn insert_vectors(t: &Transaction, number: i64, vectors: &[Vector]) -> rusqlite::Result<()> {
     for Vector { embedder, passage, vector } in vectors {
         let components: Vec<u8> = vector.components.iter().map(|c| c.cast_unsigned()).collect();
-        let values = params![number, embedder, passage.to_le_bytes(), f64::from(vector.scale), components];
-        t.prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?.execute(values)?;
+        let values =
+            params![number, embedder, passage.to_le_bytes(), f64::from(vector.scale), components];
+        t.prepare_cached("INSERT OR REPLACE INTO vectors VALUES(?1, ?2, ?3, ?4, ?5)")?
+            .execute(values)?;
     }
     Ok(())
 }
@@ -898,7 +1045,8 @@ fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
 fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::Result<usize> {
     let gone = |r: &Row| Ok((r.get::<_, String>(0)?, r.get::<_, i64>(1)?));
     let sql = format!("DELETE FROM memories WHERE {condition} RETURNING id, body");
-    let gone: Vec<(String, i64)> = t.prepare_cached(&sql)?.query_map(values, gone)?.collect::<rusqlite::Result<_>>()?;
+    let gone: Vec<(String, i64)> =
+        t.prepare_cached(&sql)?.query_map(values, gone)?.collect::<rusqlite::Result<_>>()?;
     for (id, body) in &gone {
         drop_body(t, *body)?;
         t.prepare_cached("DELETE FROM given WHERE memory = ?1")?.execute([id])?;
@@ -916,12 +1064,17 @@ fn drop_body(t: &Transaction, body: i64) -> rusqlite::Result<()> {
 }
 
 fn add(t: &Transaction, name: &str, n: i64) -> rusqlite::Result<i64> {
-    t.prepare_cached("INSERT INTO counters VALUES(?1, ?2) ON CONFLICT DO UPDATE SET n = n + ?2 RETURNING n")?
-        .query_row(params![name, n], |r| r.get(0))
+    t.prepare_cached(
+        "INSERT INTO counters VALUES(?1, ?2) ON CONFLICT DO UPDATE SET n = n + ?2 RETURNING n",
+    )?
+    .query_row(params![name, n], |r| r.get(0))
 }
 
 fn counter(c: &Connection, name: &str) -> rusqlite::Result<i64> {
-    Ok(c.prepare_cached("SELECT n FROM counters WHERE name = ?1")?.query_row([name], |r| r.get(0)).optional()?.unwrap_or_default())
+    Ok(c.prepare_cached("SELECT n FROM counters WHERE name = ?1")?
+        .query_row([name], |r| r.get(0))
+        .optional()?
+        .unwrap_or_default())
 }
 
 fn n_redacted(c: &Connection) -> rusqlite::Result<usize> {
@@ -945,12 +1098,22 @@ fn memory(r: &Row) -> Result<Memory, StorageError> {
             r.get::<_, bool>(10)?,
         ))
     };
-    let ((name, content, source, chunk, code, derived_from), session_id, group_id, created_at, updated_at, word_count, pinned) =
-        read().map_err(|e| damaged(e.to_string()))?;
+    let (
+        (name, content, source, chunk, code, derived_from),
+        session_id,
+        group_id,
+        created_at,
+        updated_at,
+        word_count,
+        pinned,
+    ) = read().map_err(|e| damaged(e.to_string()))?;
     let source: MemorySource = serde_json::from_str(&source).map_err(|e| damaged(e.to_string()))?;
-    let code: Vec<CodeReference> = serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
-    let chunk_metadata = chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
-    let derived_from: Vec<Uuid> = serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
+    let code: Vec<CodeReference> =
+        serde_json::from_str(&code).map_err(|e| damaged(e.to_string()))?;
+    let chunk_metadata =
+        chunk.map(|c| serde_json::from_str(&c)).transpose().map_err(|e| damaged(e.to_string()))?;
+    let derived_from: Vec<Uuid> =
+        serde_json::from_str(&derived_from).map_err(|e| damaged(e.to_string()))?;
     Ok(Memory {
         id: Uuid::parse_str(&id).map_err(|e| damaged(e.to_string()))?,
         name,

@@ -50,7 +50,11 @@ pub(super) enum Speaker {
 
 impl Speaker {
     fn of(memory: &Memory) -> Self {
-        if matches!(memory.source, MemorySource::ClaudeResponse { .. }) { Self::Agent } else { Self::Person }
+        if matches!(memory.source, MemorySource::ClaudeResponse { .. }) {
+            Self::Agent
+        } else {
+            Self::Person
+        }
     }
 }
 
@@ -74,20 +78,30 @@ pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
 /// The sentences of a memory that are no statements, and say something, on one line.
 pub(super) fn rest(memory: &Memory) -> String {
     let is_rest = |s: &Sentence| s.kind.is_none() && !s.is_chat;
-    let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory)).into_iter().filter(is_rest).map(|s| s.text).collect();
+    let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory))
+        .into_iter()
+        .filter(is_rest)
+        .map(|s| s.text)
+        .collect();
     rest.join(" ")
 }
 
 /// What two texts have in common that say the same in nearly the same words.
 pub(super) fn key(text: &str) -> String {
     let words = words(text, false);
-    let counts = |word: &&String| word.chars().any(char::is_alphanumeric) && !RULES.same.contains(*word);
+    let counts =
+        |word: &&String| word.chars().any(char::is_alphanumeric) && !RULES.same.contains(*word);
     words.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
 /// The memories that a text gives beside itself: one for each statement. They go with `origin`, the first piece of the text.
 pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
-    let source = MemorySource::Episode(Episode { source: EpisodeSource::Message, operation: None, origin_path: None, git_batch_id: None });
+    let source = MemorySource::Episode(Episode {
+        source: EpisodeSource::Message,
+        operation: None,
+        origin_path: None,
+        git_batch_id: None,
+    });
     let memory = |statement: Statement| Memory {
         id: id_of(&statement.text),
         created_at: origin.created_at,
@@ -106,7 +120,8 @@ pub(super) fn id_of(text: &str) -> Uuid {
 
 /// Whether a memory is a statement that was recognised in another one.
 pub(super) fn is_recognised(memory: &Memory) -> bool {
-    !memory.derived_from.is_empty() && matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::Message)
+    !memory.derived_from.is_empty()
+        && matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::Message)
 }
 
 /// The strongest kind of statement that a text holds.
@@ -132,10 +147,18 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
             let words = words(&text, true);
             let starts = starts(&words);
             let kind = recognised(&text, &words, &starts, speaker);
-            let is_chat = kind.is_none() && RULES.chat.iter().any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
+            let is_chat = kind.is_none()
+                && RULES
+                    .chat
+                    .iter()
+                    .any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
             // One that is not understood alone takes along the one before.
-            let before = all.last().filter(|b| kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none());
-            if let Some(together) = before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST) {
+            let before = all.last().filter(|b| {
+                kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none()
+            });
+            if let Some(together) =
+                before.map(|b| format!("{} {text}", b.text)).filter(|t| t.len() <= LONGEST)
+            {
                 all.pop();
                 all.push(Sentence { text: together, kind, is_chat });
             } else {
@@ -146,9 +169,15 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
     all
 }
 
-fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) -> Option<StatementKind> {
+fn recognised(
+    text: &str,
+    words: &[String],
+    starts: &[usize],
+    speaker: Speaker,
+) -> Option<StatementKind> {
     let n = words.iter().filter(|w| w.chars().any(char::is_alphanumeric)).count();
-    let is_question = text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?').ends_with('?');
+    let is_question =
+        text.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '?').ends_with('?');
     if !(LEAST_WORDS..=MOST_WORDS).contains(&n) || is_question {
         return None;
     }
@@ -156,15 +185,21 @@ fn recognised(text: &str, words: &[String], starts: &[usize], speaker: Speaker) 
     if is_any(&RULES.not) {
         return None;
     }
-    let is_ordered = |kind: &StatementKind| *kind == StatementKind::Rule && speaker == Speaker::Person && is_any(&RULES.orders);
-    let is_excepted = |kind: &StatementKind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
-    let holds = |kind: &StatementKind| (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind);
+    let is_ordered = |kind: &StatementKind| {
+        *kind == StatementKind::Rule && speaker == Speaker::Person && is_any(&RULES.orders)
+    };
+    let is_excepted =
+        |kind: &StatementKind| RULES.exceptions.get(kind).is_some_and(|not| is_any(not));
+    let holds = |kind: &StatementKind| {
+        (is_any(&RULES.kinds[kind]) || is_ordered(kind)) && !is_excepted(kind)
+    };
     [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].into_iter().find(holds)
 }
 
 /// Whether a sentence begins with a word for something that the one before it names.
 fn leans(words: &[String], starts: &[usize]) -> bool {
-    let is_any = |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts[..starts.len().min(1)]));
+    let is_any =
+        |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts[..starts.len().min(1)]));
     is_any(&RULES.leans) && !is_any(&RULES.stands)
 }
 
@@ -200,7 +235,10 @@ fn prose(text: &str) -> Vec<String> {
         let item = item(trimmed);
         is_list = item.is_some() || is_list && !trimmed.is_empty();
         let is_code = line.starts_with(['\t']) || line.starts_with("    ");
-        let is_prose = fence.is_none() && !trimmed.starts_with(['>', '<']) && (is_list || !is_code) && is_prose(trimmed);
+        let is_prose = fence.is_none()
+            && !trimmed.starts_with(['>', '<'])
+            && (is_list || !is_code)
+            && is_prose(trimmed);
         if item.is_some() || trimmed.starts_with('#') || !is_prose {
             blocks.push(String::new());
         }
@@ -219,13 +257,21 @@ fn prose(text: &str) -> Vec<String> {
 /// What stands behind the mark of an item of a list.
 fn item(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    let rest = if number.len() < line.len() { number.strip_prefix(['.', ')']) } else { line.strip_prefix(['-', '*', '+', '•']) };
+    let rest = if number.len() < line.len() {
+        number.strip_prefix(['.', ')'])
+    } else {
+        line.strip_prefix(['-', '*', '+', '•'])
+    };
     rest.filter(|rest| rest.starts_with(' ')).map(str::trim_start)
 }
 
 /// The end of an element that a line begins and does not end.
 fn opened_tag(line: &str) -> Option<String> {
-    let name: String = line.strip_prefix('<')?.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_')).collect();
+    let name: String = line
+        .strip_prefix('<')?
+        .chars()
+        .take_while(|c| c.is_alphanumeric() || matches!(c, '-' | '_'))
+        .collect();
     let end = format!("</{name}>");
     (!name.is_empty() && line.contains('>') && !line.contains(&end)).then_some(end)
 }
@@ -241,7 +287,9 @@ fn is_prose(line: &str) -> bool {
 /// quotations are one word.
 fn words(text: &str, is_masked: bool) -> Vec<String> {
     let mut all = Vec::new();
-    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '+' | '#' | '@');
+    let is_part = |c: char| {
+        c.is_alphanumeric() || matches!(c, '_' | '\'' | '’' | '-' | '/' | '.' | '+' | '#' | '@')
+    };
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let closing = match c {
@@ -251,7 +299,9 @@ fn words(text: &str, is_masked: bool) -> Vec<String> {
             '«' => Some('»'),
             _ => None,
         };
-        if let Some(end) = closing.and_then(|closing| rest[c.len_utf8()..].find(closing).map(|at| at + c.len_utf8() + closing.len_utf8())) {
+        if let Some(end) = closing.and_then(|closing| {
+            rest[c.len_utf8()..].find(closing).map(|at| at + c.len_utf8() + closing.len_utf8())
+        }) {
             all.push(MASKED.to_string());
             rest = &rest[end..];
         } else if is_part(c) {
@@ -271,15 +321,26 @@ fn words(text: &str, is_masked: bool) -> Vec<String> {
 /// A word without punctuation around it; a contraction as its words.
 fn in_full(word: &str, all: &mut Vec<String>) {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-    let mut push = |parts: &[&str]| all.extend(parts.iter().filter(|p| !p.is_empty()).map(|p| (*p).to_string()));
+    let mut push = |parts: &[&str]| {
+        all.extend(parts.iter().filter(|p| !p.is_empty()).map(|p| (*p).to_string()))
+    };
     match word {
         "can't" | "cannot" => return push(&["can", "not"]),
         "won't" => return push(&["will", "not"]),
         "let's" => return push(&["let", "us"]),
-        "that's" | "it's" | "there's" | "here's" | "what's" => return push(&[&word[..word.len() - 2], "is"]),
+        "that's" | "it's" | "there's" | "here's" | "what's" => {
+            return push(&[&word[..word.len() - 2], "is"]);
+        }
         _ => {}
     }
-    for (end, full) in [("n't", "not"), ("'ll", "will"), ("'re", "are"), ("'ve", "have"), ("'d", "would"), ("'m", "am")] {
+    for (end, full) in [
+        ("n't", "not"),
+        ("'ll", "will"),
+        ("'re", "are"),
+        ("'ve", "have"),
+        ("'d", "would"),
+        ("'m", "am"),
+    ] {
         if let Some(start) = word.strip_suffix(end) {
             return push(&[start, full]);
         }
@@ -316,7 +377,9 @@ static RULES: LazyLock<Rules> = LazyLock::new(|| Rules::new(include_str!("rules.
 impl Rules {
     fn new(text: &'static str) -> Self {
         let mut rules = Self {
-            kinds: [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].map(|kind| (kind, Vec::new())).into(),
+            kinds: [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact]
+                .map(|kind| (kind, Vec::new()))
+                .into(),
             orders: Vec::new(),
             exceptions: BTreeMap::new(),
             not: Vec::new(),
@@ -328,13 +391,21 @@ impl Rules {
             lines: Vec::new(),
         };
         let listed = |words: &str| words.split(' ').map(String::from).collect::<Vec<_>>();
-        for (what, rule) in text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t')) {
+        for (what, rule) in
+            text.lines().filter(|l| !l.starts_with('#')).filter_map(|l| l.split_once('\t'))
+        {
             match what {
-                "decision" => rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule)),
+                "decision" => {
+                    rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule))
+                }
                 "rule" => rules.kinds.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
                 "fact" => rules.kinds.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
-                "not-rule" => rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
-                "not-fact" => rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
+                "not-rule" => {
+                    rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule))
+                }
+                "not-fact" => {
+                    rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule))
+                }
                 "order" => rules.orders.push(Rule::new(rule)),
                 "chat" => rules.chat.push(Rule::new(rule)),
                 "not" => rules.not.push(Rule::new(rule)),
@@ -356,7 +427,10 @@ impl Rule {
         let part = |part: &'static str| match part {
             "^" => SentencePart::Start,
             "*" => SentencePart::Gap,
-            word => SentencePart::Word(word.trim_end_matches('?').split('|').collect(), word.ends_with('?')),
+            word => SentencePart::Word(
+                word.trim_end_matches('?').split('|').collect(),
+                word.ends_with('?'),
+            ),
         };
         Self(text.split(' ').map(part).collect())
     }
@@ -370,10 +444,13 @@ fn follows(parts: &[SentencePart], words: &[String], at: usize, starts: &[usize]
     let Some((part, rest)) = parts.split_first() else { return true };
     match part {
         SentencePart::Start => starts.contains(&at) && follows(rest, words, at, starts),
-        SentencePart::Gap => (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts)),
+        SentencePart::Gap => {
+            (1..=GAP).any(|n| at + n <= words.len() && follows(rest, words, at + n, starts))
+        }
         SentencePart::Word(any, may_be_absent) => {
             let is_here = words.get(at).is_some_and(|word| any.contains(&&**word));
-            is_here && follows(rest, words, at + 1, starts) || *may_be_absent && follows(rest, words, at, starts)
+            is_here && follows(rest, words, at + 1, starts)
+                || *may_be_absent && follows(rest, words, at, starts)
         }
     }
 }

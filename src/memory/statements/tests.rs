@@ -11,7 +11,8 @@ fn texts(text: &str, speaker: Speaker) -> Vec<String> {
 fn measured(set: &str) -> (f64, f64, Vec<String>) {
     let (mut hits, mut found, mut wanted, mut wrong) = (0, 0, 0, Vec::new());
     for (mark, sentence) in set.lines().filter_map(|l| l.split_once('\t')) {
-        let (is_wanted, is_found) = (mark == "+", !statements(sentence, Speaker::Person).is_empty());
+        let (is_wanted, is_found) =
+            (mark == "+", !statements(sentence, Speaker::Person).is_empty());
         hits += usize::from(is_wanted && is_found);
         found += usize::from(is_found);
         wanted += usize::from(is_wanted);
@@ -34,11 +35,15 @@ fn prompts_were_repeated_instead_of_decisions() {
 
 #[test]
 fn every_line_of_the_rules_is_understood() {
-    let kinds = ["decision", "rule", "order", "fact", "not", "not-rule", "not-fact", "chat", "opener", "leans", "stands", "same", "line"];
+    let kinds = [
+        "decision", "rule", "order", "fact", "not", "not-rule", "not-fact", "chat", "opener",
+        "leans", "stands", "same", "line",
+    ];
     for line in include_str!("rules.tsv").lines().filter(|l| !l.is_empty() && !l.starts_with('#')) {
         let (kind, rule) = line.split_once('\t').unwrap();
         assert!(kinds.contains(&kind) && !rule.is_empty(), "{line}");
-        let is_plain = kind == "line" || rule.split(' ').all(|p| !p.is_empty() && p.to_lowercase() == p && !p.contains('\''));
+        let is_plain = kind == "line"
+            || rule.split(' ').all(|p| !p.is_empty() && p.to_lowercase() == p && !p.contains('\''));
         assert!(is_plain, "{line}");
     }
 }
@@ -53,17 +58,20 @@ fn code_quotations_and_output_are_no_statements() {
 
 #[test]
 fn an_agent_advises_and_a_person_decides() {
-    let text = "Use `Decimal` instead of `float` everywhere. It turned out that carts hold strings.";
+    let text =
+        "Use `Decimal` instead of `float` everywhere. It turned out that carts hold strings.";
     assert_eq!(texts(text, Speaker::Person).len(), 2);
     assert_eq!(texts(text, Speaker::Agent), ["It turned out that carts hold strings."]);
 }
 
 #[test]
 fn a_statement_that_leans_on_the_sentence_before_takes_it_along() {
-    let text =
-        "The login test was flaky. The reason is that the proxy closes idle connections.\n\nWe moved on. This is why we pin the port.";
+    let text = "The login test was flaky. The reason is that the proxy closes idle connections.\n\nWe moved on. This is why we pin the port.";
     let found = texts(text, Speaker::Agent);
-    assert_eq!(found[0], "The login test was flaky. The reason is that the proxy closes idle connections.");
+    assert_eq!(
+        found[0],
+        "The login test was flaky. The reason is that the proxy closes idle connections."
+    );
     assert_eq!(found[1], "We moved on. This is why we pin the port.");
 }
 
@@ -73,20 +81,41 @@ fn a_text_of_many_statements_gives_few() {
     let many: String = (0..50_000).map(|i| format!("Note that the thing {i} is odd. ")).collect();
     let all = statements(&format!("{many}We decided to stop."), Speaker::Person);
     assert_eq!(all.len(), MOST);
-    let mixed: String = (0..50).map(|i| format!("Note that the thing {i} is odd. ")).chain(["We decided to stop here.".into()]).collect();
-    assert!(texts(&mixed, Speaker::Person).contains(&"We decided to stop here.".to_string()), "the strongest are kept");
+    let mixed: String = (0..50)
+        .map(|i| format!("Note that the thing {i} is odd. "))
+        .chain(["We decided to stop here.".into()])
+        .collect();
+    assert!(
+        texts(&mixed, Speaker::Person).contains(&"We decided to stop here.".to_string()),
+        "the strongest are kept"
+    );
     let long = format!("We decided to {}.", "x".repeat(5_000));
     assert!(texts(&long, Speaker::Person).iter().all(|t| t.len() <= LONGEST));
-    for odd in ["", "\u{0}", "```", "<a>", "we", "^ * ?", "“«`\"", &"`".repeat(1_000), &"never ".repeat(100_000)] {
+    for odd in [
+        "",
+        "\u{0}",
+        "```",
+        "<a>",
+        "we",
+        "^ * ?",
+        "“«`\"",
+        &"`".repeat(1_000),
+        &"never ".repeat(100_000),
+    ] {
         let _ = statements(odd, Speaker::Agent);
     }
 }
 
 #[test]
 fn nearly_equal_statements_are_one() {
-    let same = ["We decided to never rename the cookie `sid`.", "please remember: We've decided to  never rename the cookie \"sid\"!"];
+    let same = [
+        "We decided to never rename the cookie `sid`.",
+        "please remember: We've decided to  never rename the cookie \"sid\"!",
+    ];
     assert_eq!(id_of(same[0]), id_of(same[1]));
-    for other in ["We decided to rename the cookie `sid`.", "We decided to never rename the cookie `pid`."] {
+    for other in
+        ["We decided to rename the cookie `sid`.", "We decided to never rename the cookie `pid`."]
+    {
         assert_ne!(id_of(same[0]), id_of(other), "{other}");
     }
     assert_ne!(id_of("CI runs with 8 workers."), id_of("CI runs with 4 workers."));

@@ -10,7 +10,9 @@ use std::sync::{Arc, OnceLock};
 use parking_lot::{Mutex, MutexGuard};
 use tantivy::HasLen;
 use tantivy::directory::error::{DeleteError, OpenReadError, OpenWriteError};
-use tantivy::directory::{Directory, FileHandle, OwnedBytes, RamDirectory, WatchCallback, WatchHandle, WritePtr};
+use tantivy::directory::{
+    Directory, FileHandle, OwnedBytes, RamDirectory, WatchCallback, WatchHandle, WritePtr,
+};
 
 use crate::chunk::{SavedFile, SavedFiles};
 
@@ -55,7 +57,12 @@ impl Overlay {
             io::ErrorKind::NotFound => missing(),
             _ => OpenReadError::wrap_io_error(e, path.to_path_buf()),
         })?;
-        let open = Arc::new(Open { file, keep: self.keep, n_read: AtomicU64::new(0), whole: OnceLock::new() });
+        let open = Arc::new(Open {
+            file,
+            keep: self.keep,
+            n_read: AtomicU64::new(0),
+            whole: OnceLock::new(),
+        });
         all.insert(path.to_path_buf(), open.clone());
         Ok(open)
     }
@@ -92,7 +99,9 @@ impl Directory for Overlay {
         match self.new.atomic_read(path) {
             Err(OpenReadError::FileDoesNotExist(_)) => {
                 let file = self.open_saved(path)?;
-                let bytes = file.read_bytes(0..file.len()).map_err(|e| OpenReadError::wrap_io_error(e, path.to_path_buf()))?;
+                let bytes = file
+                    .read_bytes(0..file.len())
+                    .map_err(|e| OpenReadError::wrap_io_error(e, path.to_path_buf()))?;
                 Ok(bytes.to_vec())
             }
             found => found,
@@ -136,7 +145,9 @@ impl FileHandle for Open {
             return Ok(whole.slice(range));
         }
         let n_bytes = range.len() as u64;
-        if self.keep && self.n_read.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > self.file.n_bytes() {
+        if self.keep
+            && self.n_read.fetch_add(n_bytes, Ordering::Relaxed) + n_bytes > self.file.n_bytes()
+        {
             let whole = OwnedBytes::new(self.file.read(0..self.file.n_bytes())?);
             return Ok(self.whole.get_or_init(|| whole).slice(range));
         }

@@ -22,7 +22,10 @@ use tantivy::postings::{Postings, SegmentPostings};
 use tantivy::query::{QueryParser, QueryParserError};
 use tantivy::schema::{FAST, INDEXED, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
 use tantivy::tokenizer::{Token, TokenStream, Tokenizer, TokenizerManager};
-use tantivy::{DocSet, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher, TantivyDocument, TantivyError, Term};
+use tantivy::{
+    DocSet, Index, IndexReader, IndexSettings, IndexWriter, ReloadPolicy, Searcher,
+    TantivyDocument, TantivyError, Term,
+};
 
 use self::directory::Overlay;
 use super::Slot;
@@ -61,7 +64,8 @@ pub(super) enum Field {
 }
 
 impl Field {
-    pub(super) const ALL: [Self; 6] = [Self::Name, Self::Path, Self::Signature, Self::Comment, Self::Parent, Self::Body];
+    pub(super) const ALL: [Self; 6] =
+        [Self::Name, Self::Path, Self::Signature, Self::Comment, Self::Parent, Self::Body];
 
     /// As written in `field:term`.
     fn as_str(self) -> &'static str {
@@ -89,8 +93,13 @@ impl Field {
         match self {
             Self::Name => {
                 // A title that is the symbol path says nothing beside names and parent.
-                let title = Some(&*chunk.title).filter(|t| m.names.is_empty() || m.symbol.as_deref() != Some(t));
-                title.into_iter().chain(m.names.iter().map(|n| n.name.as_str())).collect::<Vec<_>>().join("\n")
+                let title = Some(&*chunk.title)
+                    .filter(|t| m.names.is_empty() || m.symbol.as_deref() != Some(t));
+                title
+                    .into_iter()
+                    .chain(m.names.iter().map(|n| n.name.as_str()))
+                    .collect::<Vec<_>>()
+                    .join("\n")
             }
             Self::Path => m.file_path.clone().unwrap_or_default(),
             Self::Signature => m.signature.clone().unwrap_or_default(),
@@ -104,11 +113,17 @@ impl Field {
 /// The comment lines of a chunk's text.
 fn comment(chunk: &Chunk) -> String {
     let first = chunk.metadata.start_line.unwrap_or(1);
-    let in_comment = |l: u32| chunk.metadata.comment_lines.iter().any(|(a, b)| (*a..=*b).contains(&l));
+    let in_comment =
+        |l: u32| chunk.metadata.comment_lines.iter().any(|(a, b)| (*a..=*b).contains(&l));
     if chunk.metadata.comment_lines.is_empty() {
         return String::new();
     }
-    (first..).zip(chunk.text.lines()).filter(|(l, _)| in_comment(*l)).map(|(_, t)| t).collect::<Vec<_>>().join("\n")
+    (first..)
+        .zip(chunk.text.lines())
+        .filter(|(l, _)| in_comment(*l))
+        .map(|(_, t)| t)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// Why an exact query was not understood.
@@ -153,8 +168,10 @@ pub(super) struct TextIndex {
 fn schema() -> Schema {
     let mut schema = Schema::builder();
     for f in Field::ALL {
-        let indexing =
-            TextFieldIndexing::default().set_tokenizer(TOKENIZER).set_index_option(f.recorded()).set_fieldnorms(f == Field::Body);
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer(TOKENIZER)
+            .set_index_option(f.recorded())
+            .set_fieldnorms(f == Field::Body);
         schema.add_text_field(f.as_str(), TextOptions::default().set_indexing_options(indexing));
     }
     schema.add_u64_field("slot", INDEXED | FAST);
@@ -183,13 +200,20 @@ impl TextIndex {
     }
 
     /// The index that was saved, and a reader of it. What is changed later is in memory.
-    pub(super) fn open(saved: Arc<dyn SavedFiles>, keep: bool) -> Result<(Self, TextReader), TextError> {
+    pub(super) fn open(
+        saved: Arc<dyn SavedFiles>,
+        keep: bool,
+    ) -> Result<(Self, TextReader), TextError> {
         let directory = Overlay::over(saved, keep);
         let index = Index::open(directory.clone())?;
         if index.schema() != schema() {
             return Err(TantivyError::SchemaError("it has other fields".into()).into());
         }
-        let mut this = Self { is_first: true, health: Arc::new(Health::of_saved()), ..Self::over(index, directory)? };
+        let mut this = Self {
+            is_first: true,
+            health: Arc::new(Health::of_saved()),
+            ..Self::over(index, directory)?
+        };
         let reader = this.snapshot()?;
         Ok((this, reader))
     }
@@ -204,29 +228,47 @@ impl TextIndex {
         }
         let fields = Fields { text, slot: field("slot")? };
         let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
-        Ok(Self { index, directory, writer: None, reader, fields, segments: HashMap::new(), is_first: false, health: Arc::default() })
+        Ok(Self {
+            index,
+            directory,
+            writer: None,
+            reader,
+            fields,
+            segments: HashMap::new(),
+            is_first: false,
+            health: Arc::default(),
+        })
     }
 
     /// Before a change in which so many chunks are added.
     pub(super) fn begin(&mut self, n_added: usize) -> Result<(), TextError> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
-            None if self.is_first && n_added <= FEW => self.index.writer_with_num_threads(1, SMALL_ARENA_BYTES)?,
+            None if self.is_first && n_added <= FEW => {
+                self.index.writer_with_num_threads(1, SMALL_ARENA_BYTES)?
+            }
             None => {
-                let threads = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+                let threads =
+                    std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
                 self.index.writer_with_num_threads(threads, threads * ARENA_BYTES)?
             }
         };
         // What the end of the process would break off is not begun.
         let merges = !self.is_first || self.segments.len() >= MANY_SEGMENTS;
-        writer.set_merge_policy(if merges { Box::new(LogMergePolicy::default()) } else { Box::new(NoMergePolicy) });
+        writer.set_merge_policy(if merges {
+            Box::new(LogMergePolicy::default())
+        } else {
+            Box::new(NoMergePolicy)
+        });
         self.writer = Some(writer);
         Ok(())
     }
 
     /// There after [`TextIndex::begin`].
     fn writer(&self) -> Result<&IndexWriter, TextError> {
-        self.writer.as_ref().ok_or_else(|| TantivyError::SystemError("a change was not begun".into()).into())
+        self.writer
+            .as_ref()
+            .ok_or_else(|| TantivyError::SystemError("a change was not begun".into()).into())
     }
 
     /// Saves what was committed last.
@@ -298,7 +340,9 @@ impl TextIndex {
                 None => {
                     let slots = reader.fast_fields().u64("slot")?;
                     let norms = reader.get_fieldnorms_reader(body)?;
-                    let slot_of = |d| slots.first(d).and_then(|s| Slot::try_from(s).ok()).unwrap_or(Slot::MAX);
+                    let slot_of = |d| {
+                        slots.first(d).and_then(|s| Slot::try_from(s).ok()).unwrap_or(Slot::MAX)
+                    };
                     Arc::new(Segment {
                         slots: (0..reader.max_doc()).map(slot_of).collect(),
                         lengths: (0..reader.max_doc()).map(|d| norms.fieldnorm_id(d)).collect(),
@@ -313,10 +357,18 @@ impl TextIndex {
         for (reader, segment) in searcher.segment_readers().iter().zip(&in_order) {
             for doc in reader.doc_ids_alive() {
                 n_chunks += 1;
-                total_length += u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
+                total_length +=
+                    u64::from(FieldNormReader::id_to_fieldnorm(segment.lengths[doc as usize]));
             }
         }
-        Ok(TextReader { searcher, segments: in_order, fields: self.fields.clone(), n_chunks, total_length, health: self.health.clone() })
+        Ok(TextReader {
+            searcher,
+            segments: in_order,
+            fields: self.fields.clone(),
+            n_chunks,
+            total_length,
+            health: self.health.clone(),
+        })
     }
 }
 
@@ -399,17 +451,31 @@ impl TextReader {
 
     /// Mean length of a body, in terms.
     pub(super) fn average_length(&self) -> f32 {
-        if self.n_chunks == 0 { 1.0 } else { (self.total_length as f32 / self.n_chunks as f32).max(1.0) }
+        if self.n_chunks == 0 {
+            1.0
+        } else {
+            (self.total_length as f32 / self.n_chunks as f32).max(1.0)
+        }
     }
 
     /// Visits every live chunk that holds `term` in `field`.
-    pub(super) fn postings(&self, field: Field, term: &str, mut visit: impl FnMut(Posting)) -> Result<(), TextError> {
+    pub(super) fn postings(
+        &self,
+        field: Field,
+        term: &str,
+        mut visit: impl FnMut(Posting),
+    ) -> Result<(), TextError> {
         for at in 0..self.segments.len() {
-            let Some(Opened { segment, alive, mut postings }) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
+            let Some(Opened { segment, alive, mut postings }) =
+                self.open(at, field, term, IndexRecordOption::WithFreqs)?
+            else {
+                continue;
+            };
             let mut doc = postings.doc();
             while doc != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
-                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    let (slot, length) =
+                        (segment.slots[doc as usize], segment.lengths[doc as usize]);
                     visit(Posting { slot, frequency: postings.term_freq(), length });
                 }
                 doc = postings.advance();
@@ -419,7 +485,11 @@ impl TextReader {
     }
 
     /// Visits, once, every live chunk that holds any of some terms in any field; equal terms add up.
-    pub(super) fn occurrences(&self, terms: &[String], mut visit: impl FnMut(Occurrences)) -> Result<(), TextError> {
+    pub(super) fn occurrences(
+        &self,
+        terms: &[String],
+        mut visit: impl FnMut(Occurrences),
+    ) -> Result<(), TextError> {
         // By document of a segment, which is small enough to stay near the processor. Clean between two segments.
         let mut counted: Vec<Frequencies> = Vec::new();
         let mut holding = Vec::new();
@@ -427,14 +497,24 @@ impl TextReader {
             let alive = self.searcher.segment_readers()[at].alive_bitset();
             let mut visit = |doc: tantivy::DocId, frequencies: Frequencies| {
                 if alive.is_none_or(|a| a.is_alive(doc)) {
-                    let (slot, length) = (segment.slots[doc as usize], segment.lengths[doc as usize]);
-                    visit(Occurrences { slot, place: DocAddress::new(at, doc), length, frequencies });
+                    let (slot, length) =
+                        (segment.slots[doc as usize], segment.lengths[doc as usize]);
+                    visit(Occurrences {
+                        slot,
+                        place: DocAddress::new(at, doc),
+                        length,
+                        frequencies,
+                    });
                 }
             };
             let mut bodies = Vec::new();
             for (f, field) in Field::ALL.into_iter().enumerate() {
                 for term in terms {
-                    let Some(Opened { mut postings, .. }) = self.open(at, field, term, IndexRecordOption::WithFreqs)? else { continue };
+                    let Some(Opened { mut postings, .. }) =
+                        self.open(at, field, term, IndexRecordOption::WithFreqs)?
+                    else {
+                        continue;
+                    };
                     // Most terms are in few segments.
                     if counted.len() < segment.slots.len() {
                         counted.resize(segment.slots.len(), Frequencies::default());
@@ -454,7 +534,12 @@ impl TextReader {
                 }
             }
             // Bodies hold nearly all of them: those are not written down first.
-            while let Some(doc) = bodies.iter().map(SegmentPostings::doc).min().filter(|doc| *doc != tantivy::TERMINATED) {
+            while let Some(doc) = bodies
+                .iter()
+                .map(SegmentPostings::doc)
+                .min()
+                .filter(|doc| *doc != tantivy::TERMINATED)
+            {
                 let mut frequencies = std::mem::take(&mut counted[doc as usize]);
                 for postings in bodies.iter_mut().filter(|p| p.doc() == doc) {
                     frequencies[Field::Body as usize] += postings.term_freq();
@@ -475,7 +560,11 @@ impl TextReader {
     /// Whether any live chunk holds `term` in `field`.
     pub(super) fn contains(&self, field: Field, term: &str) -> Result<bool, TextError> {
         for at in 0..self.segments.len() {
-            let Some(Opened { alive, mut postings, .. }) = self.open(at, field, term, IndexRecordOption::Basic)? else { continue };
+            let Some(Opened { alive, mut postings, .. }) =
+                self.open(at, field, term, IndexRecordOption::Basic)?
+            else {
+                continue;
+            };
             while postings.doc() != tantivy::TERMINATED {
                 if alive.is_none_or(|a| a.is_alive(postings.doc())) {
                     return Ok(true);
@@ -504,13 +593,23 @@ impl TextReader {
 
     /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`: where they stand, in order;
     /// what is visited is named by its position among them.
-    pub(super) fn positions(&self, term: &str, places: &[DocAddress], mut visit: impl FnMut(usize, &[u32])) -> Result<(), TextError> {
+    pub(super) fn positions(
+        &self,
+        term: &str,
+        places: &[DocAddress],
+        mut visit: impl FnMut(usize, &[u32]),
+    ) -> Result<(), TextError> {
         let mut found = Vec::new();
         let mut first = 0;
         for of_segment in places.chunk_by(|a, b| a.0 == b.0) {
             let numbered = (first..).zip(of_segment);
             first += of_segment.len();
-            let open = self.open(of_segment[0].0 as usize, Field::Body, term, IndexRecordOption::WithFreqsAndPositions)?;
+            let open = self.open(
+                of_segment[0].0 as usize,
+                Field::Body,
+                term,
+                IndexRecordOption::WithFreqsAndPositions,
+            )?;
             let Some(Opened { mut postings, .. }) = open else { continue };
             for (i, place) in numbered {
                 if postings.doc() < place.1 {
@@ -526,10 +625,23 @@ impl TextReader {
     }
 
     /// The occurrence list of a term in the segment of this number, if it has one.
-    fn open(&self, at: usize, field: Field, term: &str, option: IndexRecordOption) -> Result<Option<Opened<'_>>, TextError> {
-        let (reader, field) = (&self.searcher.segment_readers()[at], self.fields.text[field as usize]);
-        let postings = reader.inverted_index(field)?.read_postings(&Term::from_field_text(field, term), option);
-        let opened = |postings| Opened { segment: &self.segments[at], alive: reader.alive_bitset(), postings };
+    fn open(
+        &self,
+        at: usize,
+        field: Field,
+        term: &str,
+        option: IndexRecordOption,
+    ) -> Result<Option<Opened<'_>>, TextError> {
+        let (reader, field) =
+            (&self.searcher.segment_readers()[at], self.fields.text[field as usize]);
+        let postings = reader
+            .inverted_index(field)?
+            .read_postings(&Term::from_field_text(field, term), option);
+        let opened = |postings| Opened {
+            segment: &self.segments[at],
+            alive: reader.alive_bitset(),
+            postings,
+        };
         Ok(postings.map_err(TantivyError::from)?.map(opened))
     }
 
@@ -543,16 +655,21 @@ impl TextReader {
         check_size(query)?;
         let tokenizers = TokenizerManager::new();
         tokenizers.register(TOKENIZER, ExactTokenizer::default());
-        let default = [Field::Body, Field::Name, Field::Path].map(|f| self.fields.text[f as usize]).to_vec();
+        let default =
+            [Field::Body, Field::Name, Field::Path].map(|f| self.fields.text[f as usize]).to_vec();
         let mut parser = QueryParser::new(self.searcher.schema().clone(), default, tokenizers);
         parser.set_conjunction_by_default();
-        let parsed = parser.parse_query(query).map_err(|e| ExactError { message: explain(&e, query) })?;
+        let parsed =
+            parser.parse_query(query).map_err(|e| ExactError { message: explain(&e, query) })?;
         let failed = |e: TantivyError| {
             self.health.note(&e);
             ExactError { message: format!("the query could not be run: {e}") }
         };
         let found = self.searcher.search(&parsed, &DocSetCollector).map_err(failed)?;
-        Ok(found.into_iter().map(|a| self.segments[a.segment_ord as usize].slots[a.doc_id as usize]).collect())
+        Ok(found
+            .into_iter()
+            .map(|a| self.segments[a.segment_ord as usize].slots[a.doc_id as usize])
+            .collect())
     }
 }
 
@@ -573,7 +690,11 @@ fn check_size(query: &str) -> Result<(), ExactError> {
         }
         Some(*depth)
     });
-    if nesting.max().unwrap_or(0) > MAX_NESTING { error("the query has more than 32 brackets within each other") } else { Ok(()) }
+    if nesting.max().unwrap_or(0) > MAX_NESTING {
+        error("the query has more than 32 brackets within each other")
+    } else {
+        Ok(())
+    }
 }
 
 fn explain(e: &QueryParserError, query: &str) -> String {
@@ -584,7 +705,9 @@ fn explain(e: &QueryParserError, query: &str) -> String {
         QueryParserError::FieldDoesNotHavePositionsIndexed(field) => {
             format!("`{field}` takes single words; phrases are for body, name and path")
         }
-        QueryParserError::AllButQueryForbidden => "a query must also say what to find, not only what to leave out".into(),
+        QueryParserError::AllButQueryForbidden => {
+            "a query must also say what to find, not only what to leave out".into()
+        }
         other => format!("the query `{query}` is not understood: {other}"),
     }
 }
@@ -641,7 +764,9 @@ impl Tokenizer for ExactTokenizer {
     type TokenStream<'a> = Stream<'a>;
 
     fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
-        let single_part = |range: &Range<usize>| super::tokens::runs(&text[range.clone()]).next().is_some_and(|r| r.parts.len() == 1);
+        let single_part = |range: &Range<usize>| {
+            super::tokens::runs(&text[range.clone()]).next().is_some_and(|r| r.parts.len() == 1)
+        };
         self.terms.fill(text, |term, range| !term.starts_with(STEM_MARK) && single_part(range));
         self.terms.stream()
     }

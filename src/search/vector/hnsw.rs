@@ -85,7 +85,8 @@ impl Hnsw {
     /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to those who ask meanwhile. Minutes
     /// for a hundred thousand. `None` when it was cancelled, or no thread can be started.
     pub(super) fn build(rows: &QuantizedRows, cancel: &AtomicBool) -> Option<Self> {
-        let points: Vec<Raw> = rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
+        let points: Vec<Raw> =
+            rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
         let builder = Builder::default().seed(SEED).ef_construction(CONSIDERED).ef_search(FOUND);
         // One thread also makes it the same HNSW graph each time.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
@@ -112,7 +113,8 @@ impl Hnsw {
         if u64::from_le_bytes(*check) != xxh3_64(body) {
             return None;
         }
-        let (fingerprints, hnsw): (Vec<u64>, instant_distance::Hnsw<Point>) = postcard::from_bytes(body).ok()?;
+        let (fingerprints, hnsw): (Vec<u64>, instant_distance::Hnsw<Point>) =
+            postcard::from_bytes(body).ok()?;
         let mut slots: FxHashMap<u64, Vec<Slot>> = FxHashMap::default();
         for slot in rows.slots() {
             slots.entry(fingerprint(rows.get(slot)?.1)).or_default().push(slot);
@@ -142,7 +144,10 @@ impl Hnsw {
     pub(super) fn nearest(&self, question: &QueryVector) -> Vec<Slot> {
         let point = Point { place: OnceLock::from((0, Arc::new(question.to_block()))) };
         let mut search = Search::default();
-        self.hnsw.search(&point, &mut search).filter_map(|found| Some(found.point.place.get()?.0)).collect()
+        self.hnsw
+            .search(&point, &mut search)
+            .filter_map(|found| Some(found.point.place.get()?.0))
+            .collect()
     }
 }
 

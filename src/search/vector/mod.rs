@@ -82,7 +82,8 @@ impl VectorTable {
     /// What is near `query` (L2-normalised); nothing is when that is zero or of another length.
     #[must_use]
     pub fn ask(&self, query: &[f32]) -> Nearness<'_> {
-        let asked = Nearness { table: self, question: self.rows.question(query), all: OnceLock::new() };
+        let asked =
+            Nearness { table: self, question: self.rows.question(query), all: OnceLock::new() };
         if self.hnsw.is_none() {
             asked.all();
         }
@@ -117,7 +118,8 @@ impl VectorTable {
 
     /// Lets a HNSW graph of this table, as it was once, answer from now on.
     pub fn attach(&mut self, hnsw: Arc<Hnsw>) {
-        let (same, other): (Vec<_>, Vec<_>) = hnsw.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
+        let (same, other): (Vec<_>, Vec<_>) =
+            hnsw.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
         let same: FxHashSet<Slot> = same.into_iter().map(|row| row.0).collect();
         let gone = other.into_iter().map(|row| row.0);
         let changed = self.rows.slots().filter(|slot| !same.contains(slot)).chain(gone).collect();
@@ -152,7 +154,12 @@ impl Nearness<'_> {
 
     /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and others. The `n` nearest without exception in
     /// the exact tier.
-    pub fn near(&self, n: usize, min: f32, allowed: impl Fn(Slot) -> bool) -> impl Iterator<Item = (Slot, f32)> {
+    pub fn near(
+        &self,
+        n: usize,
+        min: f32,
+        allowed: impl Fn(Slot) -> bool,
+    ) -> impl Iterator<Item = (Slot, f32)> {
         let near = move |(slot, cosine): &(Slot, f32)| *cosine >= min && allowed(*slot);
         let found = self.near_in_hnsw(n, min, &near);
         let all = if found.is_some() { &[] } else { self.all() };
@@ -160,11 +167,22 @@ impl Nearness<'_> {
     }
 
     /// The same by the HNSW graph, where there is one and it finds enough.
-    fn near_in_hnsw(&self, n: usize, min: f32, near: impl Fn(&(Slot, f32)) -> bool) -> Option<Vec<(Slot, f32)>> {
-        let (attached, question) = self.table.hnsw.as_ref().zip(self.question.as_ref()).filter(|_| self.all.get().is_none())?;
+    fn near_in_hnsw(
+        &self,
+        n: usize,
+        min: f32,
+        near: impl Fn(&(Slot, f32)) -> bool,
+    ) -> Option<Vec<(Slot, f32)>> {
+        let (attached, question) = self
+            .table
+            .hnsw
+            .as_ref()
+            .zip(self.question.as_ref())
+            .filter(|_| self.all.get().is_none())?;
         let with_cosine = |slot: Slot| (slot, self.table.rows.cosine(question, slot));
         let found = attached.hnsw.nearest(question);
-        let unchanged = found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
+        let unchanged =
+            found.iter().filter(|s| !attached.changed.contains(s)).map(|s| with_cosine(*s));
         let mut found: Vec<(Slot, f32)> = unchanged.collect();
         let reaches_min = found.last().is_some_and(|last| last.1 < min);
         found.retain(&near);

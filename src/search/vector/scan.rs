@@ -74,13 +74,15 @@ impl QuantizedRows {
             let scales = file.read(start..start + of_scales).ok()?;
             let scales = scales.as_chunks::<4>().0.iter().map(|s| f32::from_le_bytes(*s)).collect();
             // In the memory that they were read to.
-            let components = file.read(start + of_scales..end).ok()?.into_iter().map(u8::cast_signed).collect();
+            let components =
+                file.read(start + of_scales..end).ok()?.into_iter().map(u8::cast_signed).collect();
             Some(Arc::new(Block { dimensions, scales, components }))
         };
         if !file.n_bytes().is_multiple_of(of_block) {
             return None;
         }
-        let blocks = (0..file.n_bytes() / of_block).into_par_iter().map(block).collect::<Option<_>>()?;
+        let blocks =
+            (0..file.n_bytes() / of_block).into_par_iter().map(block).collect::<Option<_>>()?;
         Some(Self { dimensions, blocks })
     }
 
@@ -113,7 +115,10 @@ impl QuantizedRows {
 
     /// The slots that have a vector, in order.
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
-        (0..).zip(self.blocks.iter().flat_map(|b| &b.scales)).filter(|(_, scale)| **scale != 0.0).map(|(slot, _)| slot)
+        (0..)
+            .zip(self.blocks.iter().flat_map(|b| &b.scales))
+            .filter(|(_, scale)| **scale != 0.0)
+            .map(|(slot, _)| slot)
     }
 
     /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another length.
@@ -138,8 +143,9 @@ impl QuantizedRows {
     /// The cosine of the query to every slot; 0 where there is no vector.
     pub(super) fn cosines(&self, question: &QueryVector) -> Vec<f32> {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
-        let one =
-            |(block, out): (&Arc<Block>, &mut [f32])| scan(&block.components, &block.scales, &question.components, question.step, out);
+        let one = |(block, out): (&Arc<Block>, &mut [f32])| {
+            scan(&block.components, &block.scales, &question.components, question.step, out)
+        };
         if self.blocks.len() < PARALLEL_BLOCKS || !cores::are_free() {
             self.blocks.iter().zip(cosines.chunks_exact_mut(BLOCK_ROWS)).for_each(one);
         } else {
@@ -164,7 +170,8 @@ impl QueryVector {
         let largest = self.components.iter().fold(1, |m, x| x.unsigned_abs().max(m));
         let ratio = f32::from(i8::MAX) / f32::from(largest);
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within ±127")]
-        let components: Vec<i8> = self.components.iter().map(|x| (f32::from(*x) * ratio).round() as i8).collect();
+        let components: Vec<i8> =
+            self.components.iter().map(|x| (f32::from(*x) * ratio).round() as i8).collect();
         Block { dimensions: components.len(), scales: vec![self.step / ratio], components }
     }
 }
@@ -177,7 +184,10 @@ impl Block {
     /// The row of a slot that lies in this block.
     pub(super) fn row(&self, slot: Slot) -> QuantizedRow<'_> {
         let (_, row) = place(slot);
-        QuantizedRow { scale: self.scales[row], components: &self.components[row * self.dimensions..][..self.dimensions] }
+        QuantizedRow {
+            scale: self.scales[row],
+            components: &self.components[row * self.dimensions..][..self.dimensions],
+        }
     }
 }
 

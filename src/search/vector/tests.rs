@@ -27,8 +27,16 @@ fn unit(v: &[f32]) -> Vec<f32> {
 
 /// A vector of its own for each seed, in one of sixteen directions, as texts have topics.
 fn vector(seed: usize) -> Vec<f32> {
-    let noise = |i: usize| xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed as u64) as u32 as f32 / u32::MAX as f32 - 0.5;
-    unit(&(0..DIMENSIONS).map(|i| noise(i) + if i == seed % 16 { 1.0 } else { 0.0 }).collect::<Vec<_>>())
+    let noise = |i: usize| {
+        xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed as u64) as u32 as f32
+            / u32::MAX as f32
+            - 0.5
+    };
+    unit(
+        &(0..DIMENSIONS)
+            .map(|i| noise(i) + if i == seed % 16 { 1.0 } else { 0.0 })
+            .collect::<Vec<_>>(),
+    )
 }
 
 fn table_of(seeds: impl IntoIterator<Item = usize>) -> VectorTable {
@@ -40,7 +48,8 @@ fn table_of(seeds: impl IntoIterator<Item = usize>) -> VectorTable {
 }
 
 /// The HNSW graph of `table_of(0..MANY)`.
-static HNSW: LazyLock<Arc<Hnsw>> = LazyLock::new(|| Arc::new(table_of(0..MANY).build_hnsw(&AtomicBool::new(false)).unwrap()));
+static HNSW: LazyLock<Arc<Hnsw>> =
+    LazyLock::new(|| Arc::new(table_of(0..MANY).build_hnsw(&AtomicBool::new(false)).unwrap()));
 
 /// `table_of(0..MANY)` with its HNSW graph.
 fn many() -> VectorTable {
@@ -58,7 +67,9 @@ fn with_hnsw(mut table: VectorTable) -> VectorTable {
 
 /// The `n` nearest, the nearest first, ties by slot.
 fn nearest(asked: &Nearness, n: usize, allowed: impl Fn(Slot) -> bool) -> Vec<(Slot, f32)> {
-    let mut found = asked.near(n, -1.0, |slot| asked.table.get(slot).is_some() && allowed(slot)).collect::<Vec<_>>();
+    let mut found = asked
+        .near(n, -1.0, |slot| asked.table.get(slot).is_some() && allowed(slot))
+        .collect::<Vec<_>>();
     found.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
     found.truncate(n);
     found
@@ -86,7 +97,11 @@ fn a_query_without_a_vector_finds_nothing() {
     let table = table_of(0..3);
     for none in [&[][..], &[0.0; DIMENSIONS], &[1.0]] {
         let asked = table.ask(none);
-        assert!(asked.all().is_empty() && asked.near(10, -1.0, |_| true).next().is_none() && asked.cosine(0) == 0.0);
+        assert!(
+            asked.all().is_empty()
+                && asked.near(10, -1.0, |_| true).next().is_none()
+                && asked.cosine(0) == 0.0
+        );
     }
 }
 
@@ -100,7 +115,10 @@ fn a_graph_answers_without_looking_at_every_vector() {
         assert!(!is_scanned(&asked));
         let all = table.ask(&query);
         all.all();
-        assert!(found.iter().all(|(slot, cosine)| all.cosine(*slot).to_bits() == cosine.to_bits()), "its cosines are the exact ones");
+        assert!(
+            found.iter().all(|(slot, cosine)| all.cosine(*slot).to_bits() == cosine.to_bits()),
+            "its cosines are the exact ones"
+        );
     }
 }
 
@@ -176,7 +194,10 @@ enum Op {
 
 fn op() -> impl Strategy<Value = Op> {
     let from = 0..MANY as Slot + 50;
-    let set = |n| (from.clone(), prop::option::weighted(0.7, 0..4000usize)).prop_map(move |(from, seed)| Op::Set(from, n, seed));
+    let set = |n| {
+        (from.clone(), prop::option::weighted(0.7, 0..4000usize))
+            .prop_map(move |(from, seed)| Op::Set(from, n, seed))
+    };
     prop_oneof![40 => set(1), 5 => set(30), 1 => Just(Op::Build), 2 => Just(Op::Attach)]
 }
 

@@ -10,7 +10,8 @@ use crate::platform::name_bytes;
 
 const INFO: &str = "info";
 const EXCLUDE: &str = "info/exclude";
-const COMMENT: &str = "# Written by cortex: what it keeps for one user stays out of the repository.";
+const COMMENT: &str =
+    "# Written by cortex: what it keeps for one user stays out of the repository.";
 /// Permissions of new directories and files, as far as the user's umask allows.
 const DIRECTORY_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
@@ -29,7 +30,8 @@ pub fn exclude_from_git(tree: &Path, rules: &[&str]) -> io::Result<()> {
         Err(e) if e.kind() == ErrorKind::NotFound => Vec::new(),
         read => read?,
     };
-    let has = |line: &[u8]| before.split(|&b| b == b'\n').any(|there| there.trim_ascii_end() == line);
+    let has =
+        |line: &[u8]| before.split(|&b| b == b'\n').any(|there| there.trim_ascii_end() == line);
     let rules = rules.iter().map(|rule| [&prefix, rule.as_bytes()].concat());
     let missing: Vec<Vec<u8>> = rules.filter(|rule| !has(rule)).collect();
     if missing.is_empty() {
@@ -78,7 +80,11 @@ pub fn tracked_by_git(tree: &Path, folder: &str) -> Vec<String> {
     let mut command = command(tree);
     command.args(["ls-files", "-z", "--"]).arg(format!(":(icase){folder}"));
     let listed = output(&mut command, Vec::new()).map(|out| out.stdout).unwrap_or_default();
-    listed.split(|&b| b == 0).filter(|path| !path.is_empty()).map(|path| String::from_utf8_lossy(path).into_owned()).collect()
+    listed
+        .split(|&b| b == 0)
+        .filter(|path| !path.is_empty())
+        .map(|path| String::from_utf8_lossy(path).into_owned())
+        .collect()
 }
 
 /// Opens the git directory that all work trees of a repository share, given the root of one.
@@ -167,7 +173,18 @@ mod tests {
         fs::create_dir(&library).unwrap();
         git(&library, &["init", "-q"]);
         git(&library, &["commit", "-q", "--allow-empty", "-m", "one"]);
-        git(&root, &["-c", "protocol.file.allow=always", "submodule", "add", "-q", library.to_str().unwrap(), "sub"]);
+        git(
+            &root,
+            &[
+                "-c",
+                "protocol.file.allow=always",
+                "submodule",
+                "add",
+                "-q",
+                library.to_str().unwrap(),
+                "sub",
+            ],
+        );
         let sub = root.join("sub");
         exclude_from_git(&sub, RULES).unwrap();
         assert!(ignores(&sub) && root.join(".git/modules/sub/info/exclude").is_file());
@@ -194,7 +211,12 @@ mod tests {
                 fs::write(own.join("gitdir"), back.to_str().unwrap()).unwrap();
             }
             exclude_from_git(&clone, RULES).unwrap();
-            assert_eq!(fs::read(root.join(".git/info/exclude")).unwrap(), before, "{}", own.display());
+            assert_eq!(
+                fs::read(root.join(".git/info/exclude")).unwrap(),
+                before,
+                "{}",
+                own.display()
+            );
         }
         fs::remove_file(clone.join(".git")).unwrap();
         symlink(&common, clone.join(".git")).unwrap();

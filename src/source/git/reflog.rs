@@ -129,7 +129,10 @@ pub(super) fn parse(line: &[u8]) -> Option<LogEntry> {
 /// FNV-1a never changes, and the hash is stored.
 fn line_hash(line: &[u8]) -> u64 {
     let rest = line.iter().skip_while(|&&b| b != b' ');
-    rest.fold(0xcbf2_9ce4_8422_2325, |hash, &b| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)).max(1)
+    rest.fold(0xcbf2_9ce4_8422_2325, |hash, &b| {
+        (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3)
+    })
+    .max(1)
 }
 
 pub(super) fn is_zero(id: &str) -> bool {

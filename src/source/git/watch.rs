@@ -188,7 +188,11 @@ impl GitWatch {
         if is_later(common.join(STASHES)) {
             watch.stashes.retain(|stash| stash.at < seconds(since));
         }
-        for (name, stamp) in [("index", &mut watch.index), ("AUTO_MERGE", &mut watch.auto_merge), (SQUASH, &mut watch.squash)] {
+        for (name, stamp) in [
+            ("index", &mut watch.index),
+            ("AUTO_MERGE", &mut watch.auto_merge),
+            (SQUASH, &mut watch.squash),
+        ] {
             if is_later(own.join(name)) {
                 // The current file is a new one.
                 *stamp = None;
@@ -218,10 +222,23 @@ impl GitWatch {
     #[must_use]
     pub fn position(&self) -> String {
         let log = &self.log;
-        let stashes: Vec<String> = self.stashes.iter().rev().take(MAX_STASHES).rev().filter_map(|s| s.to.clone()).collect();
+        let stashes: Vec<String> = self
+            .stashes
+            .iter()
+            .rev()
+            .take(MAX_STASHES)
+            .rev()
+            .filter_map(|s| s.to.clone())
+            .collect();
         let head = self.head.as_deref().unwrap_or("-");
         let stamps = [self.index, self.auto_merge, self.message].map(stamp_text);
-        let words = [&stamps[..], &stashes, &Vec::from_iter((self.n_old > 0).then(|| format!("{OLD}{}", self.n_old)))].concat().join(" ");
+        let words = [
+            &stamps[..],
+            &stashes,
+            &Vec::from_iter((self.n_old > 0).then(|| format!("{OLD}{}", self.n_old))),
+        ]
+        .concat()
+        .join(" ");
         format!("1 {} {:016x} {} {head} {words}", log.start, log.last, log.at)
     }
 
@@ -238,11 +255,14 @@ impl GitWatch {
         self.auto_merge = stamp_of(words.next()?)?;
         self.message = stamp_of(words.next()?)?;
         // Git writes this file after the index, so a file newer than the index is new.
-        self.squash = stamp(&self.dir.own.join(SQUASH)).filter(|(at, _)| self.index.is_none_or(|(index, _)| *at <= index));
+        self.squash = stamp(&self.dir.own.join(SQUASH))
+            .filter(|(at, _)| self.index.is_none_or(|(index, _)| *at <= index));
         for word in words {
             match word.strip_prefix(OLD) {
                 Some(n) => self.n_old = n.parse().ok()?,
-                None => self.stashes.extend(object_id(word).map(|id| LogEntry { to: Some(id), ..LogEntry::default() })),
+                None => self.stashes.extend(
+                    object_id(word).map(|id| LogEntry { to: Some(id), ..LogEntry::default() }),
+                ),
             }
         }
         Some(())
@@ -251,7 +271,11 @@ impl GitWatch {
     fn find(root: &Path) -> Option<Self> {
         let root = fs::canonicalize(root).ok()?;
         let GitDir { top, own, common } = GitDir::of(&root)?;
-        let dir = GitDir { own: fs::canonicalize(own).ok()?, common: fs::canonicalize(common).ok()?, top };
+        let dir = GitDir {
+            own: fs::canonicalize(own).ok()?,
+            common: fs::canonicalize(common).ok()?,
+            top,
+        };
         if !dir.own.join("HEAD").exists() {
             return None;
         }
@@ -278,7 +302,12 @@ impl GitWatch {
     /// call it again after a relevant event.
     #[must_use]
     pub fn directories(&self) -> Vec<PathBuf> {
-        let all = [self.dir.own.clone(), self.dir.own.join("logs"), self.dir.common.join("refs"), self.dir.common.join("logs/refs")];
+        let all = [
+            self.dir.own.clone(),
+            self.dir.own.join("logs"),
+            self.dir.common.join("refs"),
+            self.dir.common.join("logs/refs"),
+        ];
         all.into_iter().filter(|dir| dir.is_dir()).collect()
     }
 
@@ -304,16 +333,29 @@ impl GitWatch {
     /// Whether an event on this path means that [`GitWatch::note`] must be called.
     #[must_use]
     pub fn is_relevant(&self, path: &Path) -> bool {
-        let name = |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
+        let name =
+            |path: &Path| path.to_str().map(|p| p.strip_suffix(".lock").unwrap_or(p).to_string());
         let own = path.strip_prefix(&self.dir.own).ok().and_then(name);
         let shared = path.strip_prefix(&self.dir.common).ok().and_then(name);
         let own = own.is_some_and(|name| {
             matches!(
                 name.as_str(),
-                "index" | "HEAD" | "ORIG_HEAD" | "AUTO_MERGE" | "MERGE_HEAD" | "CHERRY_PICK_HEAD" | "REVERT_HEAD" | "REBASE_HEAD"
-            ) || matches!(name.as_str(), "MERGE_MSG" | "SQUASH_MSG" | "logs" | "logs/HEAD" | "rebase-merge" | "rebase-apply")
+                "index"
+                    | "HEAD"
+                    | "ORIG_HEAD"
+                    | "AUTO_MERGE"
+                    | "MERGE_HEAD"
+                    | "CHERRY_PICK_HEAD"
+                    | "REVERT_HEAD"
+                    | "REBASE_HEAD"
+            ) || matches!(
+                name.as_str(),
+                "MERGE_MSG" | "SQUASH_MSG" | "logs" | "logs/HEAD" | "rebase-merge" | "rebase-apply"
+            )
         });
-        own || shared.is_some_and(|name| matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs"))
+        own || shared.is_some_and(|name| {
+            matches!(name.as_str(), "refs/stash" | "logs/refs/stash" | "logs/refs")
+        })
     }
 
     /// Records what git may soon overwrite: when it wrote the index, and what it merged. Call it at
@@ -332,7 +374,12 @@ impl GitWatch {
             self.auto_merge = now;
             let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
             if let (Some(tree), Ok(at)) = (tree, modified(&auto_merge)) {
-                self.evidence.merges.push(Merged { tree, head: self.dir.head(), squashed: false, at });
+                self.evidence.merges.push(Merged {
+                    tree,
+                    head: self.dir.head(),
+                    squashed: false,
+                    at,
+                });
                 self.merging = true;
             }
         }
@@ -364,14 +411,19 @@ impl GitWatch {
         let entries = self.log_entries();
         let n_old = std::mem::take(&mut self.n_old);
         // A stash resets the work tree. Do not report that reset, too.
-        let by_stash = |e: &LogEntry| e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)));
+        let by_stash = |e: &LogEntry| {
+            e.from == e.to && stashed.iter().any(|at| (0..=1).contains(&(e.at - at)))
+        };
         let mut by_stash_left = stashed.len();
         let mut running: Option<OperationKind> = None;
         for (i, entry) in entries.into_iter().enumerate() {
             let Some(to) = entry.to.clone() else { continue };
             let action = action(&entry);
             self.add_step(&entry, &action, to.clone());
-            if action == Action::Operation(OperationKind::Reset) && by_stash_left > 0 && by_stash(&entry) {
+            if action == Action::Operation(OperationKind::Reset)
+                && by_stash_left > 0
+                && by_stash(&entry)
+            {
                 by_stash_left -= 1;
                 continue;
             }
@@ -379,7 +431,11 @@ impl GitWatch {
                 Action::Commit if i < n_old => {}
                 Action::Commit => {
                     let id = to;
-                    happened.commits.push(Committed { id, subject: entry.message.clone(), at: entry.at });
+                    happened.commits.push(Committed {
+                        id,
+                        subject: entry.message.clone(),
+                        at: entry.at,
+                    });
                 }
                 // Git fills a new work tree by a reset, which belongs to its creation.
                 Action::Operation(OperationKind::Reset) if is_filled(&happened, &entry) => {}
@@ -389,7 +445,8 @@ impl GitWatch {
                     }
                 }
                 Action::Operation(kind) => {
-                    running = matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
+                    running =
+                        matches!(kind, OperationKind::Rebase | OperationKind::Pull).then_some(kind);
                     let LogEntry { from, to, message: subject, at, zone } = entry;
                     happened.operations.push(GitOperation { kind, from, to, subject, at, zone });
                 }
@@ -413,13 +470,20 @@ impl GitWatch {
         let tree = small_text(&self.dir.own, "AUTO_MERGE").and_then(|text| object_id(&text));
         let known = |tree: &String| self.evidence.merges.iter().any(|m| m.tree == *tree);
         if let Some(tree) = tree.filter(|tree| !known(tree)) {
-            self.evidence.merges.push(Merged { tree, head: None, squashed: false, at: SystemTime::now() });
+            self.evidence.merges.push(Merged {
+                tree,
+                head: None,
+                squashed: false,
+                at: SystemTime::now(),
+            });
         }
     }
 
     fn add_step(&mut self, entry: &LogEntry, action: &Action, to: String) {
         // The user resolved the conflict by hand before the rebase continued.
-        let commit = *action == Action::Commit || entry.message.starts_with("rebase (continue)") || entry.message.contains("(continue): ");
+        let commit = *action == Action::Commit
+            || entry.message.starts_with("rebase (continue)")
+            || entry.message.contains("(continue): ");
         if *action != Action::Nothing {
             let reset = *action == Action::Operation(OperationKind::Reset);
             self.evidence.steps.push(RefMove {
@@ -439,7 +503,11 @@ impl GitWatch {
         let head = self.dir.head();
         let message = stamp(&self.dir.own.join("COMMIT_EDITMSG"));
         if entries.is_empty() && head != self.head && !self.log.exists() {
-            let what = if message == self.message { "moved without a reflog" } else { "commit: without a reflog" };
+            let what = if message == self.message {
+                "moved without a reflog"
+            } else {
+                "commit: without a reflog"
+            };
             let (from, to, at) = (self.head.clone(), head.clone(), seconds(SystemTime::now()));
             entries.push(LogEntry { from, to, message: what.to_string(), at, zone: 0 });
         }
@@ -476,7 +544,13 @@ impl GitWatch {
             if let (true, Some(id)) = (self.merging || rewritten, entry.to.clone()) {
                 self.evidence.stashes.push(Stashed { id, popped: true, at });
                 let (kind, to, at) = (OperationKind::StashPop, None, seconds(at));
-                happened.operations.push(GitOperation { kind, to, at, zone: self.log.zone, ..push(entry) });
+                happened.operations.push(GitOperation {
+                    kind,
+                    to,
+                    at,
+                    zone: self.log.zone,
+                    ..push(entry)
+                });
             }
         }
         made
@@ -486,7 +560,11 @@ impl GitWatch {
     fn unlogged_merge(&self, commits: &[Committed]) -> GitOperation {
         let is = |name: &str| self.dir.own.join(name).exists();
         let said = |part: &str| commits.iter().any(|c| c.subject.starts_with(part));
-        let kind = if is("MERGE_HEAD") || is(SQUASH) || said("commit (merge)") || self.evidence.merges.last().is_some_and(|m| m.squashed) {
+        let kind = if is("MERGE_HEAD")
+            || is(SQUASH)
+            || said("commit (merge)")
+            || self.evidence.merges.last().is_some_and(|m| m.squashed)
+        {
             OperationKind::Merge
         } else if is("rebase-merge") || is("rebase-apply") {
             OperationKind::Rebase
@@ -500,7 +578,8 @@ impl GitWatch {
             OperationKind::StashPop
         };
         let message = small_text(&self.dir.own, "MERGE_MSG");
-        let subject = message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
+        let subject =
+            message.and_then(|text| text.lines().next().map(String::from)).unwrap_or_default();
         let at = self.evidence.merges.last().map_or(0, |m| seconds(m.at));
         GitOperation { kind, from: self.head.clone(), to: None, subject, at, zone: self.log.zone }
     }
@@ -547,7 +626,8 @@ fn action(entry: &LogEntry) -> Action {
 
 /// Whether a reset stays at the commit for which a work tree was just created.
 fn is_filled(happened: &Happened, reset: &LogEntry) -> bool {
-    reset.from == reset.to && happened.operations.last().is_some_and(|made| made.from.is_none() && made.to == reset.to)
+    reset.from == reset.to
+        && happened.operations.last().is_some_and(|made| made.from.is_none() && made.to == reset.to)
 }
 
 /// Whether a line continues the operation of the line before: a rebase, or a pull that rebases,
@@ -623,7 +703,10 @@ fn time(seconds: i64) -> SystemTime {
 }
 
 fn seconds(time: SystemTime) -> i64 {
-    time.duration_since(UNIX_EPOCH).ok().and_then(|d| i64::try_from(d.as_secs()).ok()).unwrap_or_default()
+    time.duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|d| i64::try_from(d.as_secs()).ok())
+        .unwrap_or_default()
 }
 
 /// Returns how long ago a time was; zero for a time in the future.

@@ -83,7 +83,10 @@ impl GitWatch {
         if self.evidence.is_empty() {
             return whose;
         }
-        let paths: Vec<Vec<u8>> = changed.iter().map(|c| name_bytes(self.prefix.join(&c.path).as_os_str()).to_vec()).collect();
+        let paths: Vec<Vec<u8>> = changed
+            .iter()
+            .map(|c| name_bytes(self.prefix.join(&c.path).as_os_str()).to_vec())
+            .collect();
         let steps = self.evidence.joined_steps();
         let wanted: HashSet<&[u8]> = paths.iter().map(Vec::as_slice).collect();
         let diffs: Vec<Diff> = steps.iter().map(|step| self.diff(step, &wanted)).collect();
@@ -98,7 +101,10 @@ impl GitWatch {
                 }
                 match by_steps(&steps, &diffs, &paths[i], hash.as_ref()) {
                     Some(Attribution::Git) => whose[i] = Attribution::Git,
-                    by => left.push((i, Item { path: paths[i].clone(), changed: c, hash, committed: by.is_some() })),
+                    by => left.push((
+                        i,
+                        Item { path: paths[i].clone(), changed: c, hash, committed: by.is_some() },
+                    )),
                 }
             }
             let items: Vec<&Item> = left.iter().map(|(_, item)| item).collect();
@@ -121,12 +127,15 @@ impl GitWatch {
     /// Judges by the versions in the places that git may have copied, and by the time of writing.
     fn by_content(&self, steps: &[RefMove], items: &[&Item]) -> Vec<Attribution> {
         let specs = self.specs(steps);
-        let Some(answers) = self.blobs(&specs, items) else { return vec![Attribution::Hand; items.len()] };
+        let Some(answers) = self.blobs(&specs, items) else {
+            return vec![Attribution::Hand; items.len()];
+        };
         let judge = |(item, answers): (&&Item, &[Option<String>])| {
             let found = BlobAnswers { watch: self, steps, specs: &specs, answers };
             let git = match &item.hash {
                 Some(hash) if item.committed => {
-                    found.merged_before_commit(|i| found.one(Role::Merged(i)) == Some(hash)) || found.has_reset(item, hash)
+                    found.merged_before_commit(|i| found.one(Role::Merged(i)) == Some(hash))
+                        || found.has_reset(item, hash)
                 }
                 Some(hash) => found.has_put(item, hash),
                 None if item.committed => found.merged_before_commit(|i| found.has_merged_away(i)),
@@ -138,8 +147,11 @@ impl GitWatch {
     }
 
     fn specs(&self, steps: &[RefMove]) -> Vec<(Role, String)> {
-        let mut specs: Vec<(Role, String)> =
-            steps.iter().filter(|s| !s.commit).map(|s| (if s.reset { Role::Reset } else { Role::Target }, format!("{}:", s.to))).collect();
+        let mut specs: Vec<(Role, String)> = steps
+            .iter()
+            .filter(|s| !s.commit)
+            .map(|s| (if s.reset { Role::Reset } else { Role::Target }, format!("{}:", s.to)))
+            .collect();
         specs.dedup();
         for (i, merged) in self.evidence.merges.iter().enumerate() {
             specs.push((Role::Merged(i), format!("{}:", merged.tree)));
@@ -153,7 +165,11 @@ impl GitWatch {
                 specs.push((Role::PutBase(i), format!("{id}^1:")));
             }
         }
-        specs.extend([(Role::Index, ":0:".to_string()), (Role::Side, ":2:".to_string()), (Role::Side, ":3:".to_string())]);
+        specs.extend([
+            (Role::Index, ":0:".to_string()),
+            (Role::Side, ":2:".to_string()),
+            (Role::Side, ":3:".to_string()),
+        ]);
         specs
     }
 
@@ -174,10 +190,14 @@ impl GitWatch {
             }
         }
         let mut command = self.git();
-        command.args(["cat-file", "--batch-check=%(objectname) %(objecttype)"]).args(odd.then_some("-Z"));
+        command
+            .args(["cat-file", "--batch-check=%(objectname) %(objecttype)"])
+            .args(odd.then_some("-Z"));
         let (out, _) = ask(&mut command, input)?;
-        let answer = |line: &[u8]| object_id(std::str::from_utf8(line).ok()?.strip_suffix(" blob")?);
-        let answers: Vec<_> = out.split(|&b| b == end).map(answer).take(specs.len() * items.len()).collect();
+        let answer =
+            |line: &[u8]| object_id(std::str::from_utf8(line).ok()?.strip_suffix(" blob")?);
+        let answers: Vec<_> =
+            out.split(|&b| b == end).map(answer).take(specs.len() * items.len()).collect();
         (answers.len() == specs.len() * items.len()).then_some(answers)
     }
 
@@ -189,13 +209,25 @@ impl GitWatch {
         }
         let from = step.from.as_deref().unwrap_or(empty_tree(&step.to));
         let mut command = self.git();
-        command.args(["diff-tree", "-r", "-z", "--raw", "--no-ext-diff", "--no-textconv", "--no-renames", "--no-abbrev", from, &step.to]);
+        command.args([
+            "diff-tree",
+            "-r",
+            "-z",
+            "--raw",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--no-renames",
+            "--no-abbrev",
+            from,
+            &step.to,
+        ]);
         let Some((out, true)) = ask(&mut command, Vec::new()) else { return diff };
         let mut parts = out.split(|&b| b == 0);
         while let (Some(what), Some(path)) = (parts.next(), parts.next()) {
             if wanted.contains(path) {
                 let what = String::from_utf8_lossy(what);
-                let mut ids = what.split(' ').skip(2).map(object_id).map(|id| id.filter(|id| !is_zero(id)));
+                let mut ids =
+                    what.split(' ').skip(2).map(object_id).map(|id| id.filter(|id| !is_zero(id)));
                 diff.insert(path.to_vec(), (ids.next().flatten(), ids.next().flatten()));
             }
         }
@@ -214,8 +246,10 @@ impl GitWatch {
     ) -> Vec<Option<String>> {
         let mut hashes = vec![None; paths.len()];
         let left = |i: &usize| changed[*i].exists && whose[*i] == Attribution::Hand;
-        let (links, files): (Vec<usize>, Vec<usize>) = (0..paths.len()).filter(left).partition(|&i| links[i]);
-        let mut files: Vec<usize> = files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
+        let (links, files): (Vec<usize>, Vec<usize>) =
+            (0..paths.len()).filter(left).partition(|&i| links[i]);
+        let mut files: Vec<usize> =
+            files.into_iter().filter(|&i| self.full(&paths[i]).is_file()).collect();
         let settings = if filter && !files.is_empty() { self.without_own_filters() } else { None };
         for _ in 0..MAX_RESTARTS {
             if files.is_empty() {
@@ -224,9 +258,12 @@ impl GitWatch {
             let input: Vec<u8> = files.iter().flat_map(|&i| quoted(&paths[i])).collect();
             let mut command = self.git();
             command.args(settings.iter().flatten().flat_map(|setting| ["-c", setting]));
-            command.args(["hash-object", "--stdin-paths"]).args(settings.is_none().then_some("--no-filters"));
+            command
+                .args(["hash-object", "--stdin-paths"])
+                .args(settings.is_none().then_some("--no-filters"));
             let Some((out, _)) = ask(&mut command, input) else { break };
-            let found: Vec<Option<String>> = lines(&out).map(|line| object_id(&String::from_utf8_lossy(line))).collect();
+            let found: Vec<Option<String>> =
+                lines(&out).map(|line| object_id(&String::from_utf8_lossy(line))).collect();
             let done = found.len();
             for (&i, hash) in files.iter().zip(found) {
                 hashes[i] = hash;
@@ -236,7 +273,10 @@ impl GitWatch {
         }
         for i in links.into_iter().filter(|_| filter).take(MAX_LINKS) {
             let Ok(target) = fs::read_link(self.full(&paths[i])) else { continue };
-            let asked = ask(self.git().args(["hash-object", "--no-filters", "--stdin"]), name_bytes(target.as_os_str()).to_vec());
+            let asked = ask(
+                self.git().args(["hash-object", "--no-filters", "--stdin"]),
+                name_bytes(target.as_os_str()).to_vec(),
+            );
             hashes[i] = asked.and_then(|(out, _)| object_id(&String::from_utf8_lossy(&out)));
         }
         hashes
@@ -247,7 +287,9 @@ impl GitWatch {
     /// creates or refreshes the blob later.
     fn wrote_from_index(&self, path: &[u8], hash: &str) -> bool {
         let Ok(written) = modified(&self.full(path)) else { return false };
-        let held = |r: &Rewrite| r.start.checked_sub(LATE).is_none_or(|start| start <= written) && written <= r.end;
+        let held = |r: &Rewrite| {
+            r.start.checked_sub(LATE).is_none_or(|start| start <= written) && written <= r.end
+        };
         self.evidence.rewrites.iter().any(held) && !self.is_fresh(hash, written)
     }
 
@@ -295,7 +337,10 @@ impl GitWatch {
                 if driver.contains(|c: char| c == '=' || c.is_control()) {
                     return None;
                 }
-                settings.extend(["clean=", "process=", "required=false"].map(|setting| format!("{driver}.{setting}")));
+                settings.extend(
+                    ["clean=", "process=", "required=false"]
+                        .map(|setting| format!("{driver}.{setting}")),
+                );
             }
         }
         Some(settings)
@@ -312,7 +357,11 @@ struct BlobAnswers<'a> {
 
 impl BlobAnswers<'_> {
     fn all(&self, is: impl Fn(Role) -> bool) -> impl Iterator<Item = &String> {
-        self.specs.iter().zip(self.answers).filter(move |((role, _), _)| is(*role)).filter_map(|(_, answer)| answer.as_ref())
+        self.specs
+            .iter()
+            .zip(self.answers)
+            .filter(move |((role, _), _)| is(*role))
+            .filter_map(|(_, answer)| answer.as_ref())
     }
 
     fn one(&self, role: Role) -> Option<&String> {
@@ -321,7 +370,12 @@ impl BlobAnswers<'_> {
 
     /// Whether git wrote the current content.
     fn has_put(&self, item: &Item, hash: &String) -> bool {
-        let known = |role| matches!(role, Role::Target | Role::Reset | Role::Merged(_) | Role::Popped | Role::PutBase(_));
+        let known = |role| {
+            matches!(
+                role,
+                Role::Target | Role::Reset | Role::Merged(_) | Role::Popped | Role::PutBase(_)
+            )
+        };
         if self.all(known).any(|blob| blob == hash) {
             return true;
         }
@@ -342,8 +396,11 @@ impl BlobAnswers<'_> {
             return true;
         }
         // It may have been in the index alone: added, and not committed.
-        let known = self.all(|r| matches!(r, Role::Index | Role::Target | Role::Reset)).next().is_some();
-        !known && self.steps.iter().any(|s| !s.commit) && self.watch.folder_changed_by_git(&item.changed.path)
+        let known =
+            self.all(|r| matches!(r, Role::Index | Role::Target | Role::Reset)).next().is_some();
+        !known
+            && self.steps.iter().any(|s| !s.commit)
+            && self.watch.folder_changed_by_git(&item.changed.path)
     }
 
     /// Whether a reset restored a file that had just been committed. Without a reset, content that
@@ -351,7 +408,8 @@ impl BlobAnswers<'_> {
     fn has_reset(&self, item: &Item, hash: &String) -> bool {
         let reset = |role| matches!(role, Role::Reset | Role::PutBase(_));
         let written = modified(&self.watch.full(&item.path));
-        self.all(reset).any(|blob| blob == hash) && written.is_ok_and(|written| !self.watch.is_fresh(hash, written))
+        self.all(reset).any(|blob| blob == hash)
+            && written.is_ok_and(|written| !self.watch.is_fresh(hash, written))
     }
 
     fn has_merged_away(&self, i: usize) -> bool {
@@ -361,7 +419,8 @@ impl BlobAnswers<'_> {
     /// Whether a merge for which `is` holds came before one of the commits.
     fn merged_before_commit(&self, is: impl Fn(usize) -> bool) -> bool {
         let Evidence { merges, steps, .. } = &self.watch.evidence;
-        let before = |m: &Merged| m.head.is_some() && steps.iter().any(|s| s.commit && s.from == m.head);
+        let before =
+            |m: &Merged| m.head.is_some() && steps.iter().any(|s| s.commit && s.from == m.head);
         merges.iter().enumerate().any(|(i, merged)| before(merged) && is(i))
     }
 }
@@ -370,7 +429,9 @@ impl GitWatch {
     /// Whether the folder of the file was changed while git held the lock of the index.
     fn folder_changed_by_git(&self, path: &Path) -> bool {
         let path = self.dir.top.join(&self.prefix).join(path);
-        let Some(changed) = path.ancestors().skip(1).find_map(|dir| modified(dir).ok()) else { return false };
+        let Some(changed) = path.ancestors().skip(1).find_map(|dir| modified(dir).ok()) else {
+            return false;
+        };
         self.evidence.rewrites.iter().any(|r| r.start <= changed && changed <= r.end)
     }
 }
@@ -383,7 +444,10 @@ impl RefMove {
 
 impl Evidence {
     fn is_empty(&self) -> bool {
-        self.steps.iter().all(|s| s.commit) && self.merges.is_empty() && self.stashes.is_empty() && self.rewrites.is_empty()
+        self.steps.iter().all(|s| s.commit)
+            && self.merges.is_empty()
+            && self.stashes.is_empty()
+            && self.rewrites.is_empty()
     }
 
     /// Returns the newest steps, oldest first. Steps of one operation are joined, as are commits in
@@ -392,8 +456,11 @@ impl Evidence {
         let many = self.steps.iter().filter(|s| !s.goes_on).count() > MAX_STEPS;
         let mut joined: Vec<RefMove> = Vec::new();
         for step in &self.steps {
-            let join =
-                |last: &RefMove| last.commit == step.commit && last.to_is(step.from.as_ref()) && (many || step.commit || step.goes_on);
+            let join = |last: &RefMove| {
+                last.commit == step.commit
+                    && last.to_is(step.from.as_ref())
+                    && (many || step.commit || step.goes_on)
+            };
             match joined.last_mut() {
                 Some(last) if join(last) => {
                     last.to.clone_from(&step.to);
@@ -408,8 +475,15 @@ impl Evidence {
 }
 
 /// Tells who made the newest step that led to this content, if one did.
-fn by_steps(steps: &[RefMove], diffs: &[Diff], path: &[u8], hash: Option<&String>) -> Option<Attribution> {
-    let led = |(_, diff): &(&RefMove, &Diff)| diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash);
+fn by_steps(
+    steps: &[RefMove],
+    diffs: &[Diff],
+    path: &[u8],
+    hash: Option<&String>,
+) -> Option<Attribution> {
+    let led = |(_, diff): &(&RefMove, &Diff)| {
+        diff.get(path).is_some_and(|(_, after)| after.as_ref() == hash)
+    };
     let (step, _) = steps.iter().zip(diffs).rev().find(led)?;
     Some(if step.commit { Attribution::Hand } else { Attribution::Git })
 }

@@ -58,7 +58,12 @@ pub(super) struct BlockLocation {
 
 impl BlockLines {
     pub(super) fn at(file: &Arc<HeldFile>, start: u64, block: &Block) -> Self {
-        Self(RwLock::new(BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed }))
+        Self(RwLock::new(BlockLocation {
+            file: file.clone(),
+            start,
+            bytes: block.bytes,
+            packed: block.packed,
+        }))
     }
 
     pub(super) fn place(&self) -> BlockLocation {
@@ -67,7 +72,8 @@ impl BlockLines {
 
     /// Sets the place of the same lines in the file that replaced the previous one.
     pub(super) fn move_to(&self, file: &Arc<HeldFile>, start: u64, block: &Block) {
-        let there = BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
+        let there =
+            BlockLocation { file: file.clone(), start, bytes: block.bytes, packed: block.packed };
         *self.0.write() = there;
     }
 }
@@ -85,6 +91,8 @@ impl LineStore for BlockLines {
             file.read_exact_at(&mut frame, start)?;
             unpack_frame(&frame, bytes as usize)
         };
-        with_last_frame((file.number, start), unpack, |lines| Some(lines.get(at.start as usize..at.end as usize)?.to_vec()))?
+        with_last_frame((file.number, start), unpack, |lines| {
+            Some(lines.get(at.start as usize..at.end as usize)?.to_vec())
+        })?
     }
 }

@@ -86,8 +86,13 @@ pub(super) fn in_order(files: &KnownFiles) -> impl Iterator<Item = &Which> {
 
 /// Returns the stamp of a file; `None` if it was written so recently that it could change again under the same time stamp.
 pub(super) fn stamp(stat: &Stat) -> Option<Stamp> {
-    let settled = SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);
-    let modified_ns = stat.modified.duration_since(UNIX_EPOCH).ok().and_then(|since| u64::try_from(since.as_nanos()).ok())?;
+    let settled =
+        SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);
+    let modified_ns = stat
+        .modified
+        .duration_since(UNIX_EPOCH)
+        .ok()
+        .and_then(|since| u64::try_from(since.as_nanos()).ok())?;
     settled.then_some(Stamp { bytes: stat.bytes, modified_ns, inode: stat.id.1 })
 }
 
@@ -98,6 +103,15 @@ pub(super) fn unusable(known: &KnownFiles, which: &Which, e: &ChunkFileError) ->
         Some(known) => (known.content.clone(), known.entry.clone()),
         None => (FileContent::Parsed(Arc::default()), FileEntry::of(&[])),
     };
-    let served = if content.entries().next().is_some() { "what was read of it before is served" } else { "it is not served" };
-    LoadedFile { stamp: None, entry, content, warning: Some(format!("{e}; {served}; repair or remove the file")) }
+    let served = if content.entries().next().is_some() {
+        "what was read of it before is served"
+    } else {
+        "it is not served"
+    };
+    LoadedFile {
+        stamp: None,
+        entry,
+        content,
+        warning: Some(format!("{e}; {served}; repair or remove the file")),
+    }
 }

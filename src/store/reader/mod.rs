@@ -28,7 +28,8 @@ use super::manifest::Manifest;
 use super::others::Which;
 use super::vectors::VectorCache;
 use crate::chunk::{
-    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Feed, FeedError, Fingerprint, Loaded, SaveWriter, SavedFiles, StoredVectors,
+    Cancel, ChunkId, ChunkSet, ChunkType, CorpusCache, Feed, FeedError, Fingerprint, Loaded,
+    SaveWriter, SavedFiles, StoredVectors,
 };
 use crate::dir::Stat;
 
@@ -101,7 +102,9 @@ impl ChunkFiles {
             let again = match &look {
                 _ if unsettled => true,
                 // A writer may be between two renames, so look again. If no writer is active, a second look must agree.
-                Ok(Consistency::Torn(..) | Consistency::Senseless(_)) => attempt == 1 || WriteLock::is_held(&self.layout),
+                Ok(Consistency::Torn(..) | Consistency::Senseless(_)) => {
+                    attempt == 1 || WriteLock::is_held(&self.layout)
+                }
                 _ => false,
             };
             if again && (attempt == 1 || start.elapsed() < SETTLE_DEADLINE) {
@@ -110,15 +113,21 @@ impl ChunkFiles {
             }
             let others = others?;
             return match look? {
-                Consistency::Consistent(files, manifest) => self.assemble(files, others, manifest, None),
+                Consistency::Consistent(files, manifest) => {
+                    self.assemble(files, others, manifest, None)
+                }
                 Consistency::Torn(files, manifest) => {
                     // The set of the previous load is better than a part of this one.
                     let is_gone = |t: &ChunkType| {
                         let is_known = self.known.contains_key(&Which::Of(*t));
-                        manifest.entry(*t).is_some() && is_known && !files.iter().any(|(there, _)| *there == Which::Of(*t))
+                        manifest.entry(*t).is_some()
+                            && is_known
+                            && !files.iter().any(|(there, _)| *there == Which::Of(*t))
                     };
                     if let Some(gone) = ChunkType::ALL.iter().copied().find(is_gone) {
-                        return Err(LoadError::Gone { path: manifest.chunk_file(&self.layout, gone) });
+                        return Err(LoadError::Gone {
+                            path: manifest.chunk_file(&self.layout, gone),
+                        });
                     }
                     let warning = format!(
                         "{} does not match the chunk files: they were changed by another program or torn; run `cortex index` to repair",
@@ -144,12 +153,21 @@ impl ChunkFiles {
     fn is_being_written(&self, began: SystemTime, quiet: Duration) -> bool {
         let Ok(directory) = self.layout.chunks() else { return false };
         let stat = |name: &OsString| directory.stat(name).ok().flatten();
-        let recent = |stat: Stat| stat.modified + quiet > began && stat.modified <= SystemTime::now();
+        let recent =
+            |stat: Stat| stat.modified + quiet > began && stat.modified <= SystemTime::now();
         if self.layout.is_foreign() {
             let files = directory.list().unwrap_or_default();
-            return files.iter().filter_map(|(name, _)| stat(name)).chain(directory.own_stat().ok()).any(recent);
+            return files
+                .iter()
+                .filter_map(|(name, _)| stat(name))
+                .chain(directory.own_stat().ok())
+                .any(recent);
         }
-        self.layout.other_chunk_files().into_iter().filter_map(|name| stat(&name.into())).any(recent)
+        self.layout
+            .other_chunk_files()
+            .into_iter()
+            .filter_map(|name| stat(&name.into()))
+            .any(recent)
     }
 
     fn assemble(
@@ -159,7 +177,12 @@ impl ChunkFiles {
         manifest: Option<Manifest>,
         torn: Option<String>,
     ) -> Result<Loaded, LoadError> {
-        let parser = FileParser { layout: &self.layout, known: &self.known, embedder: &self.embedder, dimensions: self.dimensions };
+        let parser = FileParser {
+            layout: &self.layout,
+            known: &self.known,
+            embedder: &self.embedder,
+            dimensions: self.dimensions,
+        };
         let parse = |(which, raw): (Which, Raw)| {
             let file = match parser.parse(raw, &which) {
                 Err(e) if which.is_other() => Arc::new(unusable(&self.known, &which, &e)),
@@ -168,25 +191,39 @@ impl ChunkFiles {
             Ok((which, file))
         };
         // If several chunks have the same id, the last one wins. The files under our names come last.
-        let files = others.into_par_iter().chain(files).map(parse).collect::<Result<Vec<_>, ChunkFileError>>()?;
-        let mut warnings: Vec<String> = files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
+        let files = others
+            .into_par_iter()
+            .chain(files)
+            .map(parse)
+            .collect::<Result<Vec<_>, ChunkFileError>>()?;
+        let mut warnings: Vec<String> =
+            files.iter().filter_map(|(_, f)| f.warning.clone()).collect();
         warnings.extend(torn);
-        let n_parsed = files.iter().filter(|(t, f)| !self.known.get(t).is_some_and(|p| p.content.is(&f.content))).count();
+        let n_parsed = files
+            .iter()
+            .filter(|(t, f)| !self.known.get(t).is_some_and(|p| p.content.is(&f.content)))
+            .count();
         if n_parsed > 0 || files.len() != self.known.len() {
-            let entries = files.iter().flat_map(|(_, f)| f.content.entries().cloned()).collect::<Vec<_>>();
+            let entries =
+                files.iter().flat_map(|(_, f)| f.content.entries().cloned()).collect::<Vec<_>>();
             let (set, duplicates) = ChunkSet::new(entries);
             self.set = Arc::new(set);
             self.duplicates = duplicates.into_iter().map(|d| d.id).collect();
         }
         let set = self.set.clone();
-        let twice = |id| format!("the id {id} occurs more than once; the last chunk with it is used (further files come first)");
+        let twice = |id| {
+            format!(
+                "the id {id} occurs more than once; the last chunk with it is used (further files come first)"
+            )
+        };
         warnings.extend(self.duplicates.iter().take(MAX_NAMED).map(twice));
         if let Some(more) = self.duplicates.len().checked_sub(MAX_NAMED).filter(|n| *n > 0) {
             warnings.push(format!("{more} more ids occur more than once"));
         }
         self.known = files.into_iter().collect();
         self.had_manifest = manifest.is_some();
-        let (generation, indexed_at) = manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
+        let (generation, indexed_at) =
+            manifest.map_or((None, None), |m| (Some(m.generation), m.indexed_at));
         Ok(Loaded { set, generation, indexed_at, warnings, n_parsed })
     }
 

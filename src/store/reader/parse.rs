@@ -9,7 +9,9 @@ use super::lines::{BlockLines, HeldFile};
 use super::loaded::{FileContent, KnownFiles, LoadedBlock, LoadedFile};
 use super::read::{Raw, RawBlock};
 use crate::chunk::{ChunkType, LineStore};
-use crate::store::chunk_file::{ChunkFileError, GENERATOR, Header, ParsedFile, parse_block, parse_chunk_file};
+use crate::store::chunk_file::{
+    ChunkFileError, GENERATOR, Header, ParsedFile, parse_block, parse_chunk_file,
+};
 use crate::store::layout::Layout;
 use crate::store::others::Which;
 use crate::store::packing::{Packing, unpack};
@@ -34,11 +36,18 @@ impl FileParser<'_> {
                     path: self.layout.full(&self.layout.chunk_name_found(file_type)),
                     line: 1,
                     column: 1,
-                    message: "its manifest states it, but it holds something else than chunks".into(),
+                    message: "its manifest states it, but it holds something else than chunks"
+                        .into(),
                 };
-                let blocks = blocks.into_par_iter().map(load).collect::<Option<Vec<_>>>().ok_or_else(malformed)?;
+                let blocks = blocks
+                    .into_par_iter()
+                    .map(load)
+                    .collect::<Option<Vec<_>>>()
+                    .ok_or_else(malformed)?;
                 let as_before = match self.known.get(which).map(|k| &k.content) {
-                    Some(FileContent::Blocks(before)) if before.iter().eq(&blocks) => Some(before.clone()),
+                    Some(FileContent::Blocks(before)) if before.iter().eq(&blocks) => {
+                        Some(before.clone())
+                    }
                     _ => None,
                 };
                 let content = FileContent::Blocks(as_before.unwrap_or_else(|| Arc::new(blocks)));
@@ -62,12 +71,21 @@ impl FileParser<'_> {
         let is_ours = |header: &Header, n| header.embedder == self.embedder && n == self.dimensions;
         let mut content = parse_chunk_file(&path, &bytes, file_type, before, is_ours)?;
         let mut warning = self.warning(&path, &content);
-        if which.is_other() && content.header.as_ref().is_some_and(|h| h.generator.starts_with(GENERATOR)) {
+        if which.is_other()
+            && content.header.as_ref().is_some_and(|h| h.generator.starts_with(GENERATOR))
+        {
             // This is a copy of a file of ours, and its content may be outdated.
-            let copy = "Cortex wrote this chunk file under another name, so it is not served; remove it";
-            (content, warning) = (ParsedFile::default(), Some(format!("{}: {copy}", path.display())));
+            let copy =
+                "Cortex wrote this chunk file under another name, so it is not served; remove it";
+            (content, warning) =
+                (ParsedFile::default(), Some(format!("{}: {copy}", path.display())));
         }
-        Ok(Arc::new(LoadedFile { stamp, entry, content: FileContent::Parsed(Arc::new(content)), warning }))
+        Ok(Arc::new(LoadedFile {
+            stamp,
+            entry,
+            content: FileContent::Parsed(Arc::new(content)),
+            warning,
+        }))
     }
 
     /// Returns a warning if the file has inline vectors that do not count. The warning names their embedder.
@@ -79,12 +97,20 @@ impl FileParser<'_> {
             other => other.to_string(),
         };
         let (n_ignored, embedder) = (content.n_vectors(), &self.embedder);
-        Some(format!("{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}", path.display()))
+        Some(format!(
+            "{}: {n_ignored} inline vectors of {whose} are ignored and made anew by {embedder}",
+            path.display()
+        ))
     }
 }
 
 /// Turns a raw block into a loaded one, located in the file that holds it now.
-fn load_block(raw: RawBlock, file_type: ChunkType, file: &Arc<HeldFile>, start: u64) -> Option<LoadedBlock> {
+fn load_block(
+    raw: RawBlock,
+    file_type: ChunkType,
+    file: &Arc<HeldFile>,
+    start: u64,
+) -> Option<LoadedBlock> {
     match raw {
         RawBlock::Known(block, known) => {
             known.lines.move_to(file, start, &block);

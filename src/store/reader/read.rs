@@ -141,20 +141,34 @@ impl FileReader<'_> {
             }
             let name = manifest.chunk_name(t);
             Ok(match manifest.entry(t) {
-                Some(entry) => self.read_blocks_of(&name, t, entry, manifest.blocks(t), written).map(|raw| Some((Which::Of(t), raw))),
+                Some(entry) => self
+                    .read_blocks_of(&name, t, entry, manifest.blocks(t), written)
+                    .map(|raw| Some((Which::Of(t), raw))),
                 None => (!self.layout.has(&self.layout.chunk_name_found(t))).then_some(None),
             })
         };
         let read: Result<Vec<_>, _> = ChunkType::ALL.into_par_iter().map(read).collect();
-        Ok(read?.into_iter().collect::<Option<Vec<_>>>().map(|files| files.into_iter().flatten().collect()))
+        Ok(read?
+            .into_iter()
+            .collect::<Option<Vec<_>>>()
+            .map(|files| files.into_iter().flatten().collect()))
     }
 
-    fn read_blocks_of(&self, name: &str, t: ChunkType, entry: &FileEntry, blocks: &[Block], written: Option<SystemTime>) -> Option<Raw> {
+    fn read_blocks_of(
+        &self,
+        name: &str,
+        t: ChunkType,
+        entry: &FileEntry,
+        blocks: &[Block],
+        written: Option<SystemTime>,
+    ) -> Option<Raw> {
         let mut file = self.layout.open_file(name).ok()?;
         let metadata = Stat::of(&file).ok()?;
         let stamp = stamp(&metadata);
         let known = self.known.get(&Which::Of(t));
-        if let Some(known) = known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry) {
+        if let Some(known) =
+            known.filter(|k| k.stamp.is_some() && k.stamp == stamp && k.entry == *entry)
+        {
             return Some(Raw::Known(known.clone()));
         }
         if blocks.is_empty() {
@@ -170,7 +184,9 @@ impl FileReader<'_> {
             return None;
         }
         let known: FxHashMap<&str, &LoadedBlock> = match known.map(|k| &k.content) {
-            Some(FileContent::Blocks(blocks)) => blocks.iter().map(|b| (&*b.block.hash, b)).collect(),
+            Some(FileContent::Blocks(blocks)) => {
+                blocks.iter().map(|b| (&*b.block.hash, b)).collect()
+            }
             _ => FxHashMap::default(),
         };
         let read = |(start, block): (u64, &Block)| match known.get(&*block.hash) {
@@ -188,13 +204,16 @@ impl FileReader<'_> {
             if self.cancel.load(Ordering::Relaxed) {
                 return Err(LoadError::Cancelled);
             }
-            let name = manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
+            let name =
+                manifest.map_or_else(|| self.layout.chunk_name_found(t), |m| m.chunk_name(t));
             let file = self.read_file(&name, &Which::Of(t));
             let wanted = manifest.filter(|_| is_next).and_then(|m| m.entry(t));
             if let Some(wanted) = wanted
                 && !file.as_ref().is_ok_and(|f| f.as_ref().is_some_and(|f| f.entry() == wanted))
             {
-                return Ok(self.read_file(&next_name(&name), &Which::Of(t))?.map(|f| (Which::Of(t), f)));
+                return Ok(self
+                    .read_file(&next_name(&name), &Which::Of(t))?
+                    .map(|f| (Which::Of(t), f)));
             }
             Ok(file?.map(|f| (Which::Of(t), f)))
         };
@@ -210,7 +229,12 @@ impl FileReader<'_> {
                 return Err(LoadError::Cancelled);
             }
             let (path, which) = (in_chunks(&name), Which::other(&name));
-            let n_bytes = self.layout.stat(&path).ok().flatten().map_or(0, |stat| Packing::of(&path).most_bytes(stat.bytes));
+            let n_bytes = self
+                .layout
+                .stat(&path)
+                .ok()
+                .flatten()
+                .map_or(0, |stat| Packing::of(&path).most_bytes(stat.bytes));
             let left = room.checked_sub(n_bytes).filter(|_| at < MAX_FILES);
             let file = match left {
                 Some(left) => {
@@ -225,10 +249,17 @@ impl FileReader<'_> {
                     )),
                 }),
             };
-            let file = file.unwrap_or_else(|e| Some(Raw::Known(Arc::new(unusable(self.known, &which, &e)))));
+            let file = file
+                .unwrap_or_else(|e| Some(Raw::Known(Arc::new(unusable(self.known, &which, &e)))));
             Ok(file.map(|file| (which, file)))
         };
-        self.layout.other_chunk_files().into_iter().enumerate().map(read).filter_map(Result::transpose).collect()
+        self.layout
+            .other_chunk_files()
+            .into_iter()
+            .enumerate()
+            .map(read)
+            .filter_map(Result::transpose)
+            .collect()
     }
 
     fn read_file(&self, name: &str, which: &Which) -> Result<Option<Raw>, ChunkFileError> {
@@ -253,7 +284,8 @@ impl FileReader<'_> {
         let entry = FileEntry::of(&bytes);
         if let Some(known) = known.filter(|k| k.entry == entry) {
             let LoadedFile { content, warning, .. } = &**known;
-            let again = LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
+            let again =
+                LoadedFile { stamp, entry, content: content.clone(), warning: warning.clone() };
             return Ok(Some(Raw::Known(Arc::new(again))));
         }
         Ok(Some(Raw::New { path, stamp, entry, bytes }))
@@ -262,14 +294,20 @@ impl FileReader<'_> {
 
 /// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those of the file: a manifest from a cloned repository
 /// may state anything.
-fn starts<'b>(file: &File, packing: Packing, n_bytes: u64, blocks: &'b [Block]) -> Option<Vec<(u64, &'b Block)>> {
+fn starts<'b>(
+    file: &File,
+    packing: Packing,
+    n_bytes: u64,
+    blocks: &'b [Block],
+) -> Option<Vec<(u64, &'b Block)>> {
     let mut start = match packing {
         Packing::Plain => {
             let in_blocks: u64 = blocks.iter().map(|b| u64::from(b.bytes)).sum();
             n_bytes.checked_sub(in_blocks + CLOSE.len() as u64)?
         }
         Packing::Zstd => {
-            let mut header = vec![0; MAX_HEADER_BYTES.min(usize::try_from(n_bytes).unwrap_or(MAX_HEADER_BYTES))];
+            let mut header =
+                vec![0; MAX_HEADER_BYTES.min(usize::try_from(n_bytes).unwrap_or(MAX_HEADER_BYTES))];
             read_exact_at(file, &mut header, 0).ok()?;
             frame_length(&header)? as u64
         }

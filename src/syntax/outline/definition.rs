@@ -28,7 +28,8 @@ pub(super) fn innermost(declarator: Node) -> Node {
             // These have no field for the declarator inside.
             "parenthesized_declarator" | "reference_declarator" | "attributed_declarator" => {
                 let mut cursor = node.walk();
-                node.named_children(&mut cursor).find(|c| c.kind().ends_with("declarator") || c.kind().ends_with("identifier"))
+                node.named_children(&mut cursor)
+                    .find(|c| c.kind().ends_with("declarator") || c.kind().ends_with("identifier"))
             }
             _ => node.child_by_field_name("declarator"),
         };
@@ -40,7 +41,8 @@ pub(super) fn innermost(declarator: Node) -> Node {
 
 /// Whether the name of a C declarator is a function, not a variable or a function pointer.
 pub(super) fn is_called(name: Node) -> bool {
-    name.kind() == "operator_cast" || name.parent().is_some_and(|p| p.kind() == "function_declarator")
+    name.kind() == "operator_cast"
+        || name.parent().is_some_and(|p| p.kind() == "function_declarator")
 }
 
 /// Returns the name as written, without type arguments: `Set` for `impl<T> Set<T>`,
@@ -63,7 +65,10 @@ pub(super) fn symbol_name(node: Node, kind: SymbolKind, text: &str) -> String {
     // Strips quotes of keys, parentheses of `(+)`, and the colon of Ruby's `:symbols`, but not of
     // the operators `.:` and `operator()`.
     let quoted = [('"', '"'), ('\'', '\''), ('`', '`'), ('(', ')')];
-    let name = quoted.iter().find_map(|(open, close)| name.strip_prefix(*open)?.strip_suffix(*close)).unwrap_or(name);
+    let name = quoted
+        .iter()
+        .find_map(|(open, close)| name.strip_prefix(*open)?.strip_suffix(*close))
+        .unwrap_or(name);
     let is_symbol = |n: &&str| kind != SymbolKind::Rule && n.starts_with(char::is_alphabetic);
     let name = name.strip_prefix(':').filter(is_symbol).unwrap_or(name);
     fold_whitespace(name).chars().take(MAX_NAME_CHARS).collect()
@@ -132,13 +137,26 @@ fn is_comment(node: Node) -> bool {
 }
 
 fn is_attached(node: Node) -> bool {
-    matches!(node.kind(), "attribute_item" | "decorator" | "annotation" | "marker_annotation" | "attribute" | "attribute_list" | "pragma")
+    matches!(
+        node.kind(),
+        "attribute_item"
+            | "decorator"
+            | "annotation"
+            | "marker_annotation"
+            | "attribute"
+            | "attribute_list"
+            | "pragma"
+    )
 }
 
 /// Returns the first node that belongs to a definition, such as a comment or attribute directly
 /// above it, and the line range of the comments. If there are several runs of comments, the range
 /// is that of the upper one.
-pub(super) fn leading<'t>(node: Node<'t>, attached: &HashMap<usize, bool>, text: &str) -> (Node<'t>, Option<(u32, u32)>) {
+pub(super) fn leading<'t>(
+    node: Node<'t>,
+    attached: &HashMap<usize, bool>,
+    text: &str,
+) -> (Node<'t>, Option<(u32, u32)>) {
     let (mut first, mut comment) = (node, None::<(u32, u32)>);
     for _ in 0..MAX_LEADING {
         let Some(previous) = above(first) else { break };
@@ -148,7 +166,10 @@ pub(super) fn leading<'t>(node: Node<'t>, attached: &HashMap<usize, bool>, text:
             None if is_attached(previous) => false,
             None => break,
         };
-        if line(first) > last_line(previous, text) + 1 || !starts_its_line(previous, text) || is_file_header(previous, text) {
+        if line(first) > last_line(previous, text) + 1
+            || !starts_its_line(previous, text)
+            || is_file_header(previous, text)
+        {
             break;
         }
         if documents {
@@ -169,7 +190,9 @@ fn above(node: Node) -> Option<Node> {
             let mut last = previous;
             for _ in 0..MAX_CLIMB {
                 if is_comment(last) {
-                    return (last.id() == previous.id() || last.start_position().column == node.start_position().column).then_some(last);
+                    return (last.id() == previous.id()
+                        || last.start_position().column == node.start_position().column)
+                        .then_some(last);
                 }
                 let Some(child) = last_child(last) else { break };
                 last = child;
@@ -185,7 +208,10 @@ fn above(node: Node) -> Option<Node> {
 fn is_file_header(node: Node, text: &str) -> bool {
     node.start_position().row == 0 && {
         let comment = source(node, text);
-        comment.starts_with("#!") || ["copyright", "license", "licence"].iter().any(|w| comment.to_lowercase().contains(w))
+        comment.starts_with("#!")
+            || ["copyright", "license", "licence"]
+                .iter()
+                .any(|w| comment.to_lowercase().contains(w))
     }
 }
 
@@ -214,10 +240,18 @@ pub(super) fn signature(node: Node, outer: Node, text: &str) -> String {
         "enum_variant_list",
     ];
     // In `const f = (a) => …`, the body belongs to the value.
-    let value = || ["value", "right"].iter().find_map(|field| node.child_by_field_name(field)?.child_by_field_name("body"));
+    let value = || {
+        ["value", "right"]
+            .iter()
+            .find_map(|field| node.child_by_field_name(field)?.child_by_field_name("body"))
+    };
     let mut cursor = node.walk();
-    let body = node.child_by_field_name("body").or_else(|| node.children(&mut cursor).find(|c| BODIES.contains(&c.kind()))).or_else(value);
-    let start = if outer.kind().contains("decorat") { node.start_byte() } else { outer.start_byte() };
+    let body = node
+        .child_by_field_name("body")
+        .or_else(|| node.children(&mut cursor).find(|c| BODIES.contains(&c.kind())))
+        .or_else(value);
+    let start =
+        if outer.kind().contains("decorat") { node.start_byte() } else { outer.start_byte() };
     let end = body.map_or(node.end_byte(), |b| b.start_byte().max(node.start_byte()));
     // White space is folded below, so more characters are needed than the result has, but not
     // all of a minified file.
@@ -226,7 +260,11 @@ pub(super) fn signature(node: Node, outer: Node, text: &str) -> String {
         // Without a body, the first line is the signature: `const N: usize = 3;`, `data T = A | B`.
         head = head.lines().next().unwrap_or(head);
     }
-    fold_whitespace(head).trim_end_matches(['{', ' ', '=', ':']).chars().take(MAX_SIGNATURE_CHARS).collect()
+    fold_whitespace(head)
+        .trim_end_matches(['{', ' ', '=', ':'])
+        .chars()
+        .take(MAX_SIGNATURE_CHARS)
+        .collect()
 }
 
 /// Returns the text of a declaration before its name.
@@ -236,7 +274,8 @@ pub(super) fn before<'s>(outer: Node, name: Node, text: &'s str) -> &'s str {
 
 /// Returns `text[start..end]`, but at most about `max` bytes.
 fn head(text: &str, start: usize, end: usize, max: usize) -> &str {
-    let end = (start..=end.min(start + max)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(start);
+    let end =
+        (start..=end.min(start + max)).rev().find(|i| text.is_char_boundary(*i)).unwrap_or(start);
     text.get(start..end).unwrap_or("")
 }
 
@@ -252,20 +291,34 @@ pub(super) fn is_exported(
     let parent_exported = parent.is_some_and(|p| p.exported);
     let local = parent.is_some_and(|p| p.kind.is_callable());
     // Members of these parents are as visible as the parent.
-    let open_parent = parent.is_some_and(|p| matches!(p.kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum));
+    let open_parent = parent.is_some_and(|p| {
+        matches!(p.kind, SymbolKind::Interface | SymbolKind::Trait | SymbolKind::Enum)
+    });
     match export {
         Export::Always => true,
         Export::Keyword("export") if parent.is_some() => {
-            parent_exported && !local && !name.starts_with('#') && !words.any(|w| matches!(w, "private" | "protected"))
+            parent_exported
+                && !local
+                && !name.starts_with('#')
+                && !words.any(|w| matches!(w, "private" | "protected"))
         }
-        Export::Keyword(keyword) => (parent_exported && open_parent) || listed.contains(name) || words.any(|w| w == keyword),
+        Export::Keyword(keyword) => {
+            (parent_exported && open_parent) || listed.contains(name) || words.any(|w| w == keyword)
+        }
         // `static` hides a function of a file, but not a member of a class.
         Export::Unless(modifiers) => {
-            !local && parent.is_none_or(|p| p.exported) && !words.any(|w| modifiers.contains(&w) && (w != "static" || parent.is_none()))
+            !local
+                && parent.is_none_or(|p| p.exported)
+                && !words.any(|w| modifiers.contains(&w) && (w != "static" || parent.is_none()))
         }
         Export::Uppercase => name.chars().next().is_some_and(char::is_uppercase),
         Export::NotUnderscore => !local && !name.starts_with('_'),
-        Export::Listed => listed.is_empty() || listed.contains(name) || parent_exported || kind == SymbolKind::Impl,
+        Export::Listed => {
+            listed.is_empty()
+                || listed.contains(name)
+                || parent_exported
+                || kind == SymbolKind::Impl
+        }
     }
 }
 
@@ -306,8 +359,11 @@ pub(super) fn definition_line(node: Node) -> u32 {
 /// comment above the next one.
 pub(super) fn definition_end(node: Node, text: &str) -> u32 {
     let column = node.start_position().column;
-    let belongs_below =
-        |c: Node| is_comment(c) && c.start_position().column <= column && c.start_position().row > node.start_position().row;
+    let belongs_below = |c: Node| {
+        is_comment(c)
+            && c.start_position().column <= column
+            && c.start_position().row > node.start_position().row
+    };
     let mut last = node;
     for _ in 0..MAX_CLIMB {
         let Some(child) = last_child(last) else { break };

@@ -67,8 +67,11 @@ fn enums(text: &str) -> Option<Vec<u8>> {
         let rest = &text[at + name.len()..];
         let Some(length) = rest.find(')').filter(|n| *n < 200) else { continue };
         let Some(comma) = rest[..length].find(',') else { continue };
-        let (start, end) =
-            (at - (text[..at].len() - text[..at].trim_end().strip_suffix("typedef").map_or(at, str::len)), at + name.len() + length + 1);
+        let (start, end) = (
+            at - (text[..at].len()
+                - text[..at].trim_end().strip_suffix("typedef").map_or(at, str::len)),
+            at + name.len() + length + 1,
+        );
         let bytes = out.get_or_insert_with(|| text.as_bytes().to_vec());
         let until_name = &mut bytes[start..=at + name.len() + comma];
         until_name.iter_mut().filter(|b| !b.is_ascii_whitespace()).for_each(|b| *b = b' ');
@@ -113,7 +116,11 @@ pub(super) fn hide(text: &str) -> Option<String> {
                     scan.at = end;
                     continue;
                 }
-                before = if matches!(word, b"class" | b"struct" | b"enum" | b"union") { Before::TypeKeyword } else { Before::Other };
+                before = if matches!(word, b"class" | b"struct" | b"enum" | b"union") {
+                    Before::TypeKeyword
+                } else {
+                    Before::Other
+                };
             }
             b => {
                 before = if b == b')' { Before::ClosingParenthesis } else { Before::Other };
@@ -182,7 +189,10 @@ mod tests {
             ("class FOO_EXPORT Bar : Base {};", Some("class            Bar : Base {};")),
             ("enum class ABSL_A ABSL_B(x) Code {};", Some("enum class                  Code {};")),
             ("FOO_API int f(void);", Some("        int f(void);")),
-            ("A_EXTERN B_FUNC C_SIZE(1)\n  void *f(void);", Some("                         \n  void *f(void);")),
+            (
+                "A_EXTERN B_FUNC C_SIZE(1)\n  void *f(void);",
+                Some("                         \n  void *f(void);"),
+            ),
             ("void f() NO_ANALYSIS {}", Some("void f()             {}")),
             ("void f() LOCKS_X(\"é\") {}", Some("void f()               {}")),
             ("struct FOO_BAR { int x; };", None),

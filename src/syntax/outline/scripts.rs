@@ -33,7 +33,8 @@ mod tests {
 
     #[test]
     fn scripts_stay_where_they_are() {
-        let text = "<p>é</p>\n<script lang=\"ts\">\nlet a = 'ü'\n</script>\n<script>b()</script><style>";
+        let text =
+            "<p>é</p>\n<script lang=\"ts\">\nlet a = 'ü'\n</script>\n<script>b()</script><style>";
         let got = alone(text);
         assert_eq!(got.len(), text.len());
         assert_eq!(got.split_whitespace().collect::<Vec<_>>().join(" "), "let a = 'ü' b()");

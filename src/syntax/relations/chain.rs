@@ -38,10 +38,13 @@ pub(super) fn chain(expression: &str) -> Option<String> {
             b'?' => ".?",
             b'>' if out.ends_with('.') && at > 0 && bytes[at - 1] == b'-' => "",
             b'!' | b'<' | b' ' | b'\n' | b'\t' | b'\r' => "",
-            b'_' | b'$' | b'@' | b'#' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => &rest[..length],
+            b'_' | b'$' | b'@' | b'#' | b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | 0x80.. => {
+                &rest[..length]
+            }
             _ => return None,
         };
-        let is_word = piece.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@' | '#'));
+        let is_word =
+            piece.starts_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '$' | '@' | '#'));
         if is_word && gap && !out.is_empty() && !out.ends_with(['.', ':']) {
             // Two words in a row are not a chain: `a as B`, `a in b`.
             return None;
@@ -53,7 +56,14 @@ pub(super) fn chain(expression: &str) -> Option<String> {
             return None;
         }
     }
-    Some(out.replace(".await", "").replace("::::", "::").replace("::()", "()").trim_end_matches(':').to_string()).filter(|c| !c.is_empty())
+    Some(
+        out.replace(".await", "")
+            .replace("::::", "::")
+            .replace("::()", "()")
+            .trim_end_matches(':')
+            .to_string(),
+    )
+    .filter(|c| !c.is_empty())
 }
 
 /// Returns the chain that ends with the name at this place, in text that was not
@@ -85,7 +95,9 @@ fn closing(text: &str) -> Option<usize> {
             b'(' | b'[' | b'{' => depth += 1,
             b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
             b'<' if is_angle => depth += 1,
-            b'>' if is_angle && bytes[at - 1] != b'-' && bytes[at - 1] != b'=' => depth = depth.checked_sub(1)?,
+            b'>' if is_angle && bytes[at - 1] != b'-' && bytes[at - 1] != b'=' => {
+                depth = depth.checked_sub(1)?
+            }
             b';' | b'|' if is_angle => return None,
             b'"' | b'`' => at += string(&text[at..])? - 1,
             // A character literal, not a lifetime.
@@ -138,7 +150,8 @@ pub(super) fn split(chain: &str) -> Option<(&str, &str)> {
     let is_name = !name.is_empty() && !name.contains(['(', '[', '{', '"', '?']);
     let receiver = before.trim_end_matches(['.', ':']);
     // In `self::f()`, `self` is a module; in `self.f()`, a value.
-    let is_module = matches!(receiver, "self" | "super" | "crate" | "$crate") && before.ends_with("::");
+    let is_module =
+        matches!(receiver, "self" | "super" | "crate" | "$crate") && before.ends_with("::");
     is_name.then_some((if is_module { before } else { receiver }, name))
 }
 

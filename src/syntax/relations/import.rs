@@ -17,14 +17,22 @@ impl Import {
         let plain = |s: &str| s.trim().trim_matches(['"', '\'', '`', '<', '>', ';']).to_string();
         // In Go, `.` imports all names of the package.
         let (name, alias) = if alias == Some(".") { (Some("*"), None) } else { (name, alias) };
-        Self { module: plain(module), name: plain(name.unwrap_or("")), alias: plain(alias.unwrap_or("")), line }
+        Self {
+            module: plain(module),
+            name: plain(name.unwrap_or("")),
+            alias: plain(alias.unwrap_or("")),
+            line,
+        }
     }
 }
 
 /// Returns the names that a path imports: `a::b::{c, d as e, f::*}` has three. The last part of
 /// each path is the name.
 pub(super) fn paths(written: &str, alias: Option<&str>, line: u32) -> Vec<Import> {
-    let written = ["import ", "use "].iter().find_map(|w| written.trim().strip_prefix(w)).unwrap_or(written.trim());
+    let written = ["import ", "use "]
+        .iter()
+        .find_map(|w| written.trim().strip_prefix(w))
+        .unwrap_or(written.trim());
     let separator = if written.contains("::") || written.starts_with('{') {
         "::"
     } else if written.contains('\\') {
@@ -35,7 +43,11 @@ pub(super) fn paths(written: &str, alias: Option<&str>, line: u32) -> Vec<Import
     let mut out = Vec::new();
     expand("", written, separator, &mut |path, own_alias| {
         let (module, name) = path.rsplit_once(separator).unwrap_or(("", path));
-        let (module, name) = if name == "self" { module.rsplit_once(separator).unwrap_or(("", module)) } else { (module, name) };
+        let (module, name) = if name == "self" {
+            module.rsplit_once(separator).unwrap_or(("", module))
+        } else {
+            (module, name)
+        };
         let name = if name == "_" { "*" } else { name };
         let alias = own_alias.or(alias).filter(|a| *a != "_");
         out.push(Import::new(module, Some(name), alias, line));
@@ -45,7 +57,9 @@ pub(super) fn paths(written: &str, alias: Option<&str>, line: u32) -> Vec<Import
 
 fn expand(prefix: &str, tree: &str, separator: &str, each: &mut impl FnMut(&str, Option<&str>)) {
     let tree = tree.trim();
-    let join = |rest: &str| if prefix.is_empty() { rest.to_string() } else { format!("{prefix}{separator}{rest}") };
+    let join = |rest: &str| {
+        if prefix.is_empty() { rest.to_string() } else { format!("{prefix}{separator}{rest}") }
+    };
     if let Some((head, list)) = tree.split_once('{') {
         let head = head.trim().trim_end_matches(separator);
         let prefix = if head.is_empty() { prefix.to_string() } else { join(head) };
@@ -90,8 +104,17 @@ mod tests {
             .iter()
             .map(|i| format!("{} | {} | {}", i.module, i.name, i.alias))
             .collect();
-        assert_eq!(got, ["crate | a | ", "crate::a::b | C | ", "crate::a::b | D | E", "crate::a::f | * | "]);
-        assert_eq!(paths("java.util.List", None, 1)[0], Import::new("java.util", Some("List"), None, 1));
-        assert_eq!(paths("App\\Models\\User", Some("U"), 1)[0], Import::new("App\\Models", Some("User"), Some("U"), 1));
+        assert_eq!(
+            got,
+            ["crate | a | ", "crate::a::b | C | ", "crate::a::b | D | E", "crate::a::f | * | "]
+        );
+        assert_eq!(
+            paths("java.util.List", None, 1)[0],
+            Import::new("java.util", Some("List"), None, 1)
+        );
+        assert_eq!(
+            paths("App\\Models\\User", Some("U"), 1)[0],
+            Import::new("App\\Models", Some("User"), Some("U"), 1)
+        );
     }
 }

@@ -1,8 +1,22 @@
 //! Makes items in the arguments of macros visible to the parser.
 
 /// Beginnings of the first line of an item.
-const ITEMS: [&str; 14] =
-    ["pub ", "pub(", "fn ", "async fn ", "unsafe ", "impl ", "impl<", "struct ", "enum ", "trait ", "mod ", "use ", "#[", "type "];
+const ITEMS: [&str; 14] = [
+    "pub ",
+    "pub(",
+    "fn ",
+    "async fn ",
+    "unsafe ",
+    "impl ",
+    "impl<",
+    "struct ",
+    "enum ",
+    "trait ",
+    "mod ",
+    "use ",
+    "#[",
+    "type ",
+];
 
 /// Replaces `name! {` and its `}` by blanks if there are items between them. Lines and columns stay
 /// the same. Returns `None` if there are none. It recognises the indentation of rustfmt.
@@ -12,7 +26,9 @@ pub(super) fn open(text: &str) -> Option<String> {
     for (i, line) in lines.iter().enumerate() {
         let head = line.trim();
         let name = head.strip_suffix('{').map(str::trim_end).and_then(|h| h.strip_suffix('!'));
-        let is_macro = name.is_some_and(|n| !n.is_empty() && n.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':'));
+        let is_macro = name.is_some_and(|n| {
+            !n.is_empty() && n.chars().all(|c| c.is_alphanumeric() || c == '_' || c == ':')
+        });
         if !is_macro || !holds_items(&lines[i + 1..]) {
             continue;
         }
@@ -27,8 +43,11 @@ pub(super) fn open(text: &str) -> Option<String> {
     }
     blank.sort_unstable();
     let spaces = |l: &str| l.chars().map(|c| if c == '\r' { c } else { ' ' }).collect::<String>();
-    let lines: Vec<String> =
-        lines.iter().enumerate().map(|(i, l)| if blank.binary_search(&i).is_ok() { spaces(l) } else { (*l).to_string() }).collect();
+    let lines: Vec<String> = lines
+        .iter()
+        .enumerate()
+        .map(|(i, l)| if blank.binary_search(&i).is_ok() { spaces(l) } else { (*l).to_string() })
+        .collect();
     Some(lines.join("\n"))
 }
 
@@ -47,7 +66,12 @@ mod tests {
         let text = "cfg_rt! {\n    /// Doc.\n    pub fn run() {\n        select! {\n            _ = a() => {}\n        }\n    }\n}\nmacro_rules! x {\n    () => {}\n}\n";
         let opened = open(text).unwrap();
         assert_eq!(opened.len(), text.len());
-        assert!(!opened.contains("cfg_rt") && opened.contains("select! {") && opened.contains("macro_rules! x {"), "{opened}");
+        assert!(
+            !opened.contains("cfg_rt")
+                && opened.contains("select! {")
+                && opened.contains("macro_rules! x {"),
+            "{opened}"
+        );
         assert_eq!(opened.lines().nth(7).map(str::trim), Some(""));
         assert_eq!(open("fn a() { vec![1] }\n"), None);
     }

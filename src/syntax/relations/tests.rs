@@ -8,14 +8,22 @@ use super::*;
 use crate::languages::{LanguageKind, detect};
 
 fn dump(file: &str, text: &str) -> BTreeSet<String> {
-    let LanguageKind::Code(grammar) = &detect(file, text).kind else { panic!("{file} has no grammar") };
+    let LanguageKind::Code(grammar) = &detect(file, text).kind else {
+        panic!("{file} has no grammar")
+    };
     let found = relations(grammar, text).unwrap();
     let name = |i: Option<usize>| i.map_or("file", |i| &found.symbols[i].name).to_string();
     let mut out = BTreeSet::new();
     for r in &found.references {
         let dot = if r.receiver.is_empty() { "" } else { " . " };
         let arguments = r.arguments.map_or(String::new(), |n| format!("/{n}"));
-        out.insert(format!("{} {}{dot}{}{arguments} in {}", r.kind.as_str(), r.receiver, r.name, name(r.symbol)));
+        out.insert(format!(
+            "{} {}{dot}{}{arguments} in {}",
+            r.kind.as_str(),
+            r.receiver,
+            r.name,
+            name(r.symbol)
+        ));
     }
     for i in &found.imports {
         out.insert(format!("import {} {} as {}", i.module, i.name, i.alias).replace(" as \n", ""));
@@ -26,7 +34,8 @@ fn dump(file: &str, text: &str) -> BTreeSet<String> {
     for b in &found.bases {
         out.insert(format!("{} < {}", name(Some(b.symbol)), b.name));
     }
-    for (s, shape) in found.symbols.iter().zip(&found.shapes).filter(|(s, _)| s.kind.is_callable()) {
+    for (s, shape) in found.symbols.iter().zip(&found.shapes).filter(|(s, _)| s.kind.is_callable())
+    {
         let arity = shape.arity.map_or(String::new(), |n| format!("/{n}"));
         out.insert(format!("{}{arity} -> {}", s.name, shape.result.as_deref().unwrap_or("")));
     }
@@ -336,22 +345,45 @@ fn other_languages_have_calls_types_and_imports() {
         (
             "User.kt",
             "package app\nimport app.db.Store as S\nclass User(val store: S) : Base(), Named {\n  fun load(id: Int): Item { val x = store.get(id); return make(x) }\n}\n",
-            &["package app", "import app.db Store as S", "User < Named", "call store . get in load", "call make in load"],
+            &[
+                "package app",
+                "import app.db Store as S",
+                "User < Named",
+                "call store . get in load",
+                "call make in load",
+            ],
         ),
         (
             "Session.swift",
             "import Foundation\nclass Session: Base {\n  let queue: Queue\n  func run(task: Task) -> Item { let x = queue.push(task); return build(x) }\n}\n",
-            &["import Foundation  as ", "Session < Base", "call queue . push in run", "call build in run"],
+            &[
+                "import Foundation  as ",
+                "Session < Base",
+                "call queue . push in run",
+                "call build in run",
+            ],
         ),
         (
             "Functor.scala",
             "package app\nimport app.data.Store\nclass Repo(store: Store) extends Base with Named {\n  def find(id: Int): Item = { val x = store.get(id); make(x) }\n}\n",
-            &["package app", "import app.data Store as ", "Repo < Base", "call store . get/1 in find", "call make/1 in find"],
+            &[
+                "package app",
+                "import app.data Store as ",
+                "Repo < Base",
+                "call store . get/1 in find",
+                "call make/1 in find",
+            ],
         ),
         (
             "tools.rb",
             "require 'json'\nclass Repo < Base\n  include Named\n  def find(id)\n    row = db.query(id)\n    Item.build(row)\n  end\nend\n",
-            &["import json  as ", "Repo < Base", "Repo < Named", "call db . query/1 in find", "call Item . build/1 in find"],
+            &[
+                "import json  as ",
+                "Repo < Base",
+                "Repo < Named",
+                "call db . query/1 in find",
+                "call Item . build/1 in find",
+            ],
         ),
         (
             "Client.php",
@@ -369,7 +401,12 @@ fn other_languages_have_calls_types_and_imports() {
         (
             "tools.lua",
             "local util = require('lib.util')\nlocal function run(x)\n  return util.map(x, handler)\nend\nrun(1)\n",
-            &["import lib.util  as util", "call util . map/2 in run", "value handler in run", "call run/1 in file"],
+            &[
+                "import lib.util  as util",
+                "call util . map/2 in run",
+                "value handler in run",
+                "call run/1 in file",
+            ],
         ),
         (
             "deploy.sh",
@@ -400,7 +437,8 @@ fn other_languages_have_calls_types_and_imports() {
 fn a_name_is_one_reference_a_function_with_all_its_lines() {
     let LanguageKind::Code(grammar) = &detect("a.rs", "").kind else { panic!() };
     let found = relations(grammar, "fn a() {\n    b();\n    b();\n}\nfn c() { b() }\n").unwrap();
-    let lines: Vec<(Option<usize>, Vec<u32>)> = found.references.iter().map(|r| (r.symbol, r.lines.clone())).collect();
+    let lines: Vec<(Option<usize>, Vec<u32>)> =
+        found.references.iter().map(|r| (r.symbol, r.lines.clone())).collect();
     assert_eq!(lines, [(Some(0), vec![2, 3]), (Some(1), vec![5])]);
 }
 
@@ -410,10 +448,13 @@ fn odd_texts_are_no_panic() {
     let deep = "a(".repeat(2_000);
     let chain = format!("x{}", ".b()".repeat(500));
     let long = format!("fn f() {{ {} }}", "g(1);".repeat(3_000));
-    for text in ["", "\u{feff}", "\0", "é().ü()", "fn \u{1f600}() { \u{1f600}() }", &deep, &chain, &long] {
-        for file in
-            ["a.rs", "a.go", "a.py", "a.ts", "a.tsx", "a.js", "a.java", "a.c", "a.cpp", "a.rb", "a.php", "a.kt", "a.sh", "a.hs", "a.ex"]
-        {
+    for text in
+        ["", "\u{feff}", "\0", "é().ü()", "fn \u{1f600}() { \u{1f600}() }", &deep, &chain, &long]
+    {
+        for file in [
+            "a.rs", "a.go", "a.py", "a.ts", "a.tsx", "a.js", "a.java", "a.c", "a.cpp", "a.rb",
+            "a.php", "a.kt", "a.sh", "a.hs", "a.ex",
+        ] {
             if let LanguageKind::Code(grammar) = &detect(file, text).kind {
                 let _ = relations(grammar, text);
             }

@@ -76,7 +76,8 @@ fn deep(at: &Path, n: usize, file: &str) {
         mkdirat(&folder, "d", Mode::from_raw_mode(0o755)).unwrap();
         folder = openat(&folder, "d", flags, Mode::empty()).unwrap();
     }
-    let end = openat(&folder, file, OFlags::WRONLY | OFlags::CREATE, Mode::from_raw_mode(0o644)).unwrap();
+    let end =
+        openat(&folder, file, OFlags::WRONLY | OFlags::CREATE, Mode::from_raw_mode(0o644)).unwrap();
     fs::File::from(end).write_all(b"pub fn harmless() {}\n").unwrap();
 }
 
@@ -229,10 +230,18 @@ attacks! {
 #[test]
 fn hard_links_are_written_through() {
     for command in EVERY {
-        let c = Clone::new(|c| each_name(c, |path| fs::hard_link(c.home().join(".bashrc"), path).unwrap()));
+        let c = Clone::new(|c| {
+            each_name(c, |path| fs::hard_link(c.home().join(".bashrc"), path).unwrap())
+        });
         if *command == "mcp" {
             let mut server = Mcp::start(&c, EVERY_TOOL);
-            for tool in ["cortex_status", "cortex_graph", "cortex_search", "add_memory", "search_memory_nodes"] {
+            for tool in [
+                "cortex_status",
+                "cortex_graph",
+                "cortex_search",
+                "add_memory",
+                "search_memory_nodes",
+            ] {
                 for arguments in arguments(tool) {
                     server.call(tool, &arguments);
                 }
@@ -240,7 +249,11 @@ fn hard_links_are_written_through() {
             server.end();
         } else {
             let ended = c.run(&command.split(' ').collect::<Vec<_>>(), SESSION);
-            assert!(ended.code.is_some_and(|code| code < 100), "{command} crashes: {}", ended.stderr);
+            assert!(
+                ended.code.is_some_and(|code| code < 100),
+                "{command} crashes: {}",
+                ended.stderr
+            );
         }
         assert_eq!(c.look(), c.outside, "{command}");
     }

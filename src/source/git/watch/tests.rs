@@ -34,13 +34,28 @@ fn run(root: &Path, args: &[&str]) -> Output {
         "maintenance.auto=false",
     ];
     let mut command = Command::new("git");
-    command.current_dir(root).args(base).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command.env("GIT_EDITOR", "true").env("GIT_SEQUENCE_EDITOR", "true").stdin(Stdio::null()).output().unwrap()
+    command
+        .current_dir(root)
+        .args(base)
+        .args(args)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_NOSYSTEM", "1");
+    command
+        .env("GIT_EDITOR", "true")
+        .env("GIT_SEQUENCE_EDITOR", "true")
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 fn git(root: &Path, args: &[&str]) -> String {
     let out = run(root, args);
-    assert!(out.status.success(), "git {args:?}: {}{}", String::from_utf8_lossy(&out.stderr), String::from_utf8_lossy(&out.stdout));
+    assert!(
+        out.status.success(),
+        "git {args:?}: {}{}",
+        String::from_utf8_lossy(&out.stderr),
+        String::from_utf8_lossy(&out.stdout)
+    );
     String::from_utf8_lossy(&out.stdout).trim().to_string()
 }
 
@@ -145,10 +160,14 @@ impl Watched {
     /// Returns all files that were written since, in order, and who wrote them.
     fn close(&mut self) -> (Happened, Vec<(String, Attribution)>) {
         let now = files(&self.root);
-        let mut names: Vec<&PathBuf> = now.keys().chain(self.before.keys().filter(|p| !now.contains_key(*p))).collect();
+        let mut names: Vec<&PathBuf> =
+            now.keys().chain(self.before.keys().filter(|p| !now.contains_key(*p))).collect();
         names.retain(|p| now.get(*p) != self.before.get(*p));
         names.sort();
-        let changed: Vec<ChangedFile> = names.iter().map(|p| ChangedFile { path: (*p).clone(), exists: now.contains_key(*p) }).collect();
+        let changed: Vec<ChangedFile> = names
+            .iter()
+            .map(|p| ChangedFile { path: (*p).clone(), exists: now.contains_key(*p) })
+            .collect();
         let happened = self.watch.operations();
         let whose = self.watch.classify(&changed);
         let names = changed.iter().map(|c| c.path.to_string_lossy().into_owned());
@@ -160,7 +179,14 @@ impl Watched {
     /// Returns the kinds of operations, the files that git changed, and the other files.
     fn told(&mut self) -> (Vec<Kind>, String, String) {
         let (happened, files) = self.close();
-        let of = |whose: Attribution| files.iter().filter(|f| f.1 == whose).map(|f| f.0.as_str()).collect::<Vec<_>>().join(" ");
+        let of = |whose: Attribution| {
+            files
+                .iter()
+                .filter(|f| f.1 == whose)
+                .map(|f| f.0.as_str())
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
         (happened.operations.iter().map(|o| o.kind).collect(), of(Git), of(Hand))
     }
 }
@@ -174,8 +200,15 @@ fn files(root: &Path) -> HashMap<PathBuf, Seen> {
             if data.is_dir() {
                 left.push(path);
             } else {
-                let text = if data.is_symlink() { Vec::new() } else { fs::read(&path).unwrap_or_default() };
-                found.insert(path.strip_prefix(root).unwrap().to_path_buf(), (data.modified().unwrap(), data.len(), text));
+                let text = if data.is_symlink() {
+                    Vec::new()
+                } else {
+                    fs::read(&path).unwrap_or_default()
+                };
+                found.insert(
+                    path.strip_prefix(root).unwrap().to_path_buf(),
+                    (data.modified().unwrap(), data.len(), text),
+                );
             }
         }
     }
@@ -213,7 +246,10 @@ fn a_reset_over_47_files_is_told_from_what_was_edited_meanwhile() {
     assert_eq!(happened.commits, []);
     let [reset] = &happened.operations[..] else { panic!("{happened:?}") };
     assert_eq!((reset.kind, reset.subject.as_str()), (Kind::Reset, "reset: moving to HEAD"));
-    assert_eq!((&reset.from, reset.to.as_deref()), (&reset.to, Some(repo.git(&["rev-parse", "HEAD"]).as_str())));
+    assert_eq!(
+        (&reset.from, reset.to.as_deref()),
+        (&reset.to, Some(repo.git(&["rev-parse", "HEAD"]).as_str()))
+    );
     let half = GitOperation { at: 15 * 3600 + 90, zone: 29, ..reset.clone() };
     assert_eq!(half.summary(47), "git reset --hard: 47 files at 15:30");
     assert_eq!(half.summary(1), "git reset --hard: 1 file at 15:30");
@@ -273,7 +309,10 @@ fn a_new_branch_for_what_is_edited_and_committed_is_no_operation() {
     let (happened, files) = watched.close();
     assert_eq!(happened.operations, []);
     let [commit] = &happened.commits[..] else { panic!("{happened:?}") };
-    assert_eq!((commit.subject.as_str(), &commit.id), ("commit: all of it", &repo.git(&["rev-parse", "HEAD"])));
+    assert_eq!(
+        (commit.subject.as_str(), &commit.id),
+        ("commit: all of it", &repo.git(&["rev-parse", "HEAD"]))
+    );
     assert_eq!(files, ["f3", "f4", "more"].map(|f| (f.to_string(), Hand)));
 }
 
@@ -329,15 +368,22 @@ fn only_adding_and_asking_opens_no_window() {
     assert_eq!(watched.told(), told(&[], "", "copy"));
     repo.git(&["mv", "f3", "g3"]);
     repo.git(&["rm", "-q", "f4"]);
-    assert_eq!(watched.told(), told(&[], "", "f3 f4 g3"), "they are moved and removed by hand, with git's help");
+    assert_eq!(
+        watched.told(),
+        told(&[], "", "f3 f4 g3"),
+        "they are moved and removed by hand, with git's help"
+    );
 }
 
 #[test]
 fn files_that_are_restored_leave_no_line_in_the_reflog() {
     let repo = Repo::new();
-    for args in
-        [&["checkout", "-q", "--", "f1"][..], &["restore", "f1"], &["checkout", "-q", "-f"], &["checkout", "-q", "HEAD~1", "--", "f1"]]
-    {
+    for args in [
+        &["checkout", "-q", "--", "f1"][..],
+        &["restore", "f1"],
+        &["checkout", "-q", "-f"],
+        &["checkout", "-q", "HEAD~1", "--", "f1"],
+    ] {
         repo.git(&["reset", "-q", "--hard"]);
         repo.write("f1", "to be lost");
         repo.write("f3", "to be staged");
@@ -349,7 +395,11 @@ fn files_that_are_restored_leave_no_line_in_the_reflog() {
         let (kinds, git, hand) = watched.told();
         assert_eq!(kinds, [], "{args:?}");
         let forced = args.contains(&"-f");
-        assert_eq!((git.as_str(), hand.as_str()), if forced { ("f1 f2", "f3") } else { ("f1", "f2 f3") }, "{args:?}");
+        assert_eq!(
+            (git.as_str(), hand.as_str()),
+            if forced { ("f1 f2", "f3") } else { ("f1", "f2 f3") },
+            "{args:?}"
+        );
     }
 }
 
@@ -444,12 +494,19 @@ fn merges_fast_clean_and_with_conflicts() {
     watched.fails(&["merge", "-q", "conf"]);
     assert!(repo.git(&["ls-files", "-u"]).contains("f0"));
     watched.edit("f2", "by hand");
-    assert_eq!(watched.told(), told(&[Kind::Merge], "f0 f4", "f2"), "with the marks of the conflict");
+    assert_eq!(
+        watched.told(),
+        told(&[Kind::Merge], "f0 f4", "f2"),
+        "with the marks of the conflict"
+    );
     watched.edit("f0", "solved");
     assert_eq!(watched.told(), told(&[], "", "f0"), "in the same window");
     watched.git(&["commit", "-q", "-am", "merged"]);
     let (happened, _) = watched.close();
-    assert_eq!((happened.operations.len(), happened.commits[0].subject.as_str()), (0, "commit (merge): merged"));
+    assert_eq!(
+        (happened.operations.len(), happened.commits[0].subject.as_str()),
+        (0, "commit (merge): merged")
+    );
     repo.git(&["checkout", "-q", "-b", "old", "main~1"]);
     let mut watched = repo.watch();
     watched.git(&["merge", "-q", "main"]);
@@ -491,7 +548,10 @@ fn rebases_fast_in_progress_and_over() {
     watched.edit("f4", "by hand");
     let (happened, changed) = watched.close();
     let [rebase] = &happened.operations[..] else { panic!("{happened:?}") };
-    assert_eq!((rebase.kind, rebase.subject.as_str()), (Kind::Rebase, "rebase (finish): returning to refs/heads/side"));
+    assert_eq!(
+        (rebase.kind, rebase.subject.as_str()),
+        (Kind::Rebase, "rebase (finish): returning to refs/heads/side")
+    );
     assert_eq!(rebase.from, Some(repo.git(&["rev-parse", "side@{1}"])), "from where it started");
     assert_eq!(rebase.to, Some(repo.git(&["rev-parse", "side"])));
     let hand: Vec<_> = changed.iter().filter(|c| c.1 == Hand).map(|c| c.0.as_str()).collect();
@@ -505,7 +565,10 @@ fn rebases_fast_in_progress_and_over() {
     assert_eq!(watched.told(), told(&[Kind::Rebase], "f0 f1 f2 f4 f5 new", "f3"), "in progress");
     repo.git(&["checkout", "-q", "f3"]);
     let position = watched.watch.position();
-    assert!(GitWatch::open_at(&repo.root, &position).is_some(), "it can be opened in the middle of it");
+    assert!(
+        GitWatch::open_at(&repo.root, &position).is_some(),
+        "it can be opened in the middle of it"
+    );
     watched.before = files(&repo.root);
     watched.edit("f0", "solved");
     watched.git(&["add", "f0"]);
@@ -597,7 +660,10 @@ fn a_linked_work_tree_is_watched_by_itself() {
     assert_eq!(watched.watch.directories()[..2], [own.clone(), own.join("logs")]);
     assert!(watched.watch.is_relevant(&own.join("index.lock")));
     assert!(watched.watch.is_relevant(&repo.root.join(".git/refs/stash")));
-    assert!(!watched.watch.is_relevant(&repo.root.join(".git/index")), "that is another work tree's");
+    assert!(
+        !watched.watch.is_relevant(&repo.root.join(".git/index")),
+        "that is another work tree's"
+    );
     watched.git(&["reset", "-q", "--hard", "HEAD~1"]);
     watched.edit("f3", "by hand");
     assert_eq!(watched.told(), told(&[Kind::Reset], "f0 f1 f2 f5 new", "f3"));
@@ -625,7 +691,11 @@ fn files_that_git_did_not_know_are_removed_by_hand() {
     watched.git(&["stash", "-q"]);
     fs::remove_file(repo.root.join("un2")).unwrap();
     fs::remove_file(repo.root.join("f2")).unwrap();
-    assert_eq!(watched.told(), told(&[Kind::Stash], "f1", "f2 un2"), "during a stash, also one that it has");
+    assert_eq!(
+        watched.told(),
+        told(&[Kind::Stash], "f1", "f2 un2"),
+        "during a stash, also one that it has"
+    );
 }
 
 #[test]
@@ -657,7 +727,11 @@ fn a_submodule_is_a_repository_of_its_own() {
     watched.before = files(&sub);
     git(&outer.root, &["submodule", "--quiet", "update"]);
     watched.edit("f4", "by hand");
-    assert_eq!(watched.told(), told(&[Kind::Checkout], "f0 f1 f2 f5 new", "f4"), "by the one around it");
+    assert_eq!(
+        watched.told(),
+        told(&[Kind::Checkout], "f0 f1 f2 f5 new", "f4"),
+        "by the one around it"
+    );
 }
 
 #[test]
@@ -666,13 +740,19 @@ fn a_filter_of_the_repository_is_no_program_that_is_run() {
         let repo = Repo::new();
         let marker = repo.root.join(".git/marker");
         repo.git(&["config", "filter.up.required", "true"]);
-        repo.git(&["config", &format!("filter.up.{ending}"), &format!("touch {}; cat", marker.display())]);
+        repo.git(&[
+            "config",
+            &format!("filter.up.{ending}"),
+            &format!("touch {}; cat", marker.display()),
+        ]);
         repo.write(".git/info/attributes", "* filter=up\n");
         repo.write("f1", "dirty");
         let mut watched = repo.watch();
-        fs::rename(repo.root.join(".git/info/attributes"), repo.root.join(".git/info/aside")).unwrap();
+        fs::rename(repo.root.join(".git/info/attributes"), repo.root.join(".git/info/aside"))
+            .unwrap();
         watched.git(&["reset", "-q", "--hard"]);
-        fs::rename(repo.root.join(".git/info/aside"), repo.root.join(".git/info/attributes")).unwrap();
+        fs::rename(repo.root.join(".git/info/aside"), repo.root.join(".git/info/attributes"))
+            .unwrap();
         watched.edit("f3", "by hand");
         assert_eq!(watched.told(), told(&[Kind::Reset], "f1", "f3"));
         assert!(!marker.exists(), "{ending}");
@@ -729,8 +809,11 @@ fn names_may_hold_any_bytes() {
         let mut watched = repo.watch();
         watched.git(&["reset", "-q", "--hard"]);
         watched.watch.operations();
-        let of = |names: &[&[u8]]| names.iter().map(|n| ChangedFile { path: path(n), exists: true }).collect::<Vec<_>>();
-        let asked: Vec<&[u8]> = names.into_iter().filter(|n| odd || !n.iter().any(u8::is_ascii_control)).collect();
+        let of = |names: &[&[u8]]| {
+            names.iter().map(|n| ChangedFile { path: path(n), exists: true }).collect::<Vec<_>>()
+        };
+        let asked: Vec<&[u8]> =
+            names.into_iter().filter(|n| odd || !n.iter().any(u8::is_ascii_control)).collect();
         assert_eq!(watched.watch.classify(&of(&asked)), vec![Git; asked.len()]);
         for name in names {
             write(&repo.root, path(name), "by hand");
@@ -849,8 +932,16 @@ fn what_git_did_while_nothing_ran() {
     let mut late = again(&position);
     assert_eq!(late.close().0.commits.len(), 1);
     assert_eq!(late.watch.operations(), Happened::default(), "told once");
-    assert_eq!(again(&late.watch.position()).watch.operations(), Happened::default(), "and not again later");
-    assert_eq!(again("what").watch.operations(), Happened::default(), "a position that cannot be read");
+    assert_eq!(
+        again(&late.watch.position()).watch.operations(),
+        Happened::default(),
+        "and not again later"
+    );
+    assert_eq!(
+        again("what").watch.operations(),
+        Happened::default(),
+        "a position that cannot be read"
+    );
 
     // The reflog is rewritten: with the same lines, with fewer, with none.
     let position = late.watch.position();
@@ -865,7 +956,11 @@ fn what_git_did_while_nothing_ran() {
     sleep(Duration::from_millis(1100));
     repo.git(&["checkout", "-q", "conf"]);
     let found = again(&position).watch.operations().operations;
-    assert_eq!(found.last().map(|o| o.kind), Some(Kind::Checkout), "the line it was at is gone: {found:?}");
+    assert_eq!(
+        found.last().map(|o| o.kind),
+        Some(Kind::Checkout),
+        "the line it was at is gone: {found:?}"
+    );
     let position = again(&position).watch.position();
     repo.git(&["reflog", "expire", "--expire=now", "--all"]);
     let mut watch = again(&position).watch;
@@ -907,7 +1002,15 @@ fn paths_that_say_something() {
     ] {
         assert!(watch.is_relevant(&dot_git.join(name)), "{name}");
     }
-    for name in ["COMMIT_EDITMSG", "FETCH_HEAD", "objects", "config", "description", "refs/heads", "index.stash.7"] {
+    for name in [
+        "COMMIT_EDITMSG",
+        "FETCH_HEAD",
+        "objects",
+        "config",
+        "description",
+        "refs/heads",
+        "index.stash.7",
+    ] {
         assert!(!watch.is_relevant(&dot_git.join(name)), "{name}");
     }
     assert!(!watch.is_relevant(&repo.root.join("HEAD")), "a file of the tree");
