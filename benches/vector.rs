@@ -1,13 +1,15 @@
-//! How fast, and how completely, are the nearest of many vectors found? Decides how vectors are kept (f32, eight bits, or bits
-//! first), whether a HNSW graph beside the scan pays, from how many vectors on, and how many it should find. What came of it:
-//! `specs/vector-search.md`; the plots there: `benches/vector_plots.py`.
+//! How fast, and how completely, are the nearest of many vectors found? Decides how vectors are
+//! kept (f32, eight bits, or bits first), whether a HNSW graph beside the scan pays, from how many
+//! vectors on, and how many it should find. What came of it: `specs/vector-search.md`; the plots
+//! there: `benches/vector_plots.py`.
 //!
-//! Corpus: generated, 256 dimensions, each vector a sum of a few of 2 000 topics, of which some are frequent, and noise; chosen so that
-//! cosines to the 10th, 100th and 300th neighbour, and what bits lose, are about those of real code. Or, in the order of their hashes, all paragraphs
-//! of the texts below the directory `CORTEX_TEXTS`, embedded by the bundled model.
+//! Corpus: generated, 256 dimensions, each vector a sum of a few of 2 000 topics, of which some are
+//! frequent, and noise; chosen so that cosines to the 10th, 100th and 300th neighbour, and what
+//! bits lose, are about those of real code. Or, in the order of their hashes, all paragraphs of the
+//! texts below the directory `CORTEX_TEXTS`, embedded by the bundled model.
 //!
-//! Time: one query. Recall: the share of the 10 and of the 100 best that count among the exact ones, which f32 brute force
-//! gives; of equal cosines each counts.
+//! Time: one query. Recall: the share of the 10 and of the 100 best that count among the exact
+//! ones, which f32 brute force gives; of equal cosines each counts.
 #![expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -49,7 +51,8 @@ fn main() {
         .measurement_time(Duration::from_secs(3))
         .configure_from_args();
     let given = std::env::var_os("CORTEX_TEXTS").map(|dir| texts(dir.into()));
-    // As criterion decides it: cargo gives --bench when it is to measure. (A whole number of blocks: an empty row is as near as chance.)
+    // As criterion decides it: cargo gives --bench when it is to measure. (A whole number of
+    // blocks: an empty row is as near as chance.)
     let is_given = |flag: &str| std::env::args().any(|a| a == flag);
     let is_test = is_given("--test") || !is_given("--bench");
     for &n in if is_test { &[1_024][..] } else { &SIZES } {
@@ -269,7 +272,8 @@ fn best(scores: impl Iterator<Item = f32>, n: usize) -> Vec<u32> {
     scored.into_iter().map(|s| s.1).collect()
 }
 
-/// The HNSW graph's bytes with another number that a question finds: the first number after the fingerprints.
+/// The HNSW graph's bytes with another number that a question finds: the first number after the
+/// fingerprints.
 fn finding(bytes: &[u8], n: usize) -> Vec<u8> {
     let (fingerprints, rest): (Vec<u64>, &[u8]) =
         postcard::take_from_bytes(&bytes[16..]).expect("fingerprints");

@@ -331,8 +331,8 @@ impl ConfigError {
 }
 
 impl Config {
-    /// Reads the settings: the file in the project's `.cortex`, overridden by the file of the `user`, overridden by the variables of
-    /// `env` (name, value).
+    /// Reads the settings: the file in the project's `.cortex`, overridden by the file of the
+    /// `user`, overridden by the variables of `env` (name, value).
     ///
     /// # Errors
     /// When a file cannot be read or parsed, a key is unknown, or a value has the wrong type.

@@ -1,5 +1,5 @@
-//! What depends on the operating system, beside the opening of files by descriptor (`dir.rs` and `edit/file.rs`, by rustix). A port to another
-//! system begins here.
+//! What depends on the operating system, beside the opening of files by descriptor (`dir.rs` and
+//! `edit/file.rs`, by rustix). A port to another system begins here.
 
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 compile_error!(
@@ -72,7 +72,8 @@ pub fn set_mode(file: &File, mode: u32) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// Makes a directory that only this user may look into. With `above`, also those above it, and an existing one is no error.
+/// Makes a directory that only this user may look into. With `above`, also those above it, and an
+/// existing one is no error.
 ///
 /// # Errors
 /// When it cannot be made.

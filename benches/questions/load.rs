@@ -1,5 +1,6 @@
-//! How long does it take to read all chunks, and to open what was saved of them, vectors included? 1 000, 10 000 and 100 000 generated chunks. Decides how
-//! chunk files and saved indexes lie on disk.
+//! How long does it take to read all chunks, and to open what was saved of them, vectors included?
+//! 1 000, 10 000 and 100 000 generated chunks. Decides how chunk files and saved indexes lie on
+//! disk.
 
 use cortex::bench::{load, open_saved};
 use criterion::{BenchmarkId, Criterion};

@@ -1,7 +1,8 @@
-//! Benchmarks, one file a question: `cargo bench`, or `cargo bench -- reload/10000`. The same questions, with percentiles and
-//! memory, on a project of your own: `cortex bench`.
+//! Benchmarks, one file a question: `cargo bench`, or `cargo bench -- reload/10000`. The same
+//! questions, with percentiles and memory, on a project of your own: `cortex bench`.
 //!
-//! Corpora are generated (`cortex::bench`). `cargo test --benches` runs everything once, on a small corpus.
+//! Corpora are generated (`cortex::bench`). `cargo test --benches` runs everything once, on a small
+//! corpus.
 
 mod diff;
 mod index;

@@ -1,5 +1,6 @@
-//! How long does a query take, from its text to ten results: by words, by meaning, by both? 10 000 and 100 000 generated
-//! chunks, the questions in turn. Decides what ranking may cost, and when vectors need more than a scan.
+//! How long does a query take, from its text to ten results: by words, by meaning, by both? 10 000
+//! and 100 000 generated chunks, the questions in turn. Decides what ranking may cost, and when
+//! vectors need more than a scan.
 
 use std::cell::{Cell, LazyCell};
 

@@ -7,13 +7,15 @@ use rustc_hash::FxHashSet;
 
 use super::{ChunkId, ChunkSet, Entry};
 
-/// The difference between two sets. Every chunk of the new set is the same entry as in the old one, or is in exactly one of the lists.
+/// The difference between two sets. Every chunk of the new set is the same entry as in the old one,
+/// or is in exactly one of the lists.
 #[derive(Debug, Default)]
 pub struct ChunkDelta {
     pub added: Vec<Arc<Entry>>,
     pub updated: Vec<Change>,
     pub deleted: Vec<ChunkId>,
-    /// Unchanged chunks with new entries. They replace the old entries, which have the same content.
+    /// Unchanged chunks with new entries. They replace the old entries, which have the same
+    /// content.
     pub found_anew: Vec<Arc<Entry>>,
 }
 
@@ -21,7 +23,8 @@ pub struct ChunkDelta {
 #[derive(Debug)]
 pub struct Change {
     pub new: Arc<Entry>,
-    /// Whether the indexes hold the same for it as before: it only moved, or only its time stamps changed.
+    /// Whether the indexes hold the same for it as before: it only moved, or only its time stamps
+    /// changed.
     pub metadata_only: bool,
 }
 
@@ -32,14 +35,16 @@ enum Difference {
 }
 
 impl ChunkDelta {
-    /// Compares two sets. A chunk is *updated* if its content differs from the loaded one, or if its `updated_at` is earlier or later. The
-    /// comparison uses no clock, so it finds a chunk that was stamped before a reload and written after it.
+    /// Compares two sets. A chunk is *updated* if its content differs from the loaded one, or if
+    /// its `updated_at` is earlier or later. The comparison uses no clock, so it finds a chunk that
+    /// was stamped before a reload and written after it.
     #[must_use]
     pub fn between(old: &ChunkSet, new: &ChunkSet) -> Self {
         if std::ptr::eq(old, new) {
             return Self::default();
         }
-        // Most entries of a reload are the same objects. Comparing pointers finds them without touching them.
+        // Most entries of a reload are the same objects. Comparing pointers finds them without
+        // touching them.
         let same: FxHashSet<*const Entry> = old.all().iter().map(Arc::as_ptr).collect();
         let compare = |entry: &Arc<Entry>| match old.by_id(&entry.id) {
             None => Difference::Added(entry.clone()),

@@ -10,8 +10,8 @@ use super::{Chunk, ChunkId, ChunkType, Fingerprint};
 
 /// One chunk of a set: the fields that every search needs, and a way to read the rest.
 ///
-/// Most chunks are never read between two changes of theirs. The line of a chunk in a chunk file is parsed when a caller needs the chunk, and the
-/// result is not kept.
+/// Most chunks are never read between two changes of theirs. The line of a chunk in a chunk file is
+/// parsed when a caller needs the chunk, and the result is not kept.
 #[derive(Debug)]
 pub struct Entry {
     pub id: ChunkId,
@@ -53,8 +53,9 @@ pub trait LineStore: Debug + Send + Sync {
 }
 
 impl Entry {
-    /// The entry of the chunk in `line`, which is at `at` in `lines`. Returns `None` if the line is not written as [`Chunk::to_json`] does.
-    /// `before` is the entry of the previous line, whose path and language are often the same.
+    /// The entry of the chunk in `line`, which is at `at` in `lines`. Returns `None` if the line is
+    /// not written as [`Chunk::to_json`] does. `before` is the entry of the previous line, whose
+    /// path and language are often the same.
     #[must_use]
     pub fn of_line(
         line: &str,
@@ -63,7 +64,8 @@ impl Entry {
         at: Range<u32>,
         before: Option<&Self>,
     ) -> Option<Self> {
-        // Within a JSON string every quotation mark is escaped, so these keys cannot occur in a text.
+        // Within a JSON string every quotation mark is escaped, so these keys cannot occur in a
+        // text.
         const METADATA: &str = ",\"metadata\":{";
         const TYPE: &str = ",\"chunk_type\":\"";
         let id = text(line.strip_prefix("{\"id\":\"")?)?;
@@ -84,8 +86,8 @@ impl Entry {
         let as_before = |text: Option<&str>, before: Option<&Arc<str>>| {
             before.filter(|b| text == Some(&***b)).cloned().or_else(|| shared(text))
         };
-        // The type comes before the metadata, with the tags between them. A line with a vector is left to the parser, since vectors count under
-        // some headers only.
+        // The type comes before the metadata, with the tags between them. A line with a vector is
+        // left to the parser, since vectors count under some headers only.
         let before_metadata = &line[..line.len() - metadata.len() - METADATA.len()];
         let from_type = &before_metadata
             [memchr::memmem::rfind(before_metadata.as_bytes(), TYPE.as_bytes())? + TYPE.len()..];
@@ -146,7 +148,8 @@ impl Entry {
         }
     }
 
-    /// Returns the fingerprint of its line and the place of the line; `None` for a chunk that is in memory.
+    /// Returns the fingerprint of its line and the place of the line; `None` for a chunk that is in
+    /// memory.
     #[must_use]
     pub fn line(&self) -> Option<(Fingerprint, Range<u32>)> {
         match &self.content {
@@ -155,7 +158,8 @@ impl Entry {
         }
     }
 
-    /// Returns its line from where it is kept; `None` for a chunk that is in memory, or if the line cannot be read.
+    /// Returns its line from where it is kept; `None` for a chunk that is in memory, or if the line
+    /// cannot be read.
     #[must_use]
     pub fn kept_line(&self) -> Option<Vec<u8>> {
         match &self.content {
@@ -164,7 +168,8 @@ impl Entry {
         }
     }
 
-    /// Returns its inline vector from where it is kept; `None` for a chunk that is in memory or has no vector.
+    /// Returns its inline vector from where it is kept; `None` for a chunk that is in memory or has
+    /// no vector.
     #[must_use]
     pub fn kept_vector(&self) -> Option<Box<[f32]>> {
         match &self.content {
@@ -178,7 +183,8 @@ impl Entry {
         self.id_hash
     }
 
-    /// Returns the chunk. Returns `None` if its file was overwritten since it was loaded; the next load will report that.
+    /// Returns the chunk. Returns `None` if its file was overwritten since it was loaded; the next
+    /// load will report that.
     #[must_use]
     pub fn chunk(&self) -> Option<Arc<Chunk>> {
         match &self.content {

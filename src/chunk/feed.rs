@@ -12,20 +12,24 @@ use super::{ChunkSet, CorpusCache, Fingerprint, Quantized, SaveWriter, SavedFile
 /// A flag that another thread sets to end a load early.
 pub type Cancel = AtomicBool;
 
-/// A source of the chunks of one corpus: the chunk files are one feed, a database of memories can be another.
+/// A source of the chunks of one corpus: the chunk files are one feed, a database of memories can
+/// be another.
 ///
-/// A feed reports its current chunks; `live` finds out what changed. It may keep what it read, so as not to read it again.
+/// A feed reports its current chunks; `live` finds out what changed. It may keep what it read, so
+/// as not to read it again.
 pub trait Feed: Send {
     /// Returns the name of the corpus.
     fn name(&self) -> &'static str;
 
-    /// Loads the current chunks. Chunks that did not change since the last call are the same `Arc`s where that is cheap.
+    /// Loads the current chunks. Chunks that did not change since the last call are the same `Arc`s
+    /// where that is cheap.
     ///
     /// # Errors
     /// When the source cannot be used, or the load is cancelled. The message is for people.
     fn load(&mut self, cancel: &Cancel) -> Result<Loaded, FeedError>;
 
-    /// Returns the cache that keeps what is derived from its chunks between processes; `None` if there is none.
+    /// Returns the cache that keeps what is derived from its chunks between processes; `None` if
+    /// there is none.
     fn cache(&self) -> Option<&dyn CorpusCache>;
 
     /// Saves what the feed knows about the chunks of its last load.
@@ -34,7 +38,8 @@ pub trait Feed: Send {
     /// When it cannot be written, or could not be restored later.
     fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()>;
 
-    /// Restores the state that was saved and returns its chunks; `None` if the saved state is unusable.
+    /// Restores the state that was saved and returns its chunks; `None` if the saved state is
+    /// unusable.
     fn restore(&mut self, saved: &dyn SavedFiles) -> Option<Arc<ChunkSet>>;
 
     /// Returns those stored vectors of these passages that exist.

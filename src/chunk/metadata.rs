@@ -9,8 +9,9 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Everything that ranking and display need besides title and text. All keys are optional. A known key whose value has an undocumented shape is not
-/// an error but kept in `extra`, since other programs may write these files.
+/// Everything that ranking and display need besides title and text. All keys are optional. A known
+/// key whose value has an undocumented shape is not an error but kept in `extra`, since other
+/// programs may write these files.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Metadata {
     /// Relative to the project root, `/` as separator.
@@ -41,8 +42,8 @@ pub struct Metadata {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Name {
     pub name: String,
-    /// `function`, `method`, `class`, `struct`, `enum`, `interface`, `trait`, `impl`, `type`, `module`, `macro`,
-    /// `constant`, `field` or `enum_member`.
+    /// `function`, `method`, `class`, `struct`, `enum`, `interface`, `trait`, `impl`, `type`,
+    /// `module`, `macro`, `constant`, `field` or `enum_member`.
     #[serde(default)]
     pub kind: String,
     /// 0 at the top level of the file.
@@ -86,7 +87,8 @@ impl Metadata {
         self.extra.insert(DELETED.into(), Value::Bool(true));
     }
 
-    /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else changes.
+    /// Hashes the part of the metadata that locates the chunk. If a chunk only moves, nothing else
+    /// changes.
     pub(super) fn hash_position(&self, h: &mut Xxh3) {
         let name_lines = self.names.iter().flat_map(|n| [n.start_line, n.end_line]);
         let comments = self.comment_lines.iter().flat_map(|(a, b)| [*a, *b]);
@@ -198,7 +200,8 @@ fn read<T: DeserializeOwned>(json: &str, field: &mut T) -> bool {
     }
 }
 
-/// Hashes a string after its length, so that moving characters between neighbouring strings changes the hash.
+/// Hashes a string after its length, so that moving characters between neighbouring strings changes
+/// the hash.
 pub(super) fn hash_str(h: &mut Xxh3, s: &str) {
     h.update(&(s.len() as u64).to_le_bytes());
     h.update(s.as_bytes());

@@ -1,7 +1,8 @@
-//! The data types: [`Chunk`], the immutable [`ChunkSet`], the [`ChunkDelta`] between two sets, and the [`Feed`] that provides them.
+//! The data types: [`Chunk`], the immutable [`ChunkSet`], the [`ChunkDelta`] between two sets, and
+//! the [`Feed`] that provides them.
 //!
-//! This module is pure: it uses no file, no clock and no environment. The JSON of a chunk is a public format (`specs/chunk-format.md`). How chunks
-//! are arranged in files is up to `store`.
+//! This module is pure: it uses no file, no clock and no environment. The JSON of a chunk is a
+//! public format (`specs/chunk-format.md`). How chunks are arranged in files is up to `store`.
 
 mod delta;
 mod entry;

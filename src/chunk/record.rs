@@ -13,7 +13,8 @@ use super::metadata::{Metadata, hash_str};
 /// A name of a chunk that is unique within its set; cheap to clone.
 pub type ChunkId = Arc<str>;
 
-/// 128-bit XXH3 of some content. Equal content has an equal fingerprint in every process and version.
+/// 128-bit XXH3 of some content. Equal content has an equal fingerprint in every process and
+/// version.
 pub type Fingerprint = u128;
 
 /// The four kinds of chunks, one file each.
@@ -117,7 +118,8 @@ struct Written<'a> {
 }
 
 impl Chunk {
-    /// Reads one chunk object. `file_type` is the type of its file. It is used if the chunk states no type or an unknown one.
+    /// Reads one chunk object. `file_type` is the type of its file. It is used if the chunk states
+    /// no type or an unknown one.
     ///
     /// # Errors
     /// The JSON error, or what the chunk lacks. The first part is the chunk's id if it has one.
@@ -179,8 +181,8 @@ impl Chunk {
         h.digest128()
     }
 
-    /// Returns the fingerprint of what the text index and the vectors are made from: everything except the time stamps, the inline vector and the
-    /// position in the file.
+    /// Returns the fingerprint of what the text index and the vectors are made from: everything
+    /// except the time stamps, the inline vector and the position in the file.
     #[must_use]
     pub fn indexed(&self) -> Fingerprint {
         let mut h = Xxh3::new();

@@ -1,4 +1,5 @@
-//! The interface between a component that saves data for later processes and the place that keeps it.
+//! The interface between a component that saves data for later processes and the place that keeps
+//! it.
 
 use std::fmt::Debug;
 use std::io;
@@ -42,7 +43,8 @@ pub trait SaveWriter {
     /// When it cannot be written.
     fn put(&mut self, name: &str, content: &[u8]) -> io::Result<()>;
 
-    /// Saves the file `name` of `from` unchanged, if possible without copying it. (Files with the same name are the same file.)
+    /// Saves the file `name` of `from` unchanged, if possible without copying it. (Files with the
+    /// same name are the same file.)
     ///
     /// # Errors
     /// When the file is missing or cannot be written.
@@ -51,7 +53,8 @@ pub trait SaveWriter {
 
 /// A store that keeps the last state of a feed's corpus between processes.
 pub trait CorpusCache: Debug + Send + Sync {
-    /// Opens what was saved last. Returns `None` if there is nothing, or it is damaged or of another version.
+    /// Opens what was saved last. Returns `None` if there is nothing, or it is damaged or of
+    /// another version.
     fn open(&self) -> Option<Arc<dyn SavedFiles>>;
 
     /// Saves what `write` puts into the writer, and replaces what was saved before.

@@ -11,8 +11,9 @@ use super::{Chunk, ChunkId, ChunkType, Entry, Fingerprint};
 
 /// All chunks of one generation, by id and by file. The set is immutable and shared by all readers.
 ///
-/// A reload makes a set from thousands of chunks, most of which were in the previous one. Its cost is the memory that it touches. So the names are
-/// hashed on all cores, and the tables hold positions instead of names.
+/// A reload makes a set from thousands of chunks, most of which were in the previous one. Its cost
+/// is the memory that it touches. So the names are hashed on all cores, and the tables hold
+/// positions instead of names.
 #[derive(Debug, Default)]
 pub struct ChunkSet {
     entries: Vec<Arc<Entry>>,
@@ -63,7 +64,8 @@ fn hashes(entries: &[Arc<Entry>]) -> impl Iterator<Item = (u64, Option<Fingerpri
 }
 
 impl Tables {
-    /// Builds the tables. If several entries have the same id, only the last one is kept, at the position of the first.
+    /// Builds the tables. If several entries have the same id, only the last one is kept, at the
+    /// position of the first.
     fn new(all: &mut Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
         let mut hashes: Vec<(u64, Option<Fingerprint>)> =
             all.par_chunks(1024).flat_map_iter(hashes).collect();
@@ -105,7 +107,8 @@ impl Tables {
 }
 
 impl ChunkSet {
-    /// Collects entries in order. If several entries have the same id, only the last one is kept, at the position of the first.
+    /// Collects entries in order. If several entries have the same id, only the last one is kept,
+    /// at the position of the first.
     #[must_use]
     pub fn new(mut all: Vec<Arc<Entry>>) -> (Self, Vec<Duplicate>) {
         let (tables, duplicates) = Tables::new(&mut all);
@@ -136,7 +139,8 @@ impl ChunkSet {
         Some(&self.entries[*at as usize])
     }
 
-    /// Iterates over the entries of a file, found in O(1): those whose `metadata.file_path` is this path.
+    /// Iterates over the entries of a file, found in O(1): those whose `metadata.file_path` is this
+    /// path.
     pub fn by_file(&self, path: &str) -> impl Iterator<Item = &Arc<Entry>> {
         let Tables { files, by_file, .. } = self.tables();
         let is_it = |f: &u32| self.path(&files[*f as usize]) == path;
@@ -144,8 +148,9 @@ impl ChunkSet {
         file.into_iter().flatten().map(|i| &self.entries[*i as usize])
     }
 
-    /// Returns the 0-based position of a chunk among the chunks of its file, in the order of this set, and how many chunks the file has. Returns
-    /// `None` for an unknown id or a chunk without a file.
+    /// Returns the 0-based position of a chunk among the chunks of its file, in the order of this
+    /// set, and how many chunks the file has. Returns `None` for an unknown id or a chunk without a
+    /// file.
     #[must_use]
     pub fn place_in_file(&self, id: &str) -> Option<(usize, usize)> {
         let path = self.by_id(id)?.file_path.as_deref()?;

@@ -1,9 +1,11 @@
 //! Vectors in their stored form: eight bits for each component and one scale for the vector.
 //!
-//! This takes a quarter of the memory and disk space of f32, and the mean error of a cosine stays below 0.001. Sums of integers are exact, so a
-//! score does not depend on the order in which a processor adds.
+//! This takes a quarter of the memory and disk space of f32, and the mean error of a cosine stays
+//! below 0.001. Sums of integers are exact, so a score does not depend on the order in which a
+//! processor adds.
 
-/// An L2-normalised vector: component i is `scale · components[i]`. All components are zero if the vector is.
+/// An L2-normalised vector: component i is `scale · components[i]`. All components are zero if the
+/// vector is.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Quantized {
     pub scale: f32,

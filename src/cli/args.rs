@@ -48,7 +48,8 @@ pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
     Ok(Engine::for_command(project, look, Box::new(tell))?)
 }
 
-/// The index over memories is saved when at least this share of them is new. Saving it more often would slow every question.
+/// The index over memories is saved when at least this share of them is new. Saving it more often
+/// would slow every question.
 const SAVED_FROM: f64 = 0.02;
 
 /// Ends a command: saves the loaded index for the next command.

@@ -11,8 +11,9 @@ use crate::engine::{LONG_WAIT, Project};
 
 /// Measure the speed of indexing, loading and searching, and the memory of a server.
 ///
-/// Measures a copy of the current project, a generated project, or given chunk files, in a temporary directory. Vectors come from the bundled model, or
-/// are those that the given chunks contain.
+/// Measures a copy of the current project, a generated project, or given chunk files, in a
+/// temporary directory. Vectors come from the bundled model, or are those that the given chunks
+/// contain.
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex bench

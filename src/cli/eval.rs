@@ -34,13 +34,15 @@ use crate::search::{FEATURES, Form, Hit};
 Exit codes: 0 measured, 1 no questions, 2 error.")]
 #[command(group(clap::ArgGroup::new("set").required(true).args(["own", "queries"])))]
 pub(super) struct Args {
-    /// Make the questions from this project; the text that each was made from is hidden from the search
+    /// Make the questions from this project; the text that each was made from is hidden from the
+    /// search
     #[arg(long = "self", value_name = "PATH", num_args = 0..=1, default_missing_value = ".")]
     own: Option<PathBuf>,
     /// Read questions from these files, as JSON lines (format: specs/cli-json.md)
     #[arg(long, value_name = "FILE", num_args = 1..)]
     queries: Vec<PathBuf>,
-    /// Search the repositories in this directory that the questions name [default: search the current project]
+    /// Search the repositories in this directory that the questions name [default: search the
+    /// current project]
     #[arg(long, value_name = "DIR", requires = "queries")]
     repos: Option<PathBuf>,
     /// Make at most this many questions of each kind
@@ -133,13 +135,15 @@ fn check_features(named: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Asks every question. Returns the scores of the search, and those of the baseline if it was asked, too.
+/// Asks every question. Returns the scores of the search, and those of the baseline if it was
+/// asked, too.
 fn ask_all(
     args: &Args,
     set: &Set,
     mut features: Option<JsonLinesWriter>,
 ) -> Result<(Vec<Scored>, Vec<Scored>)> {
-    // Files of questions and answers may lie in the project, where they would answer every question.
+    // Files of questions and answers may lie in the project, where they would answer every
+    // question.
     let own_files =
         args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
     let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();

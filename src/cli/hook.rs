@@ -1,7 +1,7 @@
 //! `cortex hook`: handles the events of an agent session.
 //!
-//! A hook never stands in anybody's way: whatever goes wrong, it ends with exit code 0 and says nothing; what went wrong stands in
-//! `.cortex/memory.log`.
+//! A hook never stands in anybody's way: whatever goes wrong, it ends with exit code 0 and says
+//! nothing; what went wrong stands in `.cortex/memory.log`.
 
 mod install;
 
@@ -25,7 +25,8 @@ use crate::memory::{
     StorageError,
 };
 
-/// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude Code hooks).
+/// Handle the events of an agent session: store memories, and give the agent relevant ones (Claude
+/// Code hooks).
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex hook install")]
 pub(super) struct Args {
@@ -68,9 +69,11 @@ const TRANSCRIPT_END: u64 = 1 << 18;
 const LOG: &str = "memory.log";
 /// The log is begun anew when it is larger.
 const MAX_LOG: u64 = 1 << 20;
-/// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex memory`.
+/// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex
+/// memory`.
 const QUICKLY_COPIED: u64 = 32 << 20;
-/// Memories that were not indexed yet and that a question has to index: from so many on, the end of an answer does it.
+/// Memories that were not indexed yet and that a question has to index: from so many on, the end of
+/// an answer does it.
 const WORTH_SAVING: f64 = 0.002;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -108,7 +111,8 @@ struct Limits {
 }
 
 impl Event {
-    /// The client gives each hook [`install::TIMEOUT_S`]. A user waits for what comes before an answer, and for nothing that comes after it.
+    /// The client gives each hook [`install::TIMEOUT_S`]. A user waits for what comes before an
+    /// answer, and for nothing that comes after it.
     const fn limits(self) -> Limits {
         let (all, busy) = match self {
             Self::SessionStart => (2_000, 300),
@@ -201,7 +205,8 @@ impl Hook {
             log(Some(&self.engine.project), self.event, &format!("{e:#}"));
         }
         if matches!(self.event, Event::PromptSubmit | Event::Stop) {
-            // The process ends: the system frees what was loaded at once, and the next one takes in what is in the database's journal.
+            // The process ends: the system frees what was loaded at once, and the next one takes in
+            // what is in the database's journal.
             std::mem::forget(self.engine);
         }
         Ok(())
@@ -261,7 +266,7 @@ impl Hook {
                 )?;
             }
             MemorySource::ClaudeResponse { response_type } => {
-                drop(capture.capture_claude_response(content, response_type, session_id)?)
+                capture.capture_claude_response(content, response_type, session_id)?;
             }
             MemorySource::MDFileChunk { .. } | MemorySource::Episode(_) => {}
         }
@@ -431,7 +436,8 @@ mod tests {
             Event::PreCompact,
         ] {
             let Limits { all, busy } = event.limits();
-            // The process has to begin and to end, too; and what is kept for later must still be written.
+            // The process has to begin and to end, too; and what is kept for later must still be
+            // written.
             assert!(all + Duration::from_millis(500) <= client && 2 * busy < all, "{event:?}");
         }
         assert!(Event::SessionStart.limits().all >= Duration::from_secs(2));

@@ -16,7 +16,8 @@ pub(super) struct Args {
     /// Limit the outline to about this many tokens
     #[arg(long, value_name = "N", default_value_t = 1000)]
     tokens: usize,
-    /// Rank as seen from this file (relative to the root), or from the files that match this question
+    /// Rank as seen from this file (relative to the root), or from the files that match this
+    /// question
     #[arg(long, value_name = "FILE|QUESTION")]
     focus: Option<String>,
     /// Print the answer as JSON (format: specs/cli-json.md)

@@ -85,7 +85,8 @@ enum Sub {
 
 A backup is made once a day, when a session ends or a server runs. The last two are .cortex/memory.backup.db and .cortex/memory.backup.1.db.")]
     Restore {
-        /// Restore this file even if the database is not damaged [default: the newest intact backup]
+        /// Restore this file even if the database is not damaged [default: the newest intact
+        /// backup]
         #[arg(long, value_name = "FILE")]
         from: Option<PathBuf>,
     },
@@ -163,7 +164,8 @@ struct Of {
     /// Show only memories of this group (repeat)
     #[arg(long, alias = "group", value_name = "ID")]
     group_ids: Vec<String>,
-    /// Show only memories made since this time: 2026-01-31, 2026-01-31T12:00:00Z, or 3d or 12h for that long ago
+    /// Show only memories made since this time: 2026-01-31, 2026-01-31T12:00:00Z, or 3d or 12h for
+    /// that long ago
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Show only memories made before this time; a date includes that day
@@ -484,7 +486,8 @@ pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
     )
 }
 
-/// What the user makes of a text in the editor. Only this user can look into the folder that it lies in meanwhile.
+/// What the user makes of a text in the editor. Only this user can look into the folder that it
+/// lies in meanwhile.
 fn in_editor(text: &str) -> Result<String> {
     let editor = ["VISUAL", "EDITOR"]
         .iter()

@@ -69,7 +69,8 @@ enum Command {
     Completions(completions::Args),
 }
 
-/// The log on stderr. Messages quote names from the repository, so control characters are escaped, except those that set colours.
+/// The log on stderr. Messages quote names from the repository, so control characters are escaped,
+/// except those that set colours.
 struct Log;
 
 impl Write for Log {

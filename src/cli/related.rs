@@ -30,7 +30,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with commas)
+    /// Show only results in these languages, by name or file extension (repeat, or separate with
+    /// commas)
     #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     #[command(flatten)]

@@ -77,7 +77,8 @@ pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
     }
 }
 
-/// The `n_lines` lines of a chunk that hold most of the words asked for, numbered, with the words marked.
+/// The `n_lines` lines of a chunk that hold most of the words asked for, numbered, with the words
+/// marked.
 pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) -> Vec<String> {
     let text = Marked::new(&chunk.text, words);
     let (before, lines) = text.window(n_lines);

@@ -37,7 +37,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with commas)
+    /// Show only results in these languages, by name or file extension (repeat, or separate with
+    /// commas)
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
@@ -49,7 +50,8 @@ pub(super) struct Args {
     /// Rank by words and meaning, by meaning alone, or match the query syntax exactly
     #[arg(long, value_name = "MODE", default_value = "hybrid", value_parser = args::one_of::<SearchMode>(&["hybrid", "semantic", "exact"]))]
     mode: SearchMode,
-    /// Same as --mode exact. Query syntax: words (all must occur), "a phrase", OR, +word, -word, field:word
+    /// Same as --mode exact. Query syntax: words (all must occur), "a phrase", OR, +word, -word,
+    /// field:word
     #[arg(long, conflicts_with = "mode")]
     exact: bool,
     /// Continue an earlier search from its `next_cursor` (see --json)

@@ -26,13 +26,15 @@ The server indexes in the background and follows changes. It prints its address 
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// Listen on this address; an address that other machines reach needs a token [default: 127.0.0.1]
+    /// Listen on this address; an address that other machines reach needs a token [default:
+    /// 127.0.0.1]
     #[arg(long, value_name = "IP", value_parser = config::address)]
     address: Option<IpAddr>,
     /// Listen on this port, or on the next free one; 0 picks any free port [default: 7717]
     #[arg(long, value_name = "N")]
     port: Option<u16>,
-    /// Require this token as `Authorization: Bearer …`. Other users can see command lines, so prefer the variable
+    /// Require this token as `Authorization: Bearer …`. Other users can see command lines, so
+    /// prefer the variable
     #[arg(long, value_name = "T", env = "CORTEX_SERVE_TOKEN", hide_env_values = true)]
     token: Option<String>,
     #[command(flatten)]
@@ -68,10 +70,12 @@ impl Following {
 /// Selects the tools that a server offers.
 #[derive(clap::Args)]
 pub(super) struct Offered {
-    /// Offer these groups of tools: search, graph, memory, edit (separate with commas) [default: search,graph,memory]
+    /// Offer these groups of tools: search, graph, memory, edit (separate with commas) [default:
+    /// search,graph,memory]
     #[arg(long, value_name = "GROUPS", value_delimiter = ',')]
     tools: Vec<String>,
-    /// Let the edit tools change files that programs run or trust: hidden files, CLAUDE.md, CI pipelines
+    /// Let the edit tools change files that programs run or trust: hidden files, CLAUDE.md, CI
+    /// pipelines
     #[arg(long)]
     pub(super) edit_trusted_files: bool,
 }

@@ -58,7 +58,8 @@ impl Engine {
         self.files_but(secret)
     }
 
-    /// The files that may be changed: of those that may be read, not those that programs execute or trust, unless the user said so.
+    /// The files that may be changed: of those that may be read, not those that programs execute or
+    /// trust, unless the user said so.
     fn changeable(&self) -> Result<Root, AskError> {
         let is_allowed = self.project.config.edit_trusted;
         let trusted = move |path: &str| trusted(path).filter(|_| !is_allowed);

@@ -117,7 +117,8 @@ impl Engine {
     /// Asks the code graph.
     ///
     /// # Errors
-    /// When the request cannot be used, there are no source files, or the graph cannot be read or written.
+    /// When the request cannot be used, there are no source files, or the graph cannot be read or
+    /// written.
     pub fn graph(&self, request: &GraphRequest, call: &Call) -> Result<GraphAnswer, AskError> {
         let unknown = || {
             let known = operations().join(", ");
@@ -183,8 +184,8 @@ impl Engine {
         })
     }
 
-    /// The code graph, up to date with the source files that the index knows; beside chunk files of another program, with those of the tree. Whether there
-    /// are any.
+    /// The code graph, up to date with the source files that the index knows; beside chunk files of
+    /// another program, with those of the tree. Whether there are any.
     pub(super) fn code_graph(&self) -> Result<(CodeGraph, bool), AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {

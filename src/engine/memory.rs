@@ -157,7 +157,8 @@ impl Engine {
         Ok(RecallAnswer { results, state: self.state_of_memories(&memories, call) })
     }
 
-    /// What of the memories helps with a prompt that a session was not told before, and which these are. What is served is asked.
+    /// What of the memories helps with a prompt that a session was not told before, and which these
+    /// are. What is served is asked.
     ///
     /// # Errors
     /// When the memories cannot be searched.

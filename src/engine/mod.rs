@@ -1,8 +1,9 @@
 //! One project, open to questions: what the command line, MCP and HTTP all ask.
 //!
-//! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it, and has one method for each question, with a request and an
-//! answer that are the arguments and the JSON of every front end. A server's engine is kept fresh by threads of its own; a command's engine looks at the tree
-//! before it answers.
+//! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it, and
+//! has one method for each question, with a request and an answer that are the arguments and the
+//! JSON of every front end. A server's engine is kept fresh by threads of its own; a command's
+//! engine looks at the tree before it answers.
 
 mod edit;
 mod filters;

@@ -70,7 +70,8 @@ pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, AskError>
     })
 }
 
-/// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its first.
+/// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its
+/// first.
 pub(super) fn chunk_at(
     chunks: &ChunkSet,
     path: &str,

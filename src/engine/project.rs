@@ -145,7 +145,8 @@ impl Project {
         self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
     }
 
-    /// Brings the index up to date, and says how far it is. An embedder that takes its time is not asked.
+    /// Brings the index up to date, and says how far it is. An embedder that takes its time is not
+    /// asked.
     ///
     /// # Errors
     /// When it cannot be written, or another process keeps it longer than `lock_wait`.
@@ -176,8 +177,8 @@ impl Project {
         Recorder::new(self.memory_home(), EventSettings { window, most, days })
     }
 
-    /// Has an embedder that takes its time make the vectors that are lacking, however long that takes. Returns how many were
-    /// made; `None`: another process is at it.
+    /// Has an embedder that takes its time make the vectors that are lacking, however long that
+    /// takes. Returns how many were made; `None`: another process is at it.
     ///
     /// # Errors
     /// When the embedder fails.
@@ -215,7 +216,8 @@ impl Project {
         }
     }
 
-    /// Whether a server should keep the index up to date by itself: in a git repository, and where there is an index.
+    /// Whether a server should keep the index up to date by itself: in a git repository, and where
+    /// there is an index.
     #[must_use]
     pub fn should_follow(&self) -> bool {
         let root = self.layout.root();
@@ -262,7 +264,8 @@ impl Project {
         }
     }
 
-    /// Watches notes that are to be remembered, as soon as there are any and anything is remembered. Failing costs no more than the notes.
+    /// Watches notes that are to be remembered, as soon as there are any and anything is
+    /// remembered. Failing costs no more than the notes.
     pub(super) fn watch_notes(&self) -> Option<MDFileWatcher> {
         let root = self.layout.root();
         let notes: Vec<_> = match &*self.config.notes {

@@ -194,7 +194,8 @@ impl Engine {
         })
     }
 
-    /// All that a query finds, up to `n` files, as the ranking gives it, and how long that took: for whoever measures it.
+    /// All that a query finds, up to `n` files, as the ranking gives it, and how long that took:
+    /// for whoever measures it.
     ///
     /// # Errors
     /// As [`Engine::search`].
@@ -246,7 +247,8 @@ impl Engine {
         Ok(Found { results, warning })
     }
 
-    /// The memories that are told beside code, and what is to be said of them. Files that git changed are none.
+    /// The memories that are told beside code, and what is to be said of them. Files that git
+    /// changed are none.
     fn beside(
         &self,
         request: &SearchRequest,
@@ -285,8 +287,8 @@ impl From<Results> for Found {
     }
 }
 
-/// Searches for all that an exact query matches. Agents and people write code as it stands, like `Lock::open(`, and that is seldom a query:
-/// it is taken as a phrase, and they are told.
+/// Searches for all that an exact query matches. Agents and people write code as it stands, like
+/// `Lock::open(`, and that is seldom a query: it is taken as a phrase, and they are told.
 fn exact(
     searcher: Searcher,
     query: &str,

@@ -52,7 +52,8 @@ pub(super) enum Upkeep {
     Server(Box<ServingState>),
 }
 
-/// A command answers one question: it brings the index up to date before that, and loads what the question needs.
+/// A command answers one question: it brings the index up to date before that, and loads what the
+/// question needs.
 pub(super) struct Command {
     look: Look,
     tell: Box<Tell>,
@@ -122,8 +123,9 @@ impl Engine {
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
 
-    /// An engine for a server, started: it loads, watches and, if it is to `follow` the tree, indexes in the background. `changed` is called, on any
-    /// thread, when there could be something new to tell.
+    /// An engine for a server, started: it loads, watches and, if it is to `follow` the tree,
+    /// indexes in the background. `changed` is called, on any thread, when there could be something
+    /// new to tell.
     ///
     /// # Errors
     /// When a text index cannot be made, or no thread can be started.
@@ -205,16 +207,16 @@ impl Engine {
         self.manager.save_feed(MemoryFeed::NAME, memories_from);
     }
 
-    /// Lets go of everything at the end of the process. A database is closed, so that all of it is in its file; the rest is the system's to free,
-    /// at once.
+    /// Lets go of everything at the end of the process. A database is closed, so that all of it is
+    /// in its file; the rest is the system's to free, at once.
     pub fn end(self) {
         if self.open.lock().is_none() {
             std::mem::forget(self);
         }
     }
 
-    /// Answers from what is served now, after waiting as long as the caller wants to. In a command, which nobody else repairs: once more, if that was
-    /// found to be damaged.
+    /// Answers from what is served now, after waiting as long as the caller wants to. In a command,
+    /// which nobody else repairs: once more, if that was found to be damaged.
     pub(super) fn with_code<T>(
         &self,
         call: &Call,
@@ -338,7 +340,8 @@ impl Engine {
             server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel)
         };
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
-            // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing would be worse than one a moment later.
+            // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing
+            // would be worse than one a moment later.
             let _ = reload_until(Instant::now() + FIRST_LOAD);
         }
         if min_generation.is_none() && wait_ms.is_none() {
@@ -394,7 +397,8 @@ impl Engine {
         })
     }
 
-    /// Takes in a file that was just written, so that the next question finds what it is now; or says why that may not be so.
+    /// Takes in a file that was just written, so that the next question finds what it is now; or
+    /// says why that may not be so.
     pub(super) fn index_now(&self, path: &str, call: &Call) -> Option<String> {
         let server = self.server();
         let (server, indexing) = match server.map(|server| (server, &server.indexing)) {
@@ -539,7 +543,8 @@ impl Engine {
             .map(|head| head.chars().take(COMMIT_DIGITS).collect())
     }
 
-    /// The memories that are there now; the database is made if there is none. `busy`: how long to wait at most while others write.
+    /// The memories that are there now; the database is made if there is none. `busy`: how long to
+    /// wait at most while others write.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -580,7 +585,8 @@ fn follow(
     Ok((indexing, recorder))
 }
 
-/// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at them unasked.
+/// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at
+/// them unasked.
 fn chunk_watch(
     project: &Project,
     changed: Arc<dyn Fn() + Send + Sync>,

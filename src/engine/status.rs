@@ -44,11 +44,13 @@ pub struct StatusAnswer {
     /// Another program wrote the index.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub foreign: bool,
-    /// Files of other programs that are served beside the index, by their names in `.cortex/chunks`.
+    /// Files of other programs that are served beside the index, by their names in
+    /// `.cortex/chunks`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub other_files: Vec<String>,
-    /// Files changed since the index was brought up to date; only told by a process that does not follow them.
+    /// Files changed since the index was brought up to date; only told by a process that does not
+    /// follow them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
     /// What makes the vectors.

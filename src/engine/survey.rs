@@ -1,4 +1,5 @@
-//! What can be said of the indexed files as they are now: where code has a given shape, how much there is of what.
+//! What can be said of the indexed files as they are now: where code has a given shape, how much
+//! there is of what.
 
 use globset::GlobSet;
 use schemars::JsonSchema;

@@ -335,8 +335,8 @@ impl Resolver<'_> {
     }
 }
 
-/// What a method of a value returns, with what the value holds in the place of its type's parameter: `get` of `Set<User>` returns
-/// `Option<T>`.
+/// What a method of a value returns, with what the value holds in the place of its type's
+/// parameter: `get` of `Set<User>` returns `Option<T>`.
 fn with_argument(result: Entity, of: &Entity) -> Entity {
     let is_parameter = |name: &str| name.len() <= 2 && name.chars().all(char::is_uppercase);
     if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) =

@@ -1,7 +1,8 @@
-//! A ranked outline of the project, as long as it may be: what is referred to most, by what is referred to most itself.
+//! A ranked outline of the project, as long as it may be: what is referred to most, by what is
+//! referred to most itself.
 //!
-//! Names are not resolved one by one: a name that several symbols have refers to each of them a little. For a ranking that is enough,
-//! and it takes one pass over all references.
+//! Names are not resolved one by one: a name that several symbols have refers to each of them a
+//! little. For a ranking that is enough, and it takes one pass over all references.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -9,7 +9,8 @@ use super::types;
 use crate::syntax::SymbolKind;
 
 impl Resolver<'_> {
-    /// The symbols of the project that are the type of a value; none when it is a type of a library.
+    /// The symbols of the project that are the type of a value; none when it is a type of a
+    /// library.
     pub(super) fn types_of(&mut self, entity: &Entity) -> Result<Vec<Meaning>, GraphError> {
         match entity {
             Entity::Of(id) => Ok(vec![Meaning { symbol: *id, confidence: 1.0 }]),

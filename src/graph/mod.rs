@@ -1,7 +1,8 @@
 //! Who calls whom, and who depends on what: the code graph of a project.
 //!
-//! [`CodeGraph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`; [`CodeGraph::answer`] resolves names when it is asked,
-//! from the rows of all files. It knows neither the index nor chunks: it is told which files there are and how to read them.
+//! [`CodeGraph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`;
+//! [`CodeGraph::answer`] resolves names when it is asked, from the rows of all files. It knows
+//! neither the index nor chunks: it is told which files there are and how to read them.
 
 mod answer;
 mod error;
@@ -59,7 +60,8 @@ pub struct Updated {
 }
 
 impl CodeGraph {
-    /// Opens the database, or makes it in a directory that is there. One that is damaged or of another version is made anew.
+    /// Opens the database, or makes it in a directory that is there. One that is damaged or of
+    /// another version is made anew.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -67,8 +69,8 @@ impl CodeGraph {
         Ok(Self { tables: Tables::open(path)? })
     }
 
-    /// Brings the graph up to date with these files (path and hash of the content). Only those are read whose hash is another one; a
-    /// file that cannot be read is none.
+    /// Brings the graph up to date with these files (path and hash of the content). Only those are
+    /// read whose hash is another one; a file that cannot be read is none.
     ///
     /// # Errors
     /// When the database cannot be written.
@@ -95,7 +97,8 @@ impl CodeGraph {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }
 
-    /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is seen from.
+    /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is
+    /// seen from.
     ///
     /// # Errors
     /// When the database cannot be read.
@@ -155,7 +158,8 @@ impl CodeGraph {
     }
 }
 
-/// Of these names those that one file alone defines, each with that file, as far as a graph was made before and knew it then.
+/// Of these names those that one file alone defines, each with that file, as far as a graph was
+/// made before and knew it then.
 #[must_use]
 pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> {
     if names.is_empty() || !database.exists() {

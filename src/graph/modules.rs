@@ -146,7 +146,8 @@ fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
 }
 
 impl Module {
-    /// How surely a file is this module: 1 when it is, less when it lies below it (and may be re-exported), 0 when not.
+    /// How surely a file is this module: 1 when it is, less when it lies below it (and may be
+    /// re-exported), 0 when not.
     pub(super) fn matches(&self, place: &ModulePath, package: &str) -> f32 {
         const BELOW: f32 = 0.85;
         let (parts, mine) = (&place.parts, &self.parts);

@@ -7,8 +7,8 @@ pub(super) fn last(path: &str) -> &str {
     path.rsplit([':', '.', '\\', '/']).next().unwrap_or(path)
 }
 
-/// What a symbol is a member of, and its own name: `Set` and `len` of C++'s `Set::len`, of Rust's `impl Set { fn len }`, of Go's
-/// `func (s *Set) len()`. The owner is empty where there is none.
+/// What a symbol is a member of, and its own name: `Set` and `len` of C++'s `Set::len`, of Rust's
+/// `impl Set { fn len }`, of Go's `func (s *Set) len()`. The owner is empty where there is none.
 pub(super) fn owner_and_name<'a>(symbols: &'a [Symbol], symbol: &'a Symbol) -> (&'a str, &'a str) {
     if let Some((owner, name)) = symbol.name.rsplit_once("::") {
         return (last(owner), name);

@@ -1,8 +1,9 @@
 //! What a name means where it is used.
 //!
-//! Nothing of this is stored: it follows from the rows of several files, and is worked out when somebody asks. Without a compiler some of
-//! it is a guess, so every answer has a confidence: what a scope or an import says is nearly certain, what a type in the text says is
-//! likely, and that only one symbol has the name is a hint.
+//! Nothing of this is stored: it follows from the rows of several files, and is worked out when
+//! somebody asks. Without a compiler some of it is a guess, so every answer has a confidence: what
+//! a scope or an import says is nearly certain, what a type in the text says is likely, and that
+//! only one symbol has the name is a hint.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -299,7 +300,8 @@ impl Resolver<'_> {
         Ok(self.likeliest(scored))
     }
 
-    /// The symbols with the best confidence share it, unless they are beside one another: variants, of which one is compiled.
+    /// The symbols with the best confidence share it, unless they are beside one another: variants,
+    /// of which one is compiled.
     fn likeliest(&self, mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
         scored.dedup_by_key(|(_, c)| c.id);
@@ -322,7 +324,8 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Members of a name that a type of a library may have: of what it holds, or of a trait of the project.
+    /// Members of a name that a type of a library may have: of what it holds, or of a trait of the
+    /// project.
     fn extensions(
         &mut self,
         library: &Entity,

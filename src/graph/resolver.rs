@@ -22,7 +22,8 @@ pub(super) struct Meaning {
 /// What an expression is.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Entity {
-    /// Of a type, as written in a symbol. (A type itself is taken for a value of it: members are found in the same way.)
+    /// Of a type, as written in a symbol. (A type itself is taken for a value of it: members are
+    /// found in the same way.)
     Instance {
         of: String,
         at: SymbolId,
@@ -47,8 +48,9 @@ pub(super) struct Known {
     pub(super) confidence: f32,
 }
 
-/// Works out what names mean. The rules are in three files, because each needs the others: a bare name may be a member of a
-/// supertype, a member needs the type of its receiver, and the type of a receiver begins with a bare name.
+/// Works out what names mean. The rules are in three files, because each needs the others: a bare
+/// name may be a member of a supertype, a member needs the type of its receiver, and the type of a
+/// receiver begins with a bare name.
 ///
 /// - `resolve.rs`: what a name means.
 /// - `infer.rs`: what an expression is.

@@ -1,4 +1,5 @@
-//! What is read of the project to work out meanings: its files, and the symbols, imports and bindings of each.
+//! What is read of the project to work out meanings: its files, and the symbols, imports and
+//! bindings of each.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -172,7 +173,8 @@ impl<'a> Scopes<'a> {
             || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
     }
 
-    /// Symbols of a name that a file may mean. Declarations give way to the definition that they belong to.
+    /// Symbols of a name that a file may mean. Declarations give way to the definition that they
+    /// belong to.
     pub(super) fn candidates(
         &mut self,
         name: &str,
@@ -257,7 +259,8 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Whether a file says that it belongs to this package. (In Go a package is named by its directory, and many have one name.)
+/// Whether a file says that it belongs to this package. (In Go a package is named by its directory,
+/// and many have one name.)
 fn is_package(file: &SourceFile, module: &str) -> bool {
     file.names.modules != Modules::Directories
         && !file.row.package.is_empty()

@@ -1,7 +1,8 @@
 //! The database of the code graph: what each file says, and nothing that follows from two of them.
 //!
-//! The rows of a file follow from its text alone, and are replaced together. So an update gives what a fresh build gives, whatever
-//! happened before, and a change of one file touches no row of another.
+//! The rows of a file follow from its text alone, and are replaced together. So an update gives
+//! what a fresh build gives, whatever happened before, and a change of one file touches no row of
+//! another.
 
 use std::collections::HashMap;
 use std::fs;
@@ -94,7 +95,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Opens the database. One that is damaged, or of another version, is deleted and made anew: all of it is derived.
+    /// Opens the database. One that is damaged, or of another version, is deleted and made anew:
+    /// all of it is derived.
     pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
         let failed =
             |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
@@ -151,8 +153,8 @@ impl Tables {
         Ok(rows.into_iter().collect())
     }
 
-    /// Replaces what is known of these files, and forgets the others, in one transaction. A file that is already as it should be (of
-    /// another process) stays.
+    /// Replaces what is known of these files, and forgets the others, in one transaction. A file
+    /// that is already as it should be (of another process) stays.
     pub(super) fn replace(&self, files: &[Parsed], gone: &[String]) -> Result<(), GraphError> {
         let result = sqlite::write(&mut self.connection(), |t| {
             let mut delete = t.prepare_cached("DELETE FROM files WHERE path = ?1")?;

@@ -361,7 +361,8 @@ fn a_damaged_or_foreign_database_is_made_anew() {
         let graph = CodeGraph::open(&path).unwrap();
         assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     }
-    // The largest version that SQLite keeps: ours is a hash, so any smaller number could be below it.
+    // The largest version that SQLite keeps: ours is a hash, so any smaller number could be below
+    // it.
     let largest = i32::MAX as usize;
     assert_eq!(migrated_to(&path, largest), largest);
     let graph = CodeGraph::open(&path).unwrap();
@@ -374,7 +375,8 @@ fn migrated_to(path: &Path, version: usize) -> usize {
     crate::sqlite::version(&connection).unwrap()
 }
 
-/// Pages in the middle are overwritten: what is read of them tells, and the next update makes all of it anew.
+/// Pages in the middle are overwritten: what is read of them tells, and the next update makes all
+/// of it anew.
 #[test]
 fn damage_that_is_found_later_is_repaired() {
     let p = rust();
@@ -451,7 +453,8 @@ proptest! {
         let mut p = Project::new(&[]);
         for edit in edits {
             match edit {
-                // One path may come to hold another language's text: it is parsed as what its name says.
+                // One path may come to hold another language's text: it is parsed as what its name
+                // says.
                 Edit::Write(f, t) => _ = p.files.insert(format!("f{f}.{}", TEXTS[f % TEXTS.len()].0), TEXTS[t].1.to_string()),
                 Edit::Delete(f) => _ = p.files.remove(&format!("f{f}.{}", TEXTS[f % TEXTS.len()].0)),
                 Edit::Update => _ = p.update(),
@@ -489,7 +492,8 @@ fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
     }
 }
 
-/// The schema of a database of another origin runs nothing, and no link leads to a database elsewhere.
+/// The schema of a database of another origin runs nothing, and no link leads to a database
+/// elsewhere.
 #[test]
 fn triggers_views_and_links_of_a_database_do_nothing() {
     let directory = tempfile::tempdir().unwrap();

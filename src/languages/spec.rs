@@ -60,7 +60,8 @@ pub struct Spec {
     pub references: &'static [&'static str],
     /// The markup language of the same text, if its scripts are written in this one.
     pub template: Option<Template>,
-    /// Node kinds that wrap exactly one definition and belong to it (`export_statement`, decorators).
+    /// Node kinds that wrap exactly one definition and belong to it (`export_statement`,
+    /// decorators).
     pub wrappers: &'static [&'static str],
     /// Separator between the names of a symbol path.
     pub separator: &'static str,

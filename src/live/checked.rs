@@ -1,4 +1,5 @@
-//! Saved files with a checksum for each block. A reader gets an error for any part that differs from what was saved, whenever it was damaged.
+//! Saved files with a checksum for each block. A reader gets an error for any part that differs
+//! from what was saved, whenever it was damaged.
 
 use std::collections::BTreeMap;
 use std::io::{Error, ErrorKind, Result};

@@ -24,9 +24,11 @@ use crate::worker::WorkerHandle;
 
 /// The file in the cache that holds the HNSW graph of the vectors.
 const HNSW_FILE: &str = "hnsw.bin";
-/// Most bytes of a saved HNSW graph for each chunk that is served. A graph takes some 211 bytes a vector, so a larger one belongs to an old corpus.
+/// Most bytes of a saved HNSW graph for each chunk that is served. A graph takes some 211 bytes a
+/// vector, so a larger one belongs to an old corpus.
 const MOST_GRAPH_BYTES: u64 = 1000;
-/// The share of chunks that must have been indexed in memory before the index is saved and opened again from its files.
+/// The share of chunks that must have been indexed in memory before the index is saved and opened
+/// again from its files.
 const WORTH_DROPPING: f64 = 0.1;
 
 /// Serves the chunks of one project. Readers take [`ChunkManager::current`] and never wait.
@@ -36,7 +38,8 @@ pub struct ChunkManager {
     /// The state that reloads change. A reload holds the lock until it ends.
     state: Mutex<Vec<ServedFeed>>,
     metrics: Mutex<Metrics>,
-    /// Receives a request for a reload when a search finds a saved index damaged. It is empty in a process without a reloader.
+    /// Receives a request for a reload when a search finds a saved index damaged. It is empty in a
+    /// process without a reloader.
     reloader: Arc<OnceLock<WorkerHandle>>,
 }
 
@@ -89,7 +92,8 @@ pub enum ReloadError {
 }
 
 impl ChunkManager {
-    /// Creates a manager that serves an empty corpus for each feed until the first [`ChunkManager::reload`].
+    /// Creates a manager that serves an empty corpus for each feed until the first
+    /// [`ChunkManager::reload`].
     ///
     /// # Errors
     /// When there is no feed, or a text index cannot be created.
@@ -145,8 +149,8 @@ impl ChunkManager {
         self.current.load_full()
     }
 
-    /// Answers a question from the current snapshot, in a process without a reloader. If the question finds a saved index damaged, that is rebuilt
-    /// and the question is asked again.
+    /// Answers a question from the current snapshot, in a process without a reloader. If the
+    /// question finds a saved index damaged, that is rebuilt and the question is asked again.
     ///
     /// # Errors
     /// The errors of the question, and those of [`ChunkManager::reload`].
@@ -186,8 +190,9 @@ impl ChunkManager {
         let _ = self.reloader.set(reloader);
     }
 
-    /// Saves what is served for later processes, if at least this share of its chunks (0–1) changed since it was saved last. A corpus is not saved
-    /// while some of its chunks wait for their vectors. A failure costs only the time of the next process.
+    /// Saves what is served for later processes, if at least this share of its chunks (0–1) changed
+    /// since it was saved last. A corpus is not saved while some of its chunks wait for their
+    /// vectors. A failure costs only the time of the next process.
     pub fn save(&self, at_least: f64) {
         self.save_feeds(|_| Some(at_least));
     }
@@ -219,8 +224,8 @@ impl ChunkManager {
         }
     }
 
-    /// Gives up the next thing that takes memory, and continues to serve without it. Returns false if nothing is left to give up, or nothing can be
-    /// given up now.
+    /// Gives up the next thing that takes memory, and continues to serve without it. Returns false
+    /// if nothing is left to give up, or nothing can be given up now.
     ///
     /// # Errors
     /// Same as [`ChunkManager::reload`].
@@ -252,8 +257,9 @@ impl ChunkManager {
         Ok(true)
     }
 
-    /// Loads the feeds and publishes what changed: it loads and compares once, updates all indexes, and swaps the snapshot once. Reloads of several
-    /// threads run one after the other. A feed that fails keeps its corpus, and does not delay the others.
+    /// Loads the feeds and publishes what changed: it loads and compares once, updates all indexes,
+    /// and swaps the snapshot once. Reloads of several threads run one after the other. A feed that
+    /// fails keeps its corpus, and does not delay the others.
     ///
     /// # Errors
     /// The first error: a feed cannot be used, the embedder fails, or an index cannot be updated.
@@ -336,9 +342,10 @@ impl ChunkManager {
         result
     }
 
-    /// Adds an HNSW graph to a corpus of at least `from` vectors that has no fresh one, and publishes the corpus with it. It uses the HNSW graph
-    /// that another process saved, or builds and saves a new one, which takes minutes. Reloads continue meanwhile. Returns false if no corpus needs
-    /// a graph, or the build was cancelled.
+    /// Adds an HNSW graph to a corpus of at least `from` vectors that has no fresh one, and
+    /// publishes the corpus with it. It uses the HNSW graph that another process saved, or builds
+    /// and saves a new one, which takes minutes. Reloads continue meanwhile. Returns false if no
+    /// corpus needs a graph, or the build was cancelled.
     pub fn build_hnsw(&self, from: usize, cancel: &Cancel) -> bool {
         let wanting = |(at, served): (usize, &Arc<Served>)| {
             let vectors = served.corpus.vectors();
@@ -381,7 +388,8 @@ impl ChunkManager {
         true
     }
 
-    /// Returns the HNSW graph in the cache of a corpus, if few of its vectors changed since it was built.
+    /// Returns the HNSW graph in the cache of a corpus, if few of its vectors changed since it was
+    /// built.
     fn saved_hnsw(&self, at: usize, vectors: &VectorTable, from: usize) -> Option<Arc<Hnsw>> {
         let saved = self.state.lock()[at].saved()?;
         let hnsw = Arc::new(vectors.read_hnsw(&saved.read(HNSW_FILE).ok()?)?);
@@ -392,8 +400,8 @@ impl ChunkManager {
 }
 
 impl ServedFeed {
-    /// Does the same as [`ServedFeed::reload`], but returns a panic as an error. If a saved index is damaged, it is abandoned and built again from the
-    /// chunks.
+    /// Does the same as [`ServedFeed::reload`], but returns a panic as an error. If a saved index
+    /// is damaged, it is abandoned and built again from the chunks.
     fn reload_or_rebuild(
         &mut self,
         before: &Served,
@@ -426,7 +434,8 @@ impl ServedFeed {
         }
     }
 
-    /// Returns the corpus of the current chunks, and what changed. Returns `None` if exactly that is served already.
+    /// Returns the corpus of the current chunks, and what changed. Returns `None` if exactly that
+    /// is served already.
     fn reload(
         &mut self,
         before: &Served,
@@ -511,13 +520,14 @@ impl ServedFeed {
         Checked::open(self.feed.cache()?.open()?)
     }
 
-    /// Whether the corpus has everything that is worth saving: no chunk waits for its vector, and the vectors were not given up.
+    /// Whether the corpus has everything that is worth saving: no chunk waits for its vector, and
+    /// the vectors were not given up.
     fn is_complete(&self) -> bool {
         self.lacking.is_empty() && self.given_up < GivenUp::Vectors
     }
 
-    /// Saves the corpus and makes the next reload serve from the saved files, with as little memory as possible. Returns false if that would free
-    /// nothing, or the corpus cannot be saved.
+    /// Saves the corpus and makes the next reload serve from the saved files, with as little memory
+    /// as possible. Returns false if that would free nothing, or the corpus cannot be saved.
     fn drop_caches(&mut self, served: &Served) -> bool {
         let share = self.n_in_memory as f64 / served.corpus.chunks().len().max(1) as f64;
         let is_grown = self.given_up == GivenUp::Nothing || share >= WORTH_DROPPING;
@@ -546,7 +556,8 @@ impl ServedFeed {
         let (Some(builder), Some(cache)) = (&self.builder, self.feed.cache()) else {
             return Err(io::Error::other("it cannot be"));
         };
-        // Building an HNSW graph may take an hour. So a process that never used the saved graph keeps it, too.
+        // Building an HNSW graph may take an hour. So a process that never used the saved graph
+        // keeps it, too.
         let most_bytes = MOST_GRAPH_BYTES * served.corpus.chunks().len() as u64;
         let before = self
             .saved()
@@ -573,7 +584,8 @@ impl ServedFeed {
         Ok(())
     }
 
-    /// Returns the chunks that are served without their vectors although the feed has these vectors now.
+    /// Returns the chunks that are served without their vectors although the feed has these vectors
+    /// now.
     fn arrived(&self, set: &ChunkSet, delta: &ChunkDelta) -> Vec<Change> {
         if self.lacking.is_empty() {
             return Vec::new();

@@ -1,7 +1,8 @@
 //! Holds the only changing state: the snapshot that is served.
 //!
-//! [`ChunkManager`] loads its feeds, finds out what changed, updates the indexes and publishes everything at once as a [`Snapshot`]. The
-//! [`Reloader`] decides when. A request tells it only *that* something changed, never what.
+//! [`ChunkManager`] loads its feeds, finds out what changed, updates the indexes and publishes
+//! everything at once as a [`Snapshot`]. The [`Reloader`] decides when. A request tells it only
+//! *that* something changed, never what.
 
 mod checked;
 mod manager;

@@ -12,17 +12,20 @@ use crate::worker::{Backoff, Worker, WorkerHandle};
 
 /// Pause after a failure. It doubles with each further failure.
 const RETRY: Duration = Duration::from_millis(100);
-/// The share of chunks that must have changed before a server saves its indexes. A process that starts later indexes the remaining changes itself.
+/// The share of chunks that must have changed before a server saves its indexes. A process that
+/// starts later indexes the remaining changes itself.
 const WORTH_SAVING: f64 = 0.1;
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
-/// How long the resident bytes must exceed the budget before something is given up: freed memory returns to the system with a delay.
+/// How long the resident bytes must exceed the budget before something is given up: freed memory
+/// returns to the system with a delay.
 const PATIENCE: Duration = Duration::from_secs(12);
 
-/// Interval of unrequested looks for a missing HNSW graph. It is long, since only a reload can make a graph necessary.
+/// Interval of unrequested looks for a missing HNSW graph. It is long, since only a reload can make
+/// a graph necessary.
 const NO_GRAPH: Duration = Duration::from_hours(24);
 
-/// Reloads a [`ChunkManager`] on its own thread. One reload runs, and at most one is pending. A second thread builds the HNSW graphs of vectors,
-/// for which a reload must not wait.
+/// Reloads a [`ChunkManager`] on its own thread. One reload runs, and at most one is pending. A
+/// second thread builds the HNSW graphs of vectors, for which a reload must not wait.
 pub struct Reloader {
     worker: Worker,
     _hnsw_builder: Worker,
@@ -31,11 +34,13 @@ pub struct Reloader {
 }
 
 impl Reloader {
-    /// Interval of unrequested reloads where file events wake the reloader. They make up for lost events, and each costs five `stat` calls.
+    /// Interval of unrequested reloads where file events wake the reloader. They make up for lost
+    /// events, and each costs five `stat` calls.
     pub const RESCAN: Duration = Duration::from_secs(30);
 
-    /// Starts the thread and the first reload. `after` is called after each reload with a handle that can request another one. It returns the time
-    /// until the next unrequested reload. `budget` is the memory budget of this process in bytes.
+    /// Starts the thread and the first reload. `after` is called after each reload with a handle
+    /// that can request another one. It returns the time until the next unrequested reload.
+    /// `budget` is the memory budget of this process in bytes.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -114,8 +119,8 @@ impl Reloading {
         }
     }
 
-    /// Reloads, and returns the time until the next unrequested reload: `rescan`, or less after a failure. Calls `published` if the reload
-    /// published a snapshot.
+    /// Reloads, and returns the time until the next unrequested reload: `rescan`, or less after a
+    /// failure. Calls `published` if the reload published a snapshot.
     pub(super) fn run(
         &mut self,
         published: impl FnOnce(),
@@ -141,7 +146,8 @@ impl Reloading {
         rescan
     }
 
-    /// Gives something up if the resident bytes exceeded the budget for long. Returns the longest time until the next check.
+    /// Gives something up if the resident bytes exceeded the budget for long. Returns the longest
+    /// time until the next check.
     fn keep_budget(&mut self) -> Duration {
         let over = self.budget.zip(resident_bytes()).filter(|(budget, resident)| resident > budget);
         let Some((budget, resident)) = over else {

@@ -1,11 +1,14 @@
-//! Reports the resident bytes of the process, and names what a server gives up when they exceed the memory budget.
+//! Reports the resident bytes of the process, and names what a server gives up when they exceed the
+//! memory budget.
 
-/// The features that were given up to stay within the memory budget. Each step includes the previous ones. Only a restart undoes them.
+/// The features that were given up to stay within the memory budget. Each step includes the
+/// previous ones. Only a restart undoes them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GivenUp {
     #[default]
     Nothing,
-    /// The index is read from its saved files, again for each query, and vector search has no HNSW graph.
+    /// The index is read from its saved files, again for each query, and vector search has no HNSW
+    /// graph.
     Caches,
     /// The vectors, too: only words are searched.
     Vectors,

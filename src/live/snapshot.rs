@@ -10,8 +10,9 @@ use crate::search::Corpus;
 
 /// Everything that is served at one moment. A query takes one snapshot and uses nothing else.
 pub struct Snapshot {
-    /// One corpus for each feed, in the order of the feeds. A corpus that did not change is shared with the previous snapshot. The list is never
-    /// empty: a [`ChunkManager`](super::ChunkManager) has at least one feed.
+    /// One corpus for each feed, in the order of the feeds. A corpus that did not change is shared
+    /// with the previous snapshot. The list is never empty: a [`ChunkManager`](super::ChunkManager)
+    /// has at least one feed.
     pub corpora: Vec<Arc<Served>>,
     pub loaded_at: DateTime<Utc>,
 }
@@ -23,7 +24,8 @@ impl Snapshot {
         self.corpora.iter().find(|served| served.name == name)
     }
 
-    /// Says why a saved index that is served can no longer be read. It is being rebuilt from the chunks.
+    /// Says why a saved index that is served can no longer be read. It is being rebuilt from the
+    /// chunks.
     #[must_use]
     pub fn damage(&self) -> Option<String> {
         let damage = |served: &Arc<Served>| {
@@ -37,7 +39,8 @@ impl Snapshot {
     }
 }
 
-/// One corpus of one generation. Each corpus has its own statistics, so the chunks of one never change the ranking in another.
+/// One corpus of one generation. Each corpus has its own statistics, so the chunks of one never
+/// change the ranking in another.
 #[derive(Clone)]
 pub struct Served {
     /// Name of the feed.

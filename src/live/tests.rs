@@ -301,8 +301,8 @@ fn concurrent_loads_are_independent() {
     assert!(!Arc::ptr_eq(&a.all()[0], &b.all()[0]));
 }
 
-/// Measures what eight bits lose. On the chunks of this module's own source, cosines are off by less than 0.002 on average, and the ten nearest
-/// chunks are the same except for one in fifty.
+/// Measures what eight bits lose. On the chunks of this module's own source, cosines are off by
+/// less than 0.002 on average, and the ten nearest chunks are the same except for one in fifty.
 #[test]
 fn quantised_vectors_find_the_same_neighbours() {
     let model = StaticModel::bundled();
@@ -390,7 +390,8 @@ fn a_graph_is_built_once_and_what_comes_later_is_found_too() {
 #[test]
 fn a_graph_that_one_process_built_answers_in_the_next() {
     let f = fixture();
-    // A cancelled build makes no HNSW graph. So if it returns true, the graph was read from the cache.
+    // A cancelled build makes no HNSW graph. So if it returns true, the graph was read from the
+    // cache.
     let (go, cancelled) = (Cancel::new(false), Cancel::new(true));
     f.write(&many(60, "first"));
     f.reload().unwrap();
@@ -578,8 +579,9 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
     Ok(all)
 }
 
-/// Damages every saved file in random places, before and after it is opened, and keeps its modification time. An answer is correct, or it is an
-/// error after which the next reload answers correctly.
+/// Damages every saved file in random places, before and after it is opened, and keeps its
+/// modification time. An answer is correct, or it is an error after which the next reload answers
+/// correctly.
 #[test]
 fn a_saved_index_that_is_damaged_is_rebuilt_or_not_missed() {
     let f = fixture();

@@ -1,4 +1,5 @@
-//! Provides the vectors of chunks for a corpus: inline ones, ones that the feed has stored, or new ones.
+//! Provides the vectors of chunks for a corpus: inline ones, ones that the feed has stored, or new
+//! ones.
 
 use std::sync::Arc;
 

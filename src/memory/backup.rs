@@ -22,7 +22,8 @@ const DAY: Duration = Duration::from_hours(24);
 /// Nobody else reads what was said here.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a backup, if the last one is a day old. True when one was made. A database that is damaged, or empty, takes no backup's place.
+/// Makes a backup, if the last one is a day old. True when one was made. A database that is
+/// damaged, or empty, takes no backup's place.
 ///
 /// # Errors
 /// When the database is damaged, or the backup cannot be written.
@@ -70,7 +71,8 @@ fn is_due(folder: &Dir) -> bool {
     })
 }
 
-/// Takes memories out of the backups as well, with what was derived from them: what is forgotten is not to come back.
+/// Takes memories out of the backups as well, with what was derived from them: what is forgotten is
+/// not to come back.
 ///
 /// # Errors
 /// When a backup holds one of them, and cannot be written anew. It is as it was then.
@@ -147,8 +149,8 @@ pub enum RestoreError {
 }
 
 impl RestorePlan {
-    /// Chooses what is restored: `from`, or the newest backup that is whole. A database that is not damaged is replaced only by a file
-    /// that is named.
+    /// Chooses what is restored: `from`, or the newest backup that is whole. A database that is not
+    /// damaged is replaced only by a file that is named.
     ///
     /// # Errors
     /// When nothing can be restored, or nothing has to be.

@@ -1,4 +1,5 @@
-//! What a session is told when it begins: what is pinned, what was decided, what happened since; a line each, with its source.
+//! What a session is told when it begins: what is pinned, what was decided, what happened since; a
+//! line each, with its source.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +33,8 @@ const CLOSING: &str = "More: search_memory_nodes, or `cortex memory search`.\n";
 /// A heading, and what stands below it.
 struct Section {
     heading: &'static str,
-    /// What it may take while others are waiting, in tokens; the rest of the budget is shared out in the order of sections.
+    /// What it may take while others are waiting, in tokens; the rest of the budget is shared out
+    /// in the order of sections.
     share: usize,
     /// The best first.
     candidates: Vec<Line>,
@@ -59,8 +61,8 @@ struct Part {
     may_be_left_out: bool,
 }
 
-/// What a session should know that was given `given` already, in at most so many tokens, and which memories that are. Empty when
-/// there is nothing to tell.
+/// What a session should know that was given `given` already, in at most so many tokens, and which
+/// memories that are. Empty when there is nothing to tell.
 ///
 /// # Errors
 /// When the memories cannot be read.
@@ -135,7 +137,8 @@ fn between_blanks(text: &str) -> String {
 }
 
 impl Line {
-    /// `> We keep the cache in one file (text, 2026-01-31)`, in at most so many tokens; `None` where too little of it would be left.
+    /// `> We keep the cache in one file (text, 2026-01-31)`, in at most so many tokens; `None`
+    /// where too little of it would be left.
     fn text(&self, parts: &[&Part], max_tokens: usize) -> Option<String> {
         let mut said = String::new();
         for part in parts {

@@ -1,4 +1,5 @@
-//! From something that was said or done to a memory: redacted, embedded, stored; all of it or nothing.
+//! From something that was said or done to a memory: redacted, embedded, stored; all of it or
+//! nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -55,7 +56,8 @@ impl MemoryCaptureService {
         Self { store, embedder, chunker: TextChunker::default(), code: None }
     }
 
-    /// Memories that name code below `root` note what it is now. `graph`: the database of its code graph, which need not be there.
+    /// Memories that name code below `root` note what it is now. `graph`: the database of its code
+    /// graph, which need not be there.
     #[must_use]
     pub fn tied_to(self, root: &Path, graph: &Path) -> Self {
         Self { code: Some((root.to_path_buf(), graph.to_path_buf())), ..self }
@@ -72,8 +74,9 @@ impl MemoryCaptureService {
         &self.store
     }
 
-    /// Remembers what a hook tells, and of a prompt each statement that should last. A text that is too long for a memory is kept in
-    /// pieces, all of them or none. Returns the id of the first one.
+    /// Remembers what a hook tells, and of a prompt each statement that should last. A text that is
+    /// too long for a memory is kept in pieces, all of them or none. Returns the id of the first
+    /// one.
     ///
     /// # Errors
     /// When it is empty, the session is unknown, or it cannot be embedded or stored.
@@ -92,7 +95,8 @@ impl MemoryCaptureService {
         ))
     }
 
-    /// Remembers what an agent answered, as [`MemoryCaptureService::capture_hook_description`] does.
+    /// Remembers what an agent answered, as [`MemoryCaptureService::capture_hook_description`]
+    /// does.
     ///
     /// # Errors
     /// The same.
@@ -137,7 +141,8 @@ impl MemoryCaptureService {
         Ok(memory.id)
     }
 
-    /// The text as one memory, or as several where it is too long for one: the first has its id, the others are derived from that.
+    /// The text as one memory, or as several where it is too long for one: the first has its id,
+    /// the others are derived from that.
     fn pieces(&self, memory: &Memory) -> Result<Vec<Memory>, CaptureError> {
         if memory.content.chars().count() <= MAX_CONTENT_CHARS {
             return Ok(vec![memory.clone()]);
@@ -157,7 +162,8 @@ impl MemoryCaptureService {
         Ok(chunks.filter(|chunk| chunk.word_count > 0).map(piece).collect())
     }
 
-    /// Statements as they are stored: what is known of one that was made before stays. One whose words somebody changed is left alone.
+    /// Statements as they are stored: what is known of one that was made before stays. One whose
+    /// words somebody changed is left alone.
     fn merged(&self, made: Vec<Memory>) -> Result<Vec<Memory>, CaptureError> {
         let mut all = Vec::new();
         for new in made {
@@ -223,8 +229,9 @@ impl MemoryCaptureService {
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
-    /// Forgets a memory and what was derived from it: the summary of its session is made anew, what git was told to because of it goes,
-    /// and so do its statements that nothing else says. Of a text in pieces all go. False when there is no such memory.
+    /// Forgets a memory and what was derived from it: the summary of its session is made anew, what
+    /// git was told to because of it goes, and so do its statements that nothing else says. Of a
+    /// text in pieces all go. False when there is no such memory.
     ///
     /// # Errors
     /// When the database cannot be read or written: then nothing is forgotten.
@@ -261,7 +268,8 @@ impl MemoryCaptureService {
         Ok(())
     }
 
-    /// What of the derived memories goes, and what is put in their place, when a memory goes or becomes another.
+    /// What of the derived memories goes, and what is put in their place, when a memory goes or
+    /// becomes another.
     fn derived(
         &self,
         memory: &Memory,
@@ -337,7 +345,8 @@ impl MemoryCaptureService {
         Ok((gone, new))
     }
 
-    /// What may be derived from a memory: all of its session, oldest first, its other pieces, and its statements.
+    /// What may be derived from a memory: all of its session, oldest first, its other pieces, and
+    /// its statements.
     fn related(&self, memory: &Memory, head: Uuid) -> Result<Vec<Memory>, CaptureError> {
         let mut all = Vec::new();
         if !memory.session_id.is_empty() {
@@ -354,7 +363,8 @@ impl MemoryCaptureService {
         Ok(all)
     }
 
-    /// A statement as it is without one of the texts that say it: of the session of the last one that is left. `None`: there is none.
+    /// A statement as it is without one of the texts that say it: of the session of the last one
+    /// that is left. `None`: there is none.
     fn without_origin(
         &self,
         statement: &Memory,
@@ -372,8 +382,8 @@ impl MemoryCaptureService {
         }))
     }
 
-    /// Puts the pieces of a file in the place of those that were made of it before, if its content is another. Returns the new ones;
-    /// `None` when it is the same.
+    /// Puts the pieces of a file in the place of those that were made of it before, if its content
+    /// is another. Returns the new ones; `None` when it is the same.
     ///
     /// # Errors
     /// When it is no text, or as [`MemoryCaptureService::capture`]: then what was there stays.
@@ -419,7 +429,8 @@ impl MemoryCaptureService {
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
-    /// Makes vectors that an embedder which takes its time was not waited for, at most so many. Returns how many.
+    /// Makes vectors that an embedder which takes its time was not waited for, at most so many.
+    /// Returns how many.
     ///
     /// # Errors
     /// When the embedder or the database fails.
@@ -488,7 +499,8 @@ fn gives_statements(source: &MemorySource) -> bool {
     }
 }
 
-/// The id of a piece follows from the one of the text, so that a text which is stored again is the same.
+/// The id of a piece follows from the one of the text, so that a text which is stored again is the
+/// same.
 fn piece_id(head: Uuid, index: u32) -> Uuid {
     let of_piece = [head.as_bytes().as_slice(), &index.to_le_bytes()].concat();
     if index == 0 {
@@ -513,7 +525,8 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
 }
 
-/// The memory without its secrets, and how many there were. A text that is longer than any that is kept is cut.
+/// The memory without its secrets, and how many there were. A text that is longer than any that is
+/// kept is cut.
 pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
     let (content, name) = (redact(&memory.content), redact(&memory.name));
     (
@@ -522,8 +535,9 @@ pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
     )
 }
 
-/// The same, and no longer than a memory may be. What a hook, an agent's answer or a file holds beyond is cut off, and so is what
-/// redaction added to any other: nobody is there who could shorten it.
+/// The same, and no longer than a memory may be. What a hook, an agent's answer or a file holds
+/// beyond is cut off, and so is what redaction added to any other: nobody is there who could
+/// shorten it.
 fn without_secrets(memory: Memory) -> (Memory, usize) {
     let may_be_cut = !matches!(&memory.source, MemorySource::Episode(_))
         || memory.content.chars().count() <= MAX_CONTENT_CHARS;

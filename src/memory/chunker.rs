@@ -1,8 +1,9 @@
 //! Text of a Markdown file → overlapping chunks for the memory store.
 //!
-//! The text is first divided into pieces: a word and the white space behind it. A piece too long for a chunk is cut into
-//! several, and then each part of its word counts as a word. A chunk is a run of pieces, so its content is a slice of the
-//! file: all chunks, each without what it shares with the one before, are the file again.
+//! The text is first divided into pieces: a word and the white space behind it. A piece too long
+//! for a chunk is cut into several, and then each part of its word counts as a word. A chunk is a
+//! run of pieces, so its content is a slice of the file: all chunks, each without what it shares
+//! with the one before, are the file again.
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
@@ -145,7 +146,8 @@ impl TextChunker {
         Ok(ranges.iter().enumerate().map(chunk).collect())
     }
 
-    /// Where the chunks start and end, as indexes of cuts. Both strictly advance from chunk to chunk.
+    /// Where the chunks start and end, as indexes of cuts. Both strictly advance from chunk to
+    /// chunk.
     fn ranges(&self, cuts: &[Cut]) -> Vec<(usize, usize)> {
         let last = cuts.len() - 1;
         let all = &cuts[last];
@@ -178,7 +180,8 @@ impl TextChunker {
                 .find(|i| cuts[*i].ends_sentence);
             end = sentence.unwrap_or(end);
             ranges.push((start, end));
-            // Of few long words at most half a chunk is shared, and there must be room for the next one.
+            // Of few long words at most half a chunk is shared, and there must be room for the next
+            // one.
             let shared =
                 if words == self.chunk_size { MAX_CONTENT_CHARS } else { MAX_CONTENT_CHARS / 2 };
             let earliest =
@@ -221,8 +224,8 @@ fn cuts(text: &str) -> Vec<Cut> {
     cuts
 }
 
-/// A word (none if the text starts with white space) and the white space behind it; of both only whole graphemes that
-/// fit in a chunk. A grapheme that does not fit is cut between characters.
+/// A word (none if the text starts with white space) and the white space behind it; of both only
+/// whole graphemes that fit in a chunk. A grapheme that does not fit is cut between characters.
 fn first_piece(text: &str) -> &str {
     let mut behind = false;
     for (n, (i, c)) in text.char_indices().enumerate() {

@@ -1,4 +1,5 @@
-//! The code that a memory speaks of: which files and definitions it names, what they were then, and whether they still are.
+//! The code that a memory speaks of: which files and definitions it names, what they were then, and
+//! whether they still are.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -24,8 +25,9 @@ const MAX_BYTES: u64 = 1 << 20;
 /// A longer word is no path.
 const MAX_PATH: usize = 300;
 
-/// The files below `root` that a text names, each with the definitions of it that the text names, too; and definitions that it names
-/// without their file, where the code graph in `graph` knows but one.
+/// The files below `root` that a text names, each with the definitions of it that the text names,
+/// too; and definitions that it names without their file, where the code graph in `graph` knows but
+/// one.
 #[must_use]
 pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     let mut all = Vec::new();

@@ -1,5 +1,5 @@
-//! From what happened to files, and what git did, to episodes: one for each file, and one for each operation of git that changed
-//! files, so that many files can be told in a line.
+//! From what happened to files, and what git did, to episodes: one for each file, and one for each
+//! operation of git that changed files, so that many files can be told in a line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -40,7 +40,8 @@ pub(super) struct Event {
     pub at: DateTime<Utc>,
 }
 
-/// What is left of changes when several of one file within a session are taken together, and those that come to nothing are left out.
+/// What is left of changes when several of one file within a session are taken together, and those
+/// that come to nothing are left out.
 pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     let mut all: BTreeMap<(String, String), Noted> = BTreeMap::new();
     for new in noted {
@@ -67,8 +68,8 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     all.into_values().filter(is_event).collect()
 }
 
-/// The events, in order of paths. A file that went and one with the same content that came to the same work tree are one that was
-/// moved, by whoever made the new one.
+/// The events, in order of paths. A file that went and one with the same content that came to the
+/// same work tree are one that was moved, by whoever made the new one.
 pub(super) fn events(
     changes: Vec<(Noted, Attribution)>,
     tree_of: impl Fn(&str) -> Option<String>,
@@ -148,7 +149,8 @@ pub(super) enum Edit {
     Undone(Uuid),
 }
 
-/// An edit by hand: `update src/a.rs: parse, Config::load`. Several of one file within a session are one.
+/// An edit by hand: `update src/a.rs: parse, Config::load`. Several of one file within a session
+/// are one.
 pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageError> {
     let before = match event.from {
         Some(_) => None,
@@ -350,7 +352,8 @@ fn metadata(
     }
 }
 
-/// Why git was told to: what the session was asked last, and what the agent said last. `None` when that is not known.
+/// Why git was told to: what the session was asked last, and what the agent said last. `None` when
+/// that is not known.
 pub(super) fn context(
     what: &[String],
     session_id: &str,

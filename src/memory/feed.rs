@@ -1,7 +1,8 @@
 //! Memories as a corpus: the database as a [`Feed`].
 //!
-//! An entry is a row of the database; its text is read when somebody wants it. What changed is found by the numbers of changes, so
-//! that a process which starts from a saved index reads only what is new.
+//! An entry is a row of the database; its text is read when somebody wants it. What changed is
+//! found by the numbers of changes, so that a process which starts from a saved index reads only
+//! what is new.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,8 +27,9 @@ use crate::search::Condition;
 
 /// More vectors than these are not asked for one by one.
 const FEW: usize = 64;
-/// Search gives one result for each file. Entries of memories name no file, so that each memory is a result of its own, also when several
-/// are pieces of one file. Their text and their chunk name it.
+/// Search gives one result for each file. Entries of memories name no file, so that each memory is
+/// a result of its own, also when several are pieces of one file. Their text and their chunk name
+/// it.
 const NO_FILE: Option<Arc<str>> = None;
 /// How long loading waits for another process's write.
 const BUSY: Duration = Duration::from_secs(5);
@@ -137,7 +139,8 @@ impl MemoryFeed {
     /// The feed's name.
     pub const NAME: &str = "memory";
 
-    /// The memories of a project, of which there need not be any yet. What is made of them is kept in `cache`.
+    /// The memories of a project, of which there need not be any yet. What is made of them is kept
+    /// in `cache`.
     #[must_use]
     pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn CorpusCache>) -> Self {
         Self {
@@ -170,7 +173,8 @@ impl MemoryFeed {
             return Ok(Some(opened.store.clone()));
         }
         let store = match self.home.store(BUSY) {
-            // It came after this process began: it is not told, and what is told of the code does not suffer.
+            // It came after this process began: it is not told, and what is told of the code does
+            // not suffer.
             Err(StorageError::Foreign) => {
                 self.store = None;
                 return Ok(None);

@@ -12,7 +12,8 @@ pub(super) const BACKUPS: [&str; 2] = ["memory.backup.db", "memory.backup.1.db"]
 /// How the names of databases begin that a backup was put in place of.
 pub(super) const DAMAGED: &str = "memory.damaged-";
 
-/// Opens the folder of a file, and returns it with the file's name. The folder must belong to this user.
+/// Opens the folder of a file, and returns it with the file's name. The folder must belong to this
+/// user.
 pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::new(

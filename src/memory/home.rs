@@ -27,14 +27,16 @@ pub struct MemoryHome {
     /// Of the project.
     pub root: PathBuf,
     pub database: PathBuf,
-    /// Holds what could not be stored in time. It is in the user's state directory: one in the project could have come with it.
+    /// Holds what could not be stored in time. It is in the user's state directory: one in the
+    /// project could have come with it.
     spool: Option<PathBuf>,
     /// The code graph, once somebody has asked it.
     pub graph: PathBuf,
     pub embedder: Arc<dyn Embedder>,
     /// The directory that holds all of it.
     place: OwnedDir,
-    /// The project, held open: a memory belongs to that directory, and not to another one of its name.
+    /// The project, held open: a memory belongs to that directory, and not to another one of its
+    /// name.
     tree: SharedDir,
     /// `None`: there is no state directory, so nobody can tell whose a database in the project is.
     records: Option<Records>,
@@ -65,8 +67,9 @@ enum DatabaseState {
 }
 
 impl MemoryHome {
-    /// Decides where the memory of a project is: in `own`, its `.cortex`, unless that holds a database that came with a clone or is
-    /// not to be written (`keep_out`); then in `state`, the user's directory for such things.
+    /// Decides where the memory of a project is: in `own`, its `.cortex`, unless that holds a
+    /// database that came with a clone or is not to be written (`keep_out`); then in `state`, the
+    /// user's directory for such things.
     #[must_use]
     pub fn of(
         tree: &SharedDir,
@@ -107,8 +110,9 @@ impl MemoryHome {
         }
     }
 
-    /// The same, where a function says when the index was last compared with the tree. The changes that are noted first happened since
-    /// then, so that what git did since then belongs to a memory that begins later.
+    /// The same, where a function says when the index was last compared with the tree. The changes
+    /// that are noted first happened since then, so that what git did since then belongs to a
+    /// memory that begins later.
     #[must_use]
     pub fn counting_from(
         self,
@@ -144,7 +148,8 @@ impl MemoryHome {
         Some(self.place.open().ok()?.stat(DATABASE).ok()??.id.1)
     }
 
-    /// The id of the session under way; empty when none is, or the file that names it cannot be read.
+    /// The id of the session under way; empty when none is, or the file that names it cannot be
+    /// read.
     #[must_use]
     pub fn current_session(&self) -> String {
         sessions::current(&self.place).ok().flatten().unwrap_or_default()
@@ -166,10 +171,12 @@ impl MemoryHome {
         }
     }
 
-    /// Opens the database, or makes it. One that is in the project counts only when it was made for it.
+    /// Opens the database, or makes it. One that is in the project counts only when it was made for
+    /// it.
     ///
     /// # Errors
-    /// When it came with a clone, is no regular file, cannot be opened, is kept busy, or the project was moved or removed.
+    /// When it came with a clone, is no regular file, cannot be opened, is kept busy, or the
+    /// project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
@@ -194,7 +201,8 @@ impl MemoryHome {
         Ok(store)
     }
 
-    /// Opens the database. In one that is new it is noted how far git has come, so that its next operation is told from edits.
+    /// Opens the database. In one that is new it is noted how far git has come, so that its next
+    /// operation is told from edits.
     fn opened(&self, dir: &Dir, busy: Duration) -> Result<MemoryStore, StorageError> {
         let is_new = !dir.has_file(DATABASE);
         let store = MemoryStore::open_within(&self.database, busy)?;
@@ -223,8 +231,8 @@ impl MemoryHome {
         Ok(records.put(&MemoryStore::open(&self.database)?.claim()?)?)
     }
 
-    /// Opens the database, or makes it, and stores what was kept for later, where it can be written. `busy`: how long to wait at most
-    /// while others write.
+    /// Opens the database, or makes it, and stores what was kept for later, where it can be
+    /// written. `busy`: how long to wait at most while others write.
     ///
     /// # Errors
     /// When it cannot be opened, or is kept busy.

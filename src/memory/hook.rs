@@ -25,14 +25,16 @@ pub const PROMPT_TOKENS: usize = 600;
 pub const FILE_TOKENS: usize = 200;
 /// Memories that a prompt is told, at most.
 const MOST: usize = 5;
-/// A prompt is told memories whose [`super::RecalledMemory::evidence`] is at least this. Chosen with [`LEAST_BESIDE_BEST`] on the projects of
-/// `tests/data/remembered.toml` that are not held out, alone and among 80 and 800 paragraphs of documentation.
+/// A prompt is told memories whose [`super::RecalledMemory::evidence`] is at least this. Chosen
+/// with [`LEAST_BESIDE_BEST`] on the projects of `tests/data/remembered.toml` that are not held
+/// out, alone and among 80 and 800 paragraphs of documentation.
 const LEAST_EVIDENCE: f64 = 0.65;
 /// Share of the best memory's evidence that another one needs to be told with it.
 const LEAST_BESIDE_BEST: f64 = 0.85;
 /// What of a prompt is searched for, in characters.
 const ASKED: usize = 2_000;
-/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut is known for one.
+/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut
+/// is known for one.
 const KEPT: usize = MAX_TEXT_CHARS + 2_000;
 /// Memories of each kind that are told of a file, at most.
 const MOST_OF_FILE: usize = 10;
@@ -184,7 +186,8 @@ fn last_answer(transcript: &str) -> Option<String> {
     })
 }
 
-/// What of the memories helps with a prompt that a session was not told before, and which these are.
+/// What of the memories helps with a prompt that a session was not told before, and which these
+/// are.
 ///
 /// # Errors
 /// When the memories cannot be searched.
@@ -218,7 +221,8 @@ pub fn for_prompt(
     Ok((text, found[..n].iter().map(|f| f.memory.id).collect()))
 }
 
-/// What is known of a file that is about to be changed, and was not told before: what was said of it, and what was changed in it.
+/// What is known of a file that is about to be changed, and was not told before: what was said of
+/// it, and what was changed in it.
 ///
 /// # Errors
 /// When the memories cannot be read.

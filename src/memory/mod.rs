@@ -1,7 +1,7 @@
 //! What was said, decided and done in this project, kept across sessions.
 //!
-//! One table of memories in SQLite, whatever they came from; the search engine serves them as one more corpus behind
-//! [`crate::chunk::Feed`]. Everything is redacted before it is stored.
+//! One table of memories in SQLite, whatever they came from; the search engine serves them as one
+//! more corpus behind [`crate::chunk::Feed`]. Everything is redacted before it is stored.
 
 /// An enum whose variants have names that are written.
 macro_rules! names {
@@ -110,7 +110,8 @@ pub struct Memory {
     /// Files and symbols that it speaks of, as they were then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeReference>,
-    /// Memories whose text is in it; it goes when one of them is forgotten. A summary is of its whole session and names none.
+    /// Memories whose text is in it; it goes when one of them is forgotten. A summary is of its
+    /// whole session and names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived_from: Vec<Uuid>,
 }

@@ -21,7 +21,8 @@ pub struct Period {
 pub struct NoTime(String);
 
 impl Period {
-    /// Reads both ends. A date means the whole day, here: `since` begins with its first moment, `until` ends with its last.
+    /// Reads both ends. A date means the whole day, here: `since` begins with its first moment,
+    /// `until` ends with its last.
     ///
     /// # Errors
     /// When one of them is not a time.

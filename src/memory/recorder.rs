@@ -1,7 +1,9 @@
-//! Records what happens to the files of a project, and tells what git did to them from what was edited by hand.
+//! Records what happens to the files of a project, and tells what git did to them from what was
+//! edited by hand.
 //!
-//! Whoever indexes notes which files changed ([`MemoryHome::journal`]); the process that watches the tree looks at git's own files
-//! meanwhile. Nothing is judged before things are quiet: git says last what it did. Only the record waits for that, never the index.
+//! Whoever indexes notes which files changed ([`MemoryHome::journal`]); the process that watches
+//! the tree looks at git's own files meanwhile. Nothing is judged before things are quiet: git says
+//! last what it did. Only the record waits for that, never the index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -33,7 +35,8 @@ const BATCH: usize = 16;
 /// How events are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSettings {
-    /// How long before and after git did something a change of a file may be git's; so long things must be quiet.
+    /// How long before and after git did something a change of a file may be git's; so long things
+    /// must be quiet.
     pub window: Duration,
     /// Most events of each source.
     pub most: usize,
@@ -81,7 +84,8 @@ impl Recorder {
         Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
-    /// Records in the background while `is_responsible`: a process that watches the tree and has compared it with the index.
+    /// Records in the background while `is_responsible`: a process that watches the tree and has
+    /// compared it with the index.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -129,7 +133,8 @@ impl Recorder {
         Ok(Recording { worker })
     }
 
-    /// Records what was noted, unless some of it is so new that git may have to say something about it: then how long to wait.
+    /// Records what was noted, unless some of it is so new that git may have to say something about
+    /// it: then how long to wait.
     ///
     /// # Errors
     /// When the database refuses. Nothing is lost then.
@@ -147,7 +152,8 @@ impl Recorder {
         self.recent.clear();
     }
 
-    /// Returns the commits since the last call as memories, each with its name, and begins a batch for every other operation of git.
+    /// Returns the commits since the last call as memories, each with its name, and begins a batch
+    /// for every other operation of git.
     fn committed(
         &mut self,
         trees: &mut BTreeMap<String, Tree>,
@@ -289,7 +295,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// How long until git has said everything, as far as can be known. Changes that never end are recorded in between.
+    /// How long until git has said everything, as far as can be known. Changes that never end are
+    /// recorded in between.
     fn must_wait(&mut self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
         let window = self.settings.window;
         if trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
@@ -308,7 +315,8 @@ impl Recorder {
         wait
     }
 
-    /// The commits with their files, the newest of them; what git wrote of them when it cannot say more.
+    /// The commits with their files, the newest of them; what git wrote of them when it cannot say
+    /// more.
     fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
         if made.is_empty() {
@@ -328,8 +336,9 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// Returns the operation of the same work tree that is nearest in time, the later of two in the same second. One of those before
-    /// `n_before`, which were told before, is only taken when it is near, and rather one of which no file is known yet.
+    /// Returns the operation of the same work tree that is nearest in time, the later of two in the
+    /// same second. One of those before `n_before`, which were told before, is only taken when it
+    /// is near, and rather one of which no file is known yet.
     fn batch_of(
         &mut self,
         event: &Event,
@@ -397,7 +406,8 @@ struct Watching {
 }
 
 impl Watching {
-    /// Watches what there is now to be watched. Where that cannot be done, git's own log still tells most.
+    /// Watches what there is now to be watched. Where that cannot be done, git's own log still
+    /// tells most.
     fn follow(
         &mut self,
         trees: &Arc<Mutex<BTreeMap<String, Tree>>>,

@@ -11,7 +11,8 @@ use super::session::{Session, SessionStatus};
 use super::sql::{MemoryStore, Select, StorageError};
 use crate::dir::OwnedDir;
 
-/// A session that nobody has ended is given up after so long without a memory. Hooks do not tell which process it is of.
+/// A session that nobody has ended is given up after so long without a memory. Hooks do not tell
+/// which process it is of.
 const SILENCE: TimeDelta = TimeDelta::hours(24);
 
 /// The file that names the session under way.

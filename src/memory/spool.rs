@@ -1,4 +1,5 @@
-//! The spool: memories that could not be stored in time, redacted, one a line. The next process that opens the database stores them.
+//! The spool: memories that could not be stored in time, redacted, one a line. The next process
+//! that opens the database stores them.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -79,9 +80,9 @@ fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
     matches!((Stat::of(file), folder.stat(name)), (Ok(own), Ok(Some(there))) if own.id == there.id)
 }
 
-/// Stores what was kept, also by a process that died while it did this. Returns how many memories that were. What the database does
-/// not take now stays for the next time. A line that is no memory, or one that is too long, goes to the file `.bad` beside the
-/// spool, with a warning.
+/// Stores what was kept, also by a process that died while it did this. Returns how many memories
+/// that were. What the database does not take now stays for the next time. A line that is no
+/// memory, or one that is too long, goes to the file `.bad` beside the spool, with a warning.
 ///
 /// # Errors
 /// When the database refuses.

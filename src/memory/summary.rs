@@ -4,8 +4,8 @@ use super::statements::{self, is_recognised};
 use super::{HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError};
 use crate::text::{cut_at_word as cut, folded};
 
-/// What a session was about, made of what was remembered of it: what was asked, what was changed, what was answered last. `None` when
-/// nothing was asked in it.
+/// What a session was about, made of what was remembered of it: what was asked, what was changed,
+/// what was answered last. `None` when nothing was asked in it.
 ///
 /// # Errors
 /// When its memories cannot be read.
@@ -24,8 +24,8 @@ const ANSWERED: &str = "Answered: ";
 /// A prompt of fewer words ("thanks!") does not say what a session was about.
 const TELLING: usize = 3;
 
-/// The same of the memories of a session, oldest first. What was decided comes first, and is not said again by what was asked and
-/// answered. Of a text in pieces the first counts.
+/// The same of the memories of a session, oldest first. What was decided comes first, and is not
+/// said again by what was asked and answered. Of a text in pieces the first counts.
 pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let begun = || memories.iter().filter(|m| !m.is_continued());
     let of = |wanted: HookType| {

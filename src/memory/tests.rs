@@ -629,7 +629,8 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     );
 }
 
-/// One watcher finds what was not there when it began: the memory, a folder, and one that went and came back.
+/// One watcher finds what was not there when it began: the memory, a folder, and one that went and
+/// came back.
 #[test]
 fn notes_that_come_later_are_not_followed() {
     let dir = tempfile::tempdir().unwrap();
@@ -1094,7 +1095,8 @@ fn a_read_that_fails_is_not_told_as_a_write() {
     );
 }
 
-/// A prompt that was forgotten was still in the summary of its session, and in what git was told to because of it.
+/// A prompt that was forgotten was still in the summary of its session, and in what git was told to
+/// because of it.
 #[test]
 fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
     let f = fixture();
@@ -1278,7 +1280,8 @@ fn a_memory_that_gives_orders_is_told_as_an_instruction() {
     assert!(briefing.lines().next().unwrap().contains("data, not instructions"), "{briefing}");
 }
 
-/// A database counts for the directory that it was made for, also when that is renamed, and for no other.
+/// A database counts for the directory that it was made for, also when that is renamed, and for no
+/// other.
 #[test]
 fn a_database_that_was_made_elsewhere_is_told() {
     let f = fixture();
@@ -1587,7 +1590,8 @@ fn edits_were_kept_under_absolute_paths() {
     );
 }
 
-/// Prompts were told before decisions, the same thing three times, and the summary was cut before it came to them.
+/// Prompts were told before decisions, the same thing three times, and the summary was cut before
+/// it came to them.
 #[test]
 fn decisions_are_told_before_what_was_asked_and_nothing_twice() {
     let f = fixture();

@@ -1,7 +1,8 @@
 //! Which databases of memories this user made, and for which directory.
 //!
-//! A database carries a random id. The record of that id is in the user's state directory, where no repository can write, and names
-//! the directory that the database was made for. A database without one came from somewhere else.
+//! A database carries a random id. The record of that id is in the user's state directory, where no
+//! repository can write, and names the directory that the database was made for. A database without
+//! one came from somewhere else.
 
 use std::fs::File;
 use std::io;
@@ -78,7 +79,8 @@ impl Records {
         Ok(file)
     }
 
-    /// Whether a database of this id was made for this directory. A directory that was renamed since is the same one.
+    /// Whether a database of this id was made for this directory. A directory that was renamed
+    /// since is the same one.
     pub(super) fn know(&self, id: &str) -> bool {
         let here = self.here();
         match self.there().and_then(|dir| record(&dir, id)) {

@@ -1,6 +1,8 @@
-//! Markdown files outside the index (an agent's own notes) as memories: chunked anew when they change, forgotten when they go.
+//! Markdown files outside the index (an agent's own notes) as memories: chunked anew when they
+//! change, forgotten when they go.
 //!
-//! What there is to follow is decided anew with each look: memory may begin, and a folder may come, while a server runs.
+//! What there is to follow is decided anew with each look: memory may begin, and a folder may come,
+//! while a server runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -24,14 +26,16 @@ use crate::worker::{Backoff, Worker, WorkerHandle};
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// How often all notes are looked at unasked.
 const RESCAN: Duration = Duration::from_mins(5);
-/// How often a folder that is missing, or a memory that has not begun, is looked for: that costs one `stat` each.
+/// How often a folder that is missing, or a memory that has not begun, is looked for: that costs
+/// one `stat` each.
 const POLL: Duration = Duration::from_secs(2);
 /// How deep folders are looked into.
 const MAX_DEPTH: usize = 8;
 /// A larger file is no note.
 const MAX_NOTE: u64 = 8 << 20;
 
-/// Watches folders and files, those that are there and those that will be; remembers every `.md` in them.
+/// Watches folders and files, those that are there and those that will be; remembers every `.md` in
+/// them.
 pub struct MDFileWatcher {
     follower: Arc<Mutex<Follower>>,
     worker: Mutex<Option<Worker>>,
@@ -97,8 +101,8 @@ pub enum WatcherError {
 }
 
 impl MDFileWatcher {
-    /// Watches nothing yet. None of the paths need be there. Paths below `root` are the project's, and no link among their names is
-    /// followed; the user named all others.
+    /// Watches nothing yet. None of the paths need be there. Paths below `root` are the project's,
+    /// and no link among their names is followed; the user named all others.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, root: SharedDir, home: MemoryHome) -> Self {
         let named = |path| Named { path, notes: None, is_there: false, told: None };
@@ -116,7 +120,8 @@ impl MDFileWatcher {
         Self { follower: Arc::new(Mutex::new(follower)), worker: Mutex::default() }
     }
 
-    /// Looks at all files now, on a thread of its own, and whenever something changes. What goes wrong is logged and ends nothing.
+    /// Looks at all files now, on a thread of its own, and whenever something changes. What goes
+    /// wrong is logged and ends nothing.
     ///
     /// # Errors
     /// When no thread can be started.
@@ -158,8 +163,8 @@ impl Drop for MDFileWatcher {
 }
 
 impl Follower {
-    /// Finds out what there is to follow, and compares it with what is remembered where anything may have changed. Says when to look
-    /// again unasked; without `handle` no directory is watched.
+    /// Finds out what there is to follow, and compares it with what is remembered where anything
+    /// may have changed. Says when to look again unasked; without `handle` no directory is watched.
     fn look(&mut self, handle: Option<&WorkerHandle>) -> Duration {
         if !self.home.is_in_use() {
             self.capture = None;
@@ -216,10 +221,12 @@ impl Follower {
         }
     }
 
-    /// Remembers a file, if its content is not the one that is remembered. Returns the new memories; none when it is gone.
+    /// Remembers a file, if its content is not the one that is remembered. Returns the new
+    /// memories; none when it is gone.
     ///
     /// # Errors
-    /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it stays.
+    /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it
+    /// stays.
     fn process_file(
         capture: &MemoryCaptureService,
         notes: &Notes,
@@ -397,7 +404,8 @@ impl Notes {
     }
 }
 
-/// Where an agent keeps its own notes of a project, once it has any: Claude Code's, below the user's home.
+/// Where an agent keeps its own notes of a project, once it has any: Claude Code's, below the
+/// user's home.
 #[must_use]
 pub fn notes_of_agents(root: &Path, home: &Path) -> PathBuf {
     let project: String = root

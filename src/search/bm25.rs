@@ -1,7 +1,7 @@
 //! Lexical scores of chunks and files, from the postings of a query's terms.
 //!
-//! Formulas: specs/ranking.md. Each sum runs over the query's terms in their order, so that equal sets of chunks score equally
-//! whatever the segments look like.
+//! Formulas: specs/ranking.md. Each sum runs over the query's terms in their order, so that equal
+//! sets of chunks score equally whatever the segments look like.
 
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
@@ -76,8 +76,9 @@ fn idf(n: u64, df: usize) -> f32 {
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
 
-/// How rare a word is that `df` of `n` chunks hold: 1 for a word of one chunk. Some chunks are assumed beside those that are there,
-/// because a few chunks say little about which words are common.
+/// How rare a word is that `df` of `n` chunks hold: 1 for a word of one chunk. Some chunks are
+/// assumed beside those that are there, because a few chunks say little about which words are
+/// common.
 fn rarity(n: u64, df: usize) -> f32 {
     const ASSUMED: u64 = 100;
     idf(n + ASSUMED, df) / idf(n + ASSUMED, 1)
@@ -193,12 +194,14 @@ impl Lexical {
         f64::from(self.chunks[slot as usize].plain) / self.total_plain
     }
 
-    /// Share of the query's words that a chunk holds in any field, 0–1. Words that are rare in the corpus weigh more.
+    /// Share of the query's words that a chunk holds in any field, 0–1. Words that are rare in the
+    /// corpus weigh more.
     pub(super) fn coverage(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].rarity) / self.total_rarity
     }
 
-    /// What the query's words weigh together: a word that one chunk alone holds weighs 1, a common word little.
+    /// What the query's words weigh together: a word that one chunk alone holds weighs 1, a common
+    /// word little.
     pub(super) fn query_weight(&self) -> f64 {
         self.total_rarity
     }
@@ -208,8 +211,8 @@ impl Lexical {
         f64::from(self.chunks[slot as usize].names) / self.total_idf
     }
 
-    /// How much of the query the names, the place and the text of some files hold together, 0–1. Chunks count that are `allowed`,
-    /// and no outline.
+    /// How much of the query the names, the place and the text of some files hold together, 0–1.
+    /// Chunks count that are `allowed`, and no outline.
     pub(super) fn files(
         &self,
         files: &[&IndexedFile],

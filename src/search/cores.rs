@@ -1,7 +1,7 @@
 //! Which work is divided among the cores.
 //!
-//! A query that is answered alone uses all of them. Of many, each keeps to its own thread: shared among all cores, each would wait
-//! for parts of the others, and a reload for all of them.
+//! A query that is answered alone uses all of them. Of many, each keeps to its own thread: shared
+//! among all cores, each would wait for parts of the others, and a reload for all of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -41,7 +41,8 @@ pub enum SearchError {
     Damaged(String),
 }
 
-/// The data that searches over one feed need. Immutable and cheap to share; a [`Searcher`](super::Searcher) answers from it.
+/// The data that searches over one feed need. Immutable and cheap to share; a
+/// [`Searcher`](super::Searcher) answers from it.
 #[derive(Clone)]
 pub struct Corpus {
     pub(super) set: Arc<ChunkSet>,
@@ -75,7 +76,8 @@ impl Corpus {
         self.references().all(&self.mentions)
     }
 
-    /// Every name, part of a name and word of a title, read on first use. Some may belong to chunks that were deleted.
+    /// Every name, part of a name and word of a title, read on first use. Some may belong to chunks
+    /// that were deleted.
     pub(super) fn names(&self) -> Result<&[Name], TextError> {
         if let Some(names) = self.names.get() {
             return Ok(names);
@@ -97,7 +99,8 @@ impl Corpus {
         &self.vectors
     }
 
-    /// What was wrong when the saved index was read. The corpus must then be built anew: it answers nothing any more.
+    /// What was wrong when the saved index was read. The corpus must then be built anew: it answers
+    /// nothing any more.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.text.health().damage()
@@ -196,8 +199,9 @@ impl CorpusBuilder {
         }
     }
 
-    /// Applies what changed and gives the corpus of `set`. After an error the builder must be given up: what is left in it
-    /// is neither the old nor the new state. (Corpora that it gave before are untouched.)
+    /// Applies what changed and gives the corpus of `set`. After an error the builder must be given
+    /// up: what is left in it is neither the old nor the new state. (Corpora that it gave before
+    /// are untouched.)
     ///
     /// # Errors
     /// When the text index refuses the update, or a chunk cannot be read.
@@ -221,8 +225,8 @@ impl CorpusBuilder {
         Ok(self.corpus(set, text, OnceLock::new()))
     }
 
-    /// Lets a HNSW graph of this corpus's vectors, as they once were, answer from now on: in `corpus`, the one that the last update
-    /// gave, and in those to come.
+    /// Lets a HNSW graph of this corpus's vectors, as they once were, answer from now on: in
+    /// `corpus`, the one that the last update gave, and in those to come.
     pub fn attach(&mut self, hnsw: Arc<Hnsw>, corpus: &mut Corpus) {
         self.vectors.attach(hnsw);
         corpus.vectors = self.vectors.clone();
@@ -269,7 +273,8 @@ impl CorpusBuilder {
         homes
     }
 
-    /// Reads chunks and puts them into the text index and the vectors, a batch at a time; returns what they add to their files.
+    /// Reads chunks and puts them into the text index and the vectors, a batch at a time; returns
+    /// what they add to their files.
     fn index(
         &mut self,
         indexed: &[(Slot, Arc<Entry>)],
@@ -304,7 +309,8 @@ impl CorpusBuilder {
         Ok(pieces)
     }
 
-    /// Puts the files together anew whose chunks changed. A file that is gone keeps its place, empty, for its return.
+    /// Puts the files together anew whose chunks changed. A file that is gone keeps its place,
+    /// empty, for its return.
     fn refresh_files(
         &mut self,
         places: &mut Places,

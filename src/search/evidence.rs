@@ -35,7 +35,8 @@ const CHUNK_WORDS: f64 = 5.0;
 const CHUNK_CLOSENESS: f64 = 1.5;
 const CHUNK_MEANING: f64 = 9.0;
 
-/// What names that the query speaks of are worth to a place that is shown, and how much less code between definitions is.
+/// What names that the query speaks of are worth to a place that is shown, and how much less code
+/// between definitions is.
 const PLACE_NAMES: f64 = 5.0;
 const PLACE_BETWEEN: f64 = 0.7;
 
@@ -62,7 +63,8 @@ pub(super) struct Evidence<'a> {
     hubs: Vec<f64>,
 }
 
-/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1. What they mean: specs/ranking.md.
+/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1. What they mean:
+/// specs/ranking.md.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
     pub(super) file_words: f64,
@@ -166,7 +168,8 @@ impl<'a> Evidence<'a> {
         self.query.form == Form::Statement
     }
 
-    /// How well a chunk answers when it is shown as a place: names count, code between definitions counts less.
+    /// How well a chunk answers when it is shown as a place: names count, code between definitions
+    /// counts less.
     pub(super) fn place_score(&self, part: &FileChunk) -> f64 {
         let names = PLACE_NAMES * self.lexical.names(part.slot);
         self.chunk_score(part.slot) + names - if part.is_between { PLACE_BETWEEN } else { 0.0 }
@@ -334,7 +337,8 @@ impl<'a> Evidence<'a> {
         self.slots(file).map(score).fold(0.0, f64::max)
     }
 
-    /// Weighted mean of a file's five best chunks; each missing one counts as this share of the one before it.
+    /// Weighted mean of a file's five best chunks; each missing one counts as this share of the one
+    /// before it.
     fn best_five(&self, file: &IndexedFile, score: impl Fn(Slot) -> f64, missing: f64) -> f64 {
         let mut best = [f64::MIN; BEST_CHUNKS];
         for mut score in self.slots(file).map(score) {
@@ -422,7 +426,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// How well the file defines the identifiers of the query (0–1), and where the best definition is.
+    /// How well the file defines the identifiers of the query (0–1), and where the best definition
+    /// is.
     pub(super) fn definition(&self, file: &IndexedFile) -> (f64, Option<Slot>) {
         let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
         for identifier in &self.identifiers {

@@ -1,4 +1,5 @@
-//! What ranking knows of each file: its place in the tree and what it defines, put together from its chunks.
+//! What ranking knows of each file: its place in the tree and what it defines, put together from
+//! its chunks.
 
 use std::sync::Arc;
 
@@ -34,10 +35,12 @@ pub(super) struct IndexedFile {
     pub(super) path_terms: Vec<Key>,
     /// Canonical parts of the types it defines.
     pub(super) types: Vec<Key>,
-    /// Names it defines, case-sensitive, with what a definition of this kind and nesting is worth (0–1).
+    /// Names it defines, case-sensitive, with what a definition of this kind and nesting is worth
+    /// (0–1).
     pub(super) definitions: Vec<Definition>,
     pub(super) is_test: bool,
-    /// An example, something kept for compatibility or copied from elsewhere, or private by its name.
+    /// An example, something kept for compatibility or copied from elsewhere, or private by its
+    /// name.
     pub(super) is_aside: bool,
     pub(super) is_document: bool,
     pub(super) is_config: bool,
@@ -186,7 +189,8 @@ impl IndexedFile {
         let n_of = |chunk_type| file.parts.iter().filter(|p| p.chunk_type == chunk_type).count();
         let (n_outlines, n_documents) = (n_of(ChunkType::Symbols), n_of(ChunkType::Documentation));
         let (n_code, n_data) = (n_of(ChunkType::Definitions), n_of(ChunkType::Data));
-        // One symbols chunk beside others is the outline; several, or it alone, are text like any other.
+        // One symbols chunk beside others is the outline; several, or it alone, are text like any
+        // other.
         if n_outlines == 1 && file.parts.len() > 1 {
             file.outline =
                 file.parts.iter().find(|p| p.chunk_type == ChunkType::Symbols).map(|p| p.slot);

@@ -50,7 +50,8 @@ impl Filter {
             && self.condition.is_none()
     }
 
-    /// Languages asked for in which nothing of `chunks` is written, and those in which something is; `None` when all are there.
+    /// Languages asked for in which nothing of `chunks` is written, and those in which something
+    /// is; `None` when all are there.
     #[must_use]
     pub fn unknown_languages<'a>(
         &'a self,

@@ -1,8 +1,8 @@
-//! What a query looks like: a topic ("retry with back-off", "how are files locked") or a statement ("Returns the number of
-//! bytes that were written", "fix crash when the list is empty").
+//! What a query looks like: a topic ("retry with back-off", "how are files locked") or a statement
+//! ("Returns the number of bytes that were written", "fix crash when the list is empty").
 //!
-//! Who asks about a topic speaks the language of names, and names of files answer him. A statement tells what some code
-//! does in ordinary words: there the text decides, and names mislead.
+//! Who asks about a topic speaks the language of names, and names of files answer him. A statement
+//! tells what some code does in ordinary words: there the text decides, and names mislead.
 
 use super::tokens::lower;
 use super::words::is_one_of;
@@ -14,7 +14,8 @@ don't isn't aren't won't you your we our us they it its it's this that's these t
 /// Questions ask for a topic, however long they are.
 const QUESTION_WORDS: &str = " how what where why which who whose when does is are can should ";
 
-/// What commits and comments open with. Where the word is a noun as well, the sentence must go on like one.
+/// What commits and comments open with. Where the word is a noun as well, the sentence must go on
+/// like one.
 const VERBS: &str = " add adds fix fixes use uses remove removes make makes allow allows support supports move moves improve improves avoid avoids \
 update updates change changes refactor implement ensure ensures return returns enable disable handle handles rename replace replaces set sets get gets \
 check checks prevent prevents introduce clean correct reduce expose convert converts pass include create creates skip skips simplify switch drop \

@@ -4,10 +4,12 @@ use std::sync::OnceLock;
 
 type Tell = Box<dyn Fn() + Send + Sync>;
 
-/// Remembers the first failure of an index that reads saved files. All corpora that read the same files share one.
+/// Remembers the first failure of an index that reads saved files. All corpora that read the same
+/// files share one.
 #[derive(Default)]
 pub(super) struct Health {
-    /// An index in memory cannot be damaged: its failures are bugs, and building it anew would not help.
+    /// An index in memory cannot be damaged: its failures are bugs, and building it anew would not
+    /// help.
     reads_saved: bool,
     damage: OnceLock<String>,
     tell: OnceLock<Tell>,

@@ -27,7 +27,8 @@ pub struct Hit {
     pub path: Arc<str>,
     /// The chunk that answers best.
     pub chunk: Arc<Chunk>,
-    /// First and last line of the function or section that it is a part of; its own where there is none.
+    /// First and last line of the function or section that it is a part of; its own where there is
+    /// none.
     pub lines: Option<(u32, u32)>,
     /// Further chunks of the file that match, best first; to be read by whoever shows them.
     pub others: Vec<Arc<Entry>>,
@@ -35,7 +36,8 @@ pub struct Hit {
     pub score: f64,
     /// In the order of [`FEATURES`](super::FEATURES); features of value 0 are left out.
     pub terms: Vec<Term>,
-    /// Share of the query's words that the chunk holds in any field, weighted by how rare each is, 0–1. It takes no part in ranking.
+    /// Share of the query's words that the chunk holds in any field, weighted by how rare each is,
+    /// 0–1. It takes no part in ranking.
     pub coverage: f64,
 }
 
@@ -46,7 +48,8 @@ pub struct Results {
     pub hits: Vec<Hit>,
     /// Files that match; in an exact search chunks that do.
     pub total: usize,
-    /// What the query's words weigh: about how many rare words they are worth; a common word weighs little.
+    /// What the query's words weigh: about how many rare words they are worth; a common word weighs
+    /// little.
     pub query_weight: f64,
     /// What whoever asked should know: how the query was read where it was not taken as it stands.
     pub notes: Vec<String>,

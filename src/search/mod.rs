@@ -1,11 +1,11 @@
 //! The read side: a set of chunks as an index in memory, and queries against it.
 //!
-//! Pure and synchronous: opens no path, reads no clock and no environment. Everything it knows of a repository comes
-//! from the chunks, so that files written by other programs rank as well as ours.
+//! Pure and synchronous: opens no path, reads no clock and no environment. Everything it knows of a
+//! repository comes from the chunks, so that files written by other programs rank as well as ours.
 //!
-//! [`CorpusBuilder`] holds what changes (the tantivy writer, the slots); each update gives a [`Corpus`], immutable and
-//! cheap to share. Results are a function of the live chunks alone: not of the order of updates, of deleted
-//! documents, of the segment layout or of the thread count.
+//! [`CorpusBuilder`] holds what changes (the tantivy writer, the slots); each update gives a
+//! [`Corpus`], immutable and cheap to share. Results are a function of the live chunks alone: not
+//! of the order of updates, of deleted documents, of the segment layout or of the thread count.
 
 mod bm25;
 mod cores;

@@ -24,10 +24,11 @@ impl Name {
         Self::new(&lower_parts(name).collect::<String>())
     }
 
-    /// Counts the wrong, missing, additional and swapped letters between two names, if they are at most `allowed`.
+    /// Counts the wrong, missing, additional and swapped letters between two names, if they are at
+    /// most `allowed`.
     pub(super) fn distance(&self, other: &Self, allowed: usize) -> Option<usize> {
-        // A comparison of lengths and bits rejects most names. It holds only where a letter is one byte: then a wrong letter
-        // changes at most two groups.
+        // A comparison of lengths and bits rejects most names. It holds only where a letter is one
+        // byte: then a wrong letter changes at most two groups.
         let is_far = self.text.len().abs_diff(other.text.len()) > allowed
             || (self.groups ^ other.groups).count_ones() as usize > 2 * allowed;
         if is_far && self.text.is_ascii() && other.text.is_ascii() {

@@ -1,4 +1,5 @@
-//! What a query says beside its words: `lang:`, `path:` and `type:` restrict it, quotes ask for a phrase.
+//! What a query says beside its words: `lang:`, `path:` and `type:` restrict it, quotes ask for a
+//! phrase.
 
 use globset::{Glob, GlobSetBuilder};
 

@@ -9,8 +9,8 @@ use super::text::{DocAddress, TextError, TextReader};
 /// Farther apart, two words have nothing to do with each other.
 const MAX_DISTANCE: u32 = 8;
 
-/// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's idf; for each of some
-/// chunks, in the order of their places.
+/// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's
+/// idf; for each of some chunks, in the order of their places.
 pub(super) fn closeness(
     query: &Query,
     lexical: &Lexical,

@@ -150,7 +150,8 @@ fn looks_like_symbol(text: &str) -> bool {
     }) && text.chars().any(char::is_alphabetic)
 }
 
-/// Words of the query that look like identifiers: camel case, underscores, qualified names; a symbol query's last component.
+/// Words of the query that look like identifiers: camel case, underscores, qualified names; a
+/// symbol query's last component.
 fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut add = |name: &str| {

@@ -1,7 +1,8 @@
 //! Which file comes first: features of each candidate file, a weighted sum, an explanation.
 //!
-//! Files are ranked, not chunks. The searchers give a pool of fixed size, so that the order does not depend on how many
-//! results are asked for; ties break by path. The formulas and the reasons: `specs/ranking.md`.
+//! Files are ranked, not chunks. The searchers give a pool of fixed size, so that the order does
+//! not depend on how many results are asked for; ties break by path. The formulas and the reasons:
+//! `specs/ranking.md`.
 
 use std::collections::HashMap;
 
@@ -89,7 +90,8 @@ pub(super) fn exact(
     for slot in found.into_iter().filter(|s| ranking.allowed(*s)) {
         files.entry(corpus.file_of[slot as usize]).or_default().push(slot);
     }
-    // An outline repeats what stands in the file's other chunks: it counts where they do not match, or may not.
+    // An outline repeats what stands in the file's other chunks: it counts where they do not match,
+    // or may not.
     for (at, slots) in files.iter_mut().filter(|(_, slots)| slots.len() > 1) {
         slots.retain(|s| Some(*s) != corpus.files[*at as usize].outline);
     }

@@ -1,4 +1,5 @@
-//! Which files of a corpus use the definitions of which others, and the identifiers that each file mentions.
+//! Which files of a corpus use the definitions of which others, and the identifiers that each file
+//! mentions.
 
 use std::collections::HashSet;
 use std::io;
@@ -142,7 +143,8 @@ impl References {
         self.with_header.binary_search(&at).is_ok()
     }
 
-    /// The other files whose definitions a file mentions, in order. `mentions`: of all files, where not every file was asked.
+    /// The other files whose definitions a file mentions, in order. `mentions`: of all files, where
+    /// not every file was asked.
     pub(super) fn used_by(&self, at: u32, mentions: &[Mentions]) -> &[u32] {
         self.uses[at as usize].get_or_init(|| {
             let owners =

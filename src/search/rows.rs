@@ -1,8 +1,8 @@
 //! What is shown of a file: its best places.
 //!
-//! A place is a whole function or section where that is not too long, else one chunk; a short one is shown with what stands
-//! around it. Who describes what some code does (`Form::Statement`) is shown a second place of the best files, since he looks
-//! for one function and not for a file.
+//! A place is a whole function or section where that is not too long, else one chunk; a short one
+//! is shown with what stands around it. Who describes what some code does (`Form::Statement`) is
+//! shown a second place of the best files, since he looks for one function and not for a file.
 
 use std::sync::Arc;
 
@@ -20,7 +20,8 @@ const MAX_LINES: u32 = 120;
 const MIN_LINES: u32 = 40;
 /// Files that may show a second place.
 const MAX_SECOND: usize = 5;
-/// A second place stands so much behind the first place of its file, and more by how much less well it answers.
+/// A second place stands so much behind the first place of its file, and more by how much less well
+/// it answers.
 const SECOND: f64 = -0.5;
 const SECOND_LESS: f64 = -0.8;
 /// Further chunks of a file that a result names.
@@ -46,8 +47,8 @@ pub(super) struct Ranked<'f> {
 }
 
 impl Evidence<'_> {
-    /// The places to show of the `limit` best of some files, which stand in their order; best first. With another limit they
-    /// are the same as far as they go.
+    /// The places to show of the `limit` best of some files, which stand in their order; best
+    /// first. With another limit they are the same as far as they go.
     pub(super) fn rows(&self, files: Vec<Ranked>, limit: usize) -> Vec<Hit> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
@@ -165,7 +166,8 @@ impl Evidence<'_> {
     }
 }
 
-/// The lines of the function or section that a chunk is a part of; its own when it is none, or that is too long.
+/// The lines of the function or section that a chunk is a part of; its own when it is none, or that
+/// is too long.
 fn whole(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let own = part.lines?;
     let fits =

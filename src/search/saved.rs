@@ -31,7 +31,8 @@ impl CorpusBuilder {
     /// Saves the corpus, which must be the last one that this gave.
     ///
     /// # Errors
-    /// When a file cannot be written, or the text index is being rearranged: then it can be tried again.
+    /// When a file cannot be written, or the text index is being rearranged: then it can be tried
+    /// again.
     pub fn save(&self, corpus: &Corpus, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let entries = corpus.set.all();
         let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
@@ -55,8 +56,8 @@ impl CorpusBuilder {
         self.text.save(saving)
     }
 
-    /// What was saved, with the set that it was saved with; `None` when they do not fit together. `keep`: what is read often is kept in
-    /// memory.
+    /// What was saved, with the set that it was saved with; `None` when they do not fit together.
+    /// `keep`: what is read often is kept in memory.
     #[must_use]
     pub fn open(
         saved: &Arc<dyn SavedFiles>,

@@ -24,7 +24,8 @@ impl<'a> Searcher<'a> {
         Self { corpus }
     }
 
-    /// Parses a query. Words that occur nowhere in the corpus are replaced by names that differ in one or two letters.
+    /// Parses a query. Words that occur nowhere in the corpus are replaced by names that differ in
+    /// one or two letters.
     ///
     /// # Errors
     /// When the text index cannot be read.
@@ -32,7 +33,8 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(spelling::corrected(self.corpus, text)?))
     }
 
-    /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty or zero, only words count.
+    /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty
+    /// or zero, only words count.
     ///
     /// # Errors
     /// When the text index cannot be read.
@@ -49,7 +51,8 @@ impl<'a> Searcher<'a> {
     /// Finds the chunks that match an exact query.
     ///
     /// # Errors
-    /// When the query is not well-formed (the message explains the syntax), or the text index cannot be read.
+    /// When the query is not well-formed (the message explains the syntax), or the text index
+    /// cannot be read.
     pub fn exact(self, query: &str, filter: &Filter, limit: usize) -> Result<Results, SearchError> {
         self.guard(|| {
             let found = self.corpus.text.matching(query)?;
@@ -70,7 +73,8 @@ impl<'a> Searcher<'a> {
         self.guard(|| Ok(rank::by_meaning(self.corpus, vector, None, filter, limit)?))
     }
 
-    /// Ranks other files by their nearness in meaning to a chunk. `None` when the chunk is unknown or has no vector.
+    /// Ranks other files by their nearness in meaning to a chunk. `None` when the chunk is unknown
+    /// or has no vector.
     ///
     /// # Errors
     /// When the text index cannot be read.
@@ -92,8 +96,8 @@ impl<'a> Searcher<'a> {
         })
     }
 
-    /// Runs one question. An error or a panic of an index that reads saved files is recorded as damage; from then on every
-    /// question fails with it, even one that needs only undamaged files.
+    /// Runs one question. An error or a panic of an index that reads saved files is recorded as
+    /// damage; from then on every question fails with it, even one that needs only undamaged files.
     fn guard<T>(self, ask: impl FnOnce() -> Result<T, SearchError>) -> Result<T, SearchError> {
         let _answering = Answering::begin();
         let health = self.corpus.text.health();

@@ -30,11 +30,13 @@ impl<'t> Marked<'t> {
         self.lines.is_empty()
     }
 
-    /// The `n` neighbouring lines that hold most marks, all when there are fewer: how many lines stand before them, and they.
+    /// The `n` neighbouring lines that hold most marks, all when there are fewer: how many lines
+    /// stand before them, and they.
     #[must_use]
     pub fn window(&self, n: usize) -> (usize, &[MarkedLine<'t>]) {
         let n = n.min(self.lines.len());
-        // The first of the best windows; a window counts each line's marks, the first line a little more: it names things.
+        // The first of the best windows; a window counts each line's marks, the first line a little
+        // more: it names things.
         let score = |start: usize| {
             self.lines[start..start + n].iter().map(|l| l.1.len()).sum::<usize>() * 2
                 + usize::from(start == 0)

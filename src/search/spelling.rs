@@ -75,8 +75,8 @@ fn part_is_known(corpus: &Corpus, part: &str) -> Result<bool, TextError> {
     Ok(false)
 }
 
-/// Returns the name, part of a name or word of a title that differs from `word` in the fewest letters; of several, the one
-/// that most chunks have.
+/// Returns the name, part of a name or word of a title that differs from `word` in the fewest
+/// letters; of several, the one that most chunks have.
 fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>, TextError> {
     let word = Name::written(word);
     let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };

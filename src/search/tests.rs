@@ -171,7 +171,8 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Invariant 10: after any sequence of updates, ids, order and scores are those of a fresh build.
+    /// Invariant 10: after any sequence of updates, ids, order and scores are those of a fresh
+    /// build.
     #[test]
     fn updated_equals_fresh(ops in prop::collection::vec(op(), 1..60), query in text()) {
         let mut builder = CorpusBuilder::new(DIMENSIONS).unwrap();

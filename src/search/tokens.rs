@@ -1,8 +1,9 @@
 //! Text → index terms.
 //!
-//! An identifier gives its parts (`HTTPServer2` → `http`, `server2`) and, when there are several, the whole
-//! (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at the same position. So one
-//! field serves exact words, phrases and stemmed search. Chinese and Japanese characters are terms of their own.
+//! An identifier gives its parts (`HTTPServer2` → `http`, `server2`) and, when there are several,
+//! the whole (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at
+//! the same position. So one field serves exact words, phrases and stemmed search. Chinese and
+//! Japanese characters are terms of their own.
 
 use std::collections::HashSet;
 use std::ops::Range;

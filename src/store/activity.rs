@@ -1,5 +1,5 @@
-//! The progress of the indexing process, for all other processes: two small files. Each belongs to the holder of a lock and is ignored unless that
-//! lock is held.
+//! The progress of the indexing process, for all other processes: two small files. Each belongs to
+//! the holder of a lock and is ignored unless that lock is held.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,8 @@ impl Activity {
     }
 }
 
-/// Announces the progress of this process, as long as it holds the lock that was given to the constructor. Dropping it removes the file.
+/// Announces the progress of this process, as long as it holds the lock that was given to the
+/// constructor. Dropping it removes the file.
 #[derive(Debug)]
 pub struct Announcement {
     layout: Layout,
@@ -89,8 +90,8 @@ impl Announcement {
         self.say(&n);
     }
 
-    /// Writes the file unless it was written less than [`INTERVAL`] ago, or removes it if there is nothing to announce. Errors are ignored, since
-    /// they harm nothing.
+    /// Writes the file unless it was written less than [`INTERVAL`] ago, or removes it if there is
+    /// nothing to announce. Errors are ignored, since they harm nothing.
     fn say<T: Serialize + Default + PartialEq>(&self, what: &T) {
         let json = if *what == T::default() {
             Vec::new()

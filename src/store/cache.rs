@@ -1,8 +1,10 @@
-//! The data that a process computed from the chunk files, saved for the next process: directories `cache/index-*`, which never change.
+//! The data that a process computed from the chunk files, saved for the next process: directories
+//! `cache/index-*`, which never change.
 //!
-//! A directory is written under a temporary name and then renamed. A process that has opened one can read its files even after they were removed.
-//! `saved.json` states the content of each file. If a file is not the one that was written (by its stamp, else by its hash), the whole directory is
-//! void. It is also void for another version of the program.
+//! A directory is written under a temporary name and then renamed. A process that has opened one
+//! can read its files even after they were removed. `saved.json` states the content of each file.
+//! If a file is not the one that was written (by its stamp, else by its hash), the whole directory
+//! is void. It is also void for another version of the program.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
@@ -20,7 +22,8 @@ use crate::chunk::{CorpusCache, SaveWriter, SavedFile, SavedFiles};
 use crate::dir::{Dir, OpenMode, OwnedDir, Stat};
 use crate::platform::read_exact_at;
 
-/// A hash of the code that decides what is saved and what is computed from the same chunks. It changes with that code.
+/// A hash of the code that decides what is saved and what is computed from the same chunks. It
+/// changes with that code.
 const FORMAT: &str = env!("CORTEX_SAVED");
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
@@ -161,7 +164,8 @@ impl CorpusCache for IndexCache {
     }
 }
 
-/// A directory that is being written. Dropping it removes the directory, unless it was renamed to its final name.
+/// A directory that is being written. Dropping it removes the directory, unless it was renamed to
+/// its final name.
 struct Unfinished<'a> {
     /// The parent directory.
     dir: &'a Dir,

@@ -1,7 +1,8 @@
 //! Parses and writes the JSON of chunk files.
 //!
-//! Any program may write these files, in any JSON layout. Ours have the header on the first line, one chunk on each further line, and `]}` on the
-//! last line. They diff well, and are parsed on all cores without being scanned first.
+//! Any program may write these files, in any JSON layout. Ours have the header on the first line,
+//! one chunk on each further line, and `]}` on the last line. They diff well, and are parsed on all
+//! cores without being scanned first.
 
 use std::borrow::Cow;
 use std::fs::File;
@@ -73,7 +74,8 @@ impl Header {
     }
 }
 
-/// Why a chunk file cannot be used. The message names the file and, if it has one, the place of the error.
+/// Why a chunk file cannot be used. The message names the file and, if it has one, the place of the
+/// error.
 #[derive(Debug, thiserror::Error)]
 pub enum ChunkFileError {
     #[error("a chunk file cannot be read: {source}")]
@@ -132,12 +134,13 @@ pub(super) fn opening(header: &Header) -> String {
     format!("{{\"_metadata\":{header},{CHUNKS_OPEN}\n")
 }
 
-/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose JSON is in `known` are taken from there. `keeps_vectors` decides
-/// whether the vectors count, from the header and the number of their dimensions.
+/// Parses a chunk file of any writer. `path` is for messages only. Chunks whose JSON is in `known`
+/// are taken from there. `keeps_vectors` decides whether the vectors count, from the header and the
+/// number of their dimensions.
 ///
 /// # Errors
-/// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk that lacks id or text,
-/// or whose vector differs in length from the others or the header.
+/// [`ChunkFileError::Malformed`] with line and column, or [`ChunkFileError::Chunk`] for a chunk
+/// that lacks id or text, or whose vector differs in length from the others or the header.
 pub fn parse_chunk_file(
     path: &Path,
     bytes: &[u8],
@@ -167,7 +170,8 @@ pub fn parse_chunk_file(
     })
 }
 
-/// Returns the entries of a block of a file of ours, whose lines `lines` reads. Returns `None` if the block holds anything else.
+/// Returns the entries of a block of a file of ours, whose lines `lines` reads. Returns `None` if
+/// the block holds anything else.
 pub(super) fn parse_block(
     bytes: &[u8],
     file_type: ChunkType,
@@ -229,7 +233,8 @@ impl<'a> AnyFile<'a> {
         });
         let (metadata, chunks) = match taken {
             Some(parts) => parts,
-            // It is written in an unusual way, or is not JSON: the parser finds out, and knows where the error is.
+            // It is written in an unusual way, or is not JSON: the parser finds out, and knows
+            // where the error is.
             None => {
                 let file: AnyFile = serde_json::from_str(text).map_err(|e| trouble(&e))?;
                 let whole = |raw: &'a RawValue| ChunkJson { json: raw.get(), vector: None };
@@ -317,8 +322,8 @@ fn parse(
     Ok(parsed)
 }
 
-/// Returns the JSON of a chunk without its secrets and its vector; `None` if its text holds no secret. Our indexer redacts secrets, but other
-/// programs may not.
+/// Returns the JSON of a chunk without its secrets and its vector; `None` if its text holds no
+/// secret. Our indexer redacts secrets, but other programs may not.
 fn without_secrets(chunk: &Chunk) -> Option<String> {
     match redact_file(&chunk.text).text {
         Cow::Owned(text) => Some(Chunk { text, embedding: None, ..chunk.clone() }.to_json()),
@@ -339,7 +344,8 @@ fn parse_part(
     })
 }
 
-/// Says what is wrong with a chunk, and where in the file. `number` is the 1-based number of the chunk.
+/// Says what is wrong with a chunk, and where in the file. `number` is the 1-based number of the
+/// chunk.
 fn trouble(
     (id, e): (Option<String>, ParseError),
     text: &str,
@@ -360,7 +366,8 @@ fn trouble(
     }
 }
 
-/// Checks that all vectors of a file have the same length, which the header may state. Returns the length of the first vector.
+/// Checks that all vectors of a file have the same length, which the header may state. Returns the
+/// length of the first vector.
 fn check_lengths(
     header: Option<&Header>,
     parts: &[ChunkJson],
@@ -383,7 +390,8 @@ fn check_lengths(
     ))
 }
 
-/// Returns the message without serde's own "at line … column …", which counts from the start of the chunk.
+/// Returns the message without serde's own "at line … column …", which counts from the start of the
+/// chunk.
 fn short(e: &serde_json::Error) -> String {
     let message = e.to_string();
     message.split(" at line ").next().unwrap_or(&message).to_string()
@@ -399,7 +407,8 @@ fn position(bytes: &[u8], offset: usize) -> (usize, usize) {
 /// First bytes of a zstd file.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// Whether another program wrote the file: it does not begin as ours do. (A truncated file of ours begins as ours do, as far as it goes.)
+/// Whether another program wrote the file: it does not begin as ours do. (A truncated file of ours
+/// begins as ours do, as far as it goes.)
 pub(super) fn is_stranger(dir: &Dir, name: &str) -> bool {
     let beginning = |packing| beginning(dir.open_file(name)?, packing);
     match beginning(Packing::of(name)) {

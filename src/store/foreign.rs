@@ -1,7 +1,8 @@
-//! Keeps the content of a chunk file in another layout than ours: its chunks as lines, and their inline vectors as numbers.
+//! Keeps the content of a chunk file in another layout than ours: its chunks as lines, and their
+//! inline vectors as numbers.
 //!
-//! The other program may rewrite its file in place at any time. So its content is kept here: in memory, or in the files that were saved for the
-//! next process.
+//! The other program may rewrite its file in place at any time. So its content is kept here: in
+//! memory, or in the files that were saved for the next process.
 
 use std::fmt;
 use std::ops::Range;
@@ -126,7 +127,8 @@ impl LineStore for ForeignLines {
     }
 }
 
-/// The parts of a chunk file, found without reading what is inside them. Each part is yet to be parsed.
+/// The parts of a chunk file, found without reading what is inside them. Each part is yet to be
+/// parsed.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct ChunkFileScanner<'a> {
     pub metadata: Option<&'a str>,
@@ -194,10 +196,11 @@ fn read_numbers(text: &str, mut each: impl FnMut(f32)) -> Result<(), String> {
     }
 }
 
-/// Splits a chunk file into its parts. Returns `None` if it is not JSON of that shape, or is written in an unusual way: then the parser has to
-/// decide.
+/// Splits a chunk file into its parts. Returns `None` if it is not JSON of that shape, or is
+/// written in an unusual way: then the parser has to decide.
 ///
-/// Valid JSON is always split at the right places. Whether it is valid is only known when all parts are parsed.
+/// Valid JSON is always split at the right places. Whether it is valid is only known when all parts
+/// are parsed.
 pub(super) fn take_apart(text: &str) -> Option<ChunkFileScanner<'_>> {
     let mut scan = Scan { text, at: 0 };
     let mut parts = ChunkFileScanner::default();
@@ -294,7 +297,8 @@ impl<'a> Scan<'a> {
                 self.at += 1;
                 return Some(&self.text[start..self.at - 1]);
             }
-            // A backslash may be followed by a quotation mark, or by the first byte of a longer character.
+            // A backslash may be followed by a quotation mark, or by the first byte of a longer
+            // character.
             self.at += 2;
             self.text.as_bytes().get(self.at)?;
         }
@@ -317,7 +321,8 @@ impl<'a> Scan<'a> {
         self.text.get(start..self.at)
     }
 
-    /// Reads a value in brackets. In valid JSON it ends where brackets of its own kind are balanced.
+    /// Reads a value in brackets. In valid JSON it ends where brackets of its own kind are
+    /// balanced.
     fn nested(&mut self, open: u8, close: u8) -> Option<()> {
         let mut depth = 0_usize;
         loop {
@@ -382,7 +387,8 @@ mod tests {
     }
 
     proptest! {
-        /// A file that is split and parsed in parts has the same content as when it is parsed whole.
+        /// A file that is split and parsed in parts has the same content as when it is parsed
+        /// whole.
         #[test]
         fn the_parts_of_a_file_are_what_stands_in_it(chunks in prop::collection::vec(any_value(), 0..5), other in any_value(), pretty: bool) {
             let chunks: Vec<Value> = chunks.into_iter().filter(Value::is_object).collect();
@@ -406,8 +412,8 @@ mod tests {
             }
         }
 
-        /// The file is cut anywhere, or has another byte anywhere. Either it is not split, or one of its parts is invalid, or the file is still
-        /// valid.
+        /// The file is cut anywhere, or has another byte anywhere. Either it is not split, or one
+        /// of its parts is invalid, or the file is still valid.
         #[test]
         fn what_is_no_json_is_not_read_as_some(chunks in prop::collection::vec(any_value(), 0..4), at: prop::sample::Index, byte in "[\"\\\\\\[\\]{},: a1]") {
             let file = serde_json::json!({ "b": 1, "chunks": chunks }).to_string();

@@ -23,8 +23,8 @@ const VECTORS: &str = "vectors-";
 
 /// Content of `.cortex/.gitignore`: keeps derived files and memories out of the user's history.
 const GITIGNORE: &str = "# Written by cortex; config.toml is yours to commit.\n/chunks/\n/cache/\n/graph/\n/memory*\n/.unfinished-*\n/*.lock\n/server.json\n/.gitignore\n";
-/// Rules for `.git/info/exclude`: they exclude what belongs to this user or to this checkout. A team may commit chunk files and the configuration,
-/// so these are not listed.
+/// Rules for `.git/info/exclude`: they exclude what belongs to this user or to this checkout. A
+/// team may commit chunk files and the configuration, so these are not listed.
 const EXCLUDE: &[&str] = &[
     "/.cortex/memory*",
     "/.cortex/cache/",
@@ -42,7 +42,8 @@ const PRIVATE: &[&str] = &[
     ".cortex/server.json",
     ".cortex/.unfinished-0",
 ];
-/// Appended to a `.cortex/.gitignore` of the repository that lets git add private files. Nothing outranks the last rules of that file.
+/// Appended to a `.cortex/.gitignore` of the repository that lets git add private files. Nothing
+/// outranks the last rules of that file.
 const ADDED: &str = "\n# Added by cortex: these stay out of the repository.\n/memory*\n/cache/\n/graph/\n/*.lock\n/server.json\n/.unfinished-*\n";
 /// Beginnings of the `.gitignore` files that Cortex wrote and may update.
 const OURS: [&str; 2] = ["# Derived by cortex;", "# Written by cortex;"];
@@ -67,7 +68,8 @@ const SHARED_DIR: u32 = 0o777;
 const PRIVATE_DIR: u32 = 0o700;
 pub(super) const SHARED_FILE: u32 = 0o666;
 
-/// The paths of one project. All access to its files goes through this type, below directories that are held open.
+/// The paths of one project. All access to its files goes through this type, below directories that
+/// are held open.
 #[derive(Debug, Clone)]
 pub struct Layout {
     tree: SharedDir,
@@ -91,12 +93,14 @@ pub enum RootError {
 }
 
 impl Layout {
-    /// Finds the project that `start` belongs to: the nearest directory at or above it that belongs to the same user and holds `.git` or a
-    /// `.cortex` of Cortex. If there is none, the project is `start` itself. The search never accepts `/`, the home directory, or a parent that
-    /// everybody may write to.
+    /// Finds the project that `start` belongs to: the nearest directory at or above it that belongs
+    /// to the same user and holds `.git` or a `.cortex` of Cortex. If there is none, the project is
+    /// `start` itself. The search never accepts `/`, the home directory, or a parent that everybody
+    /// may write to.
     ///
     /// # Errors
-    /// When `start` is not a readable directory, or the root would be `/`, the home directory or a directory for temporary files.
+    /// When `start` is not a readable directory, or the root would be `/`, the home directory or a
+    /// directory for temporary files.
     pub fn discover(start: &Path, home: Option<&Path>) -> Result<Self, RootError> {
         let unreadable = |source| RootError::Unreadable { path: start.to_path_buf(), source };
         let start = std::fs::canonicalize(start).map_err(unreadable)?;
@@ -119,7 +123,8 @@ impl Layout {
             Dir::open(path).and_then(|dir| dir.own_stat()).map(|stat| stat.owner).ok()
         };
         let users = [Some(own_user()), owner(&start)];
-        // A `.git` or `.cortex` in the home directory (for dotfiles) does not make everything below it one project.
+        // A `.git` or `.cortex` in the home directory (for dotfiles) does not make everything below
+        // it one project.
         let may_be = |d: &&Path| too_much(d).is_none() && users.contains(&owner(d));
         let found = start.ancestors().filter(may_be).find_map(|d| Some((d, mark_of(d)?)));
         let (root, reason) = found.unwrap_or((
@@ -162,7 +167,8 @@ impl Layout {
         OwnedDir::new(self.tree.clone(), DOT_CORTEX)
     }
 
-    /// Whether the index is in the user's cache: because the project is not writable, or because the user wants it so.
+    /// Whether the index is in the user's cache: because the project is not writable, or because
+    /// the user wants it so.
     #[must_use]
     pub fn is_in_cache(&self) -> bool {
         self.place.path() != self.tree.full(DOT_CORTEX)
@@ -304,7 +310,8 @@ impl Layout {
         [Packing::Plain, Packing::Zstd].map(|packing| Self::chunk_name(chunk_type, packing))
     }
 
-    /// The name of the chunk file that exists, for callers that do not know its packing. The plain one comes first.
+    /// The name of the chunk file that exists, for callers that do not know its packing. The plain
+    /// one comes first.
     pub(super) fn chunk_name_found(&self, chunk_type: ChunkType) -> String {
         let [plain, packed] = Self::chunk_names(chunk_type);
         if !self.has(&plain) && self.has(&packed) { packed } else { plain }
@@ -393,9 +400,11 @@ impl Layout {
         self.keep_out_of_git(&dir)
     }
 
-    /// Keeps private files out of the repository. Our own `.gitignore` does that, but the repository may have one with any rules, which may also
-    /// arrive later by a checkout. So the rules go to `.git/info/exclude`, too. A `.gitignore` outranks that file: if git would still add a private
-    /// file, our rules are appended to `.cortex/.gitignore`, which outranks all others.
+    /// Keeps private files out of the repository. Our own `.gitignore` does that, but the
+    /// repository may have one with any rules, which may also arrive later by a checkout. So the
+    /// rules go to `.git/info/exclude`, too. A `.gitignore` outranks that file: if git would still
+    /// add a private file, our rules are appended to `.cortex/.gitignore`, which outranks all
+    /// others.
     fn keep_out_of_git(&self, dir: &Dir) -> io::Result<()> {
         if let Err(e) = source::exclude_from_git(self.root(), EXCLUDE) {
             tracing::debug!("nothing is added to .git/info/exclude: {e}");
@@ -452,16 +461,19 @@ impl Layout {
         })
     }
 
-    /// Creates the directory of the code graph if it is missing, and returns the path of the database, which need not exist.
+    /// Creates the directory of the code graph if it is missing, and returns the path of the
+    /// database, which need not exist.
     ///
     /// # Errors
-    /// When the directory cannot be created, or something that is in the place of a file cannot be removed. SQLite opens the file by its path.
+    /// When the directory cannot be created, or something that is in the place of a file cannot be
+    /// removed. SQLite opens the file by its path.
     pub fn prepare_code_graph(&self) -> io::Result<PathBuf> {
         let dir = self.place.make(SHARED_DIR)?.make_dir(GRAPH, SHARED_DIR)?;
         for end in ["", "-wal", "-shm", "-journal"] {
             let name = format!("{CODE_GRAPH}{end}");
             match dir.stat(&name)? {
-                // The database is derived, so whatever is in its place, such as a link, is not worth keeping.
+                // The database is derived, so whatever is in its place, such as a link, is not
+                // worth keeping.
                 Some(stat) if stat.kind == FileKind::Directory => dir.remove_dir(&name)?,
                 Some(stat) if !stat.is_sole_file() => dir.remove_file(&name)?,
                 _ => {}
@@ -470,7 +482,8 @@ impl Layout {
         Ok(self.code_graph())
     }
 
-    /// Whether another program wrote the chunk files: they exist, and there is no manifest and no `.next` manifest.
+    /// Whether another program wrote the chunk files: they exist, and there is no manifest and no
+    /// `.next` manifest.
     #[must_use]
     pub fn is_foreign(&self) -> bool {
         let there = |name: &str| self.has(name);
@@ -485,7 +498,8 @@ impl Layout {
         self.has(MANIFEST)
     }
 
-    /// When the index was last compared with the tree and written; `None` without a table of source files.
+    /// When the index was last compared with the tree and written; `None` without a table of source
+    /// files.
     #[must_use]
     pub fn compared_at(&self) -> Option<SystemTime> {
         Some(self.data().ok()?.stat(SOURCES).ok()??.modified)
@@ -503,7 +517,8 @@ impl Layout {
         [CHUNKS, CACHE, GRAPH].iter().any(|name| self.has(name))
     }
 
-    /// Removes what Cortex derived (chunks, caches, the code graph). Keeps files of the user and of other programs.
+    /// Removes what Cortex derived (chunks, caches, the code graph). Keeps files of the user and of
+    /// other programs.
     ///
     /// # Errors
     /// When something cannot be removed.
@@ -546,7 +561,8 @@ const MAX_GITIGNORE: u64 = 1 << 16;
 /// Number of file names that a warning shows.
 const MAX_SHOWN: usize = 3;
 
-/// Returns why a directory can be the root of a project: it holds `.git`, or a `.cortex` that belongs to this user.
+/// Returns why a directory can be the root of a project: it holds `.git`, or a `.cortex` that
+/// belongs to this user.
 fn mark_of(directory: &Path) -> Option<&'static str> {
     let dir = Dir::open(directory).ok()?;
     if dir.stat(".git").is_ok_and(|stat| stat.is_some()) {
@@ -560,7 +576,8 @@ fn mark_of(directory: &Path) -> Option<&'static str> {
     is_index.then_some("it holds a .cortex of yours")
 }
 
-/// Whether everybody may create files in the directory, and only their owners may remove them, as in `/tmp`.
+/// Whether everybody may create files in the directory, and only their owners may remove them, as
+/// in `/tmp`.
 fn is_temporary(directory: &Path) -> bool {
     const STICKY_FOR_ALL: u32 = 0o1002;
     Dir::open(directory)
@@ -572,8 +589,9 @@ pub(super) fn in_chunks(name: &str) -> String {
     format!("{CHUNKS}/{name}")
 }
 
-/// The name of a file until it is complete. The name is fixed, since readers and the next writer look for it after a crash. Anything that already
-/// has the name is removed before the file is created.
+/// The name of a file until it is complete. The name is fixed, since readers and the next writer
+/// look for it after a crash. Anything that already has the name is removed before the file is
+/// created.
 pub(super) fn next_name(name: &str) -> String {
     format!("{name}.next")
 }

@@ -23,7 +23,8 @@ pub struct LeaderLock {
     file: File,
 }
 
-/// The lock of the one process that requests vectors from a slow embedder, so that no text is sent twice.
+/// The lock of the one process that requests vectors from a slow embedder, so that no text is sent
+/// twice.
 #[derive(Debug)]
 pub struct EmbedLock {
     _file: File,
@@ -82,7 +83,8 @@ impl LeaderLock {
         Ok(Some(Self { file }))
     }
 
-    /// Whether the lock file is still the one that other processes would open. It is not if `.cortex` was removed in the meantime.
+    /// Whether the lock file is still the one that other processes would open. It is not if
+    /// `.cortex` was removed in the meantime.
     #[must_use]
     pub fn is_current(&self, layout: &Layout) -> bool {
         let there = layout.stat(LEADER_LOCK).ok().flatten().map(|stat| stat.id);

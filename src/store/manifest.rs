@@ -16,7 +16,8 @@ use crate::chunk::ChunkType;
 
 /// Largest manifest that is read, in bytes: enough for some four hundred million chunks.
 const MAX_BYTES: u64 = 128 << 20;
-/// Largest valid generation. No real index reaches it, and the next generation must also be a number.
+/// Largest valid generation. No real index reaches it, and the next generation must also be a
+/// number.
 const MAX_GENERATION: u64 = 1 << 53;
 
 /// The manifest of a generation. It is renamed last, which makes the renames of four files one.
@@ -32,12 +33,14 @@ pub struct Manifest {
     pub n_changed: usize,
     /// The chunk files by name. A type without chunks may have no file.
     pub files: BTreeMap<String, FileEntry>,
-    /// The blocks of each chunk file, by its name. A reader that knows most of them reads only the rest.
+    /// The blocks of each chunk file, by its name. A reader that knows most of them reads only the
+    /// rest.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub blocks: BTreeMap<String, Vec<Block>>,
 }
 
-/// A run of lines of a chunk file. The lines themselves decide where a block ends, so a change leaves the blocks before and after it as they were.
+/// A run of lines of a chunk file. The lines themselves decide where a block ends, so a change
+/// leaves the blocks before and after it as they were.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Encode, Decode)]
 pub struct Block {
     pub bytes: u32,
@@ -158,7 +161,8 @@ impl Manifest {
         ChunkType::ALL.par_iter().all(|t| self.states(layout, *t, &self.chunk_name(*t)))
     }
 
-    /// Whether no chunk file is missing or truncated, judged by size. (A file that another program overwrote is served, with a warning.)
+    /// Whether no chunk file is missing or truncated, judged by size. (A file that another program
+    /// overwrote is served, with a warning.)
     #[must_use]
     pub fn is_whole(&self, layout: &Layout) -> bool {
         ChunkType::ALL.iter().all(|t| {
@@ -167,8 +171,9 @@ impl Manifest {
         })
     }
 
-    /// Reads the manifest. Returns `None` if there is none or it cannot be understood. In the latter case it is ignored: the chunk files are used
-    /// without it, and the next indexer writes a new one.
+    /// Reads the manifest. Returns `None` if there is none or it cannot be understood. In the
+    /// latter case it is ignored: the chunk files are used without it, and the next indexer writes
+    /// a new one.
     ///
     /// # Errors
     /// When the manifest exists but cannot be read.

@@ -1,7 +1,9 @@
-//! Everything in `.cortex` on disk: the paths, the chunk files and their manifest, the vector cache, the locks.
+//! Everything in `.cortex` on disk: the paths, the chunk files and their manifest, the vector
+//! cache, the locks.
 //!
-//! This is the only module that knows a path under `.cortex` or the JSON layout of a chunk file. It does not know what chunks are for: `index`
-//! writes through it, `live` reads through it, and these two have no other connection.
+//! This is the only module that knows a path under `.cortex` or the JSON layout of a chunk file. It
+//! does not know what chunks are for: `index` writes through it, `live` reads through it, and these
+//! two have no other connection.
 
 mod activity;
 mod cache;

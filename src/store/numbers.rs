@@ -1,4 +1,5 @@
-//! A parser for JSON numbers: bit for bit the results of the standard library, in a third of the time.
+//! A parser for JSON numbers: bit for bit the results of the standard library, in a third of the
+//! time.
 
 /// Powers of ten from 10^-`MOST_EXPONENT` to 10^`MOST_EXPONENT`.
 const TENS: [f64; 45] = [
@@ -12,8 +13,8 @@ const MOST_DIGITS: usize = 19;
 /// Bits of an `f64` that an `f32` does not have.
 const ROUNDED_BITS: u32 = 29;
 
-/// Parses the number at the start of `text`; returns it with its length in bytes. Returns `None` if that is not a valid JSON number. The number may
-/// be infinite.
+/// Parses the number at the start of `text`; returns it with its length in bytes. Returns `None` if
+/// that is not a valid JSON number. The number may be infinite.
 pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
     let is_negative = text.first() == Some(&b'-');
     let whole = usize::from(is_negative);
@@ -41,7 +42,8 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
         if after == start {
             return None;
         }
-        // An exponent of more than four digits becomes 9999, which `rounded` rejects, so the standard library parses the number.
+        // An exponent of more than four digits becomes 9999, which `rounded` rejects, so the
+        // standard library parses the number.
         let power = if after - start > 4 { 9999 } else { i32::try_from(power).ok()? };
         (exponent, end) = (exponent + if is_below { -power } else { power }, after);
     }
@@ -53,8 +55,9 @@ pub(super) fn number(text: &[u8]) -> Option<(f32, usize)> {
     Some((value, end))
 }
 
-/// Returns `digits` × 10^`exponent`, unless an `f64` is too inexact to decide the result. Three roundings (the digits, the power, the product) move
-/// the `f64` by at most three units in its last place. So it rounds to the same `f32` as the exact value, unless it is that close to the middle
+/// Returns `digits` × 10^`exponent`, unless an `f64` is too inexact to decide the result. Three
+/// roundings (the digits, the power, the product) move the `f64` by at most three units in its last
+/// place. So it rounds to the same `f32` as the exact value, unless it is that close to the middle
 /// between two `f32` values.
 #[expect(
     clippy::cast_precision_loss,
@@ -70,7 +73,8 @@ fn rounded(digits: u64, exponent: i32) -> Option<f32> {
     (digits == 0 || is_normal && rest.abs_diff(MIDDLE) > MARGIN).then_some(value as f32)
 }
 
-/// Appends the digits from `at` on to `number`; returns the new number and where the digits end. The number wraps around if it exceeds 64 bits.
+/// Appends the digits from `at` on to `number`; returns the new number and where the digits end.
+/// The number wraps around if it exceeds 64 bits.
 fn digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
     while let Some(eight) = text.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()) {
         let (value, n) = digits_of(eight);
@@ -86,7 +90,8 @@ fn digits(text: &[u8], mut at: usize, mut number: u64) -> (u64, usize) {
 const WHOLE_TENS: [u64; 9] =
     [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 
-/// Returns the number that the leading digits of `bytes` form, and how many digits these are. It has no branches, since numbers have any length.
+/// Returns the number that the leading digits of `bytes` form, and how many digits these are. It
+/// has no branches, since numbers have any length.
 fn digits_of(bytes: [u8; 8]) -> (u64, usize) {
     const ZEROS: u64 = 0x3030_3030_3030_3030;
     const UPPER: u64 = 0xf0f0_f0f0_f0f0_f0f0;

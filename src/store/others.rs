@@ -1,7 +1,8 @@
 //! Chunk files of other programs beside our own index.
 //!
-//! Another program may write anything into `.cortex/chunks`, at any time. If it writes a file under one of our names, the indexer moves that file
-//! aside before it uses the name. A file with any other name is served as it is. Only a full index run overwrites a file, and only if there is no
+//! Another program may write anything into `.cortex/chunks`, at any time. If it writes a file under
+//! one of our names, the indexer moves that file aside before it uses the name. A file with any
+//! other name is served as it is. Only a full index run overwrites a file, and only if there is no
 //! index of ours.
 
 use std::io::{self, ErrorKind};
@@ -15,11 +16,13 @@ use super::{FileEntry, Layout, WriteLock};
 use crate::chunk::ChunkType;
 use crate::dir::{Dir, FileKind};
 
-/// Largest number of these files that are read: a clone of a repository may bring any number of them.
+/// Largest number of these files that are read: a clone of a repository may bring any number of
+/// them.
 pub(super) const MAX_FILES: usize = 32;
 
 const JSON: &str = ".json";
-/// Identifies a chunk file. If several chunks have one id, the last one in this order wins, so files under our names win over further files.
+/// Identifies a chunk file. If several chunks have one id, the last one in this order wins, so
+/// files under our names win over further files.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Encode, Decode)]
 pub(super) enum Which {
     /// A further file, by its name in the directory.
@@ -41,7 +44,8 @@ impl Which {
         matches!(self, Self::Other(_))
     }
 
-    /// The type of chunks that state none: the type whose file name this name begins with, else definitions.
+    /// The type of chunks that state none: the type whose file name this name begins with, else
+    /// definitions.
     pub(super) fn chunk_type(&self) -> ChunkType {
         match self {
             Self::Of(chunk_type) => *chunk_type,

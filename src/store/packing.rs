@@ -1,4 +1,5 @@
-//! Compressed chunk files: the same bytes, with one zstd frame for the header, one for each block, and one for the end.
+//! Compressed chunk files: the same bytes, with one zstd frame for the header, one for each block,
+//! and one for the end.
 //!
 //! So `zstd -d` yields the plain file, and a reader unpacks only the block that it needs.
 
@@ -19,9 +20,11 @@ pub enum Packing {
 pub(super) const EXTENSION: &str = ".zst";
 /// The default of zstd. Higher levels take much longer and save little.
 const LEVEL: i32 = 3;
-/// Largest ratio of unpacked to packed bytes. Chunks shrink to a fifth or a tenth, so a file that claims more than this is not a chunk file.
+/// Largest ratio of unpacked to packed bytes. Chunks shrink to a fifth or a tenth, so a file that
+/// claims more than this is not a chunk file.
 const MAX_RATIO: u64 = 24;
-/// Unpacked size up to which the ratio is not checked: a small file may be an exception, such as one of generated tables.
+/// Unpacked size up to which the ratio is not checked: a small file may be an exception, such as
+/// one of generated tables.
 const ALWAYS_ALLOWED_BYTES: u64 = 16 << 20;
 /// Largest size of the header's frame, in bytes.
 pub(super) const MAX_HEADER_BYTES: usize = 1 << 12;
@@ -45,7 +48,8 @@ pub(super) fn pack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     zstd::bulk::compress(bytes, LEVEL)
 }
 
-/// Whether `n_packed` bytes may unpack to `n_bytes`. If not, the file is not a chunk file but a decompression bomb.
+/// Whether `n_packed` bytes may unpack to `n_bytes`. If not, the file is not a chunk file but a
+/// decompression bomb.
 pub(super) fn may_unpack_to(n_packed: u64, n_bytes: u64) -> bool {
     n_bytes <= ALWAYS_ALLOWED_BYTES + n_packed * MAX_RATIO
 }
@@ -77,7 +81,8 @@ pub(super) fn frame_length(bytes: &[u8]) -> Option<usize> {
     zstd::zstd_safe::find_frame_compressed_size(bytes).ok()
 }
 
-/// Calls `read` with the frame that `unpack` returns. The last frame of each thread is kept, since lines are mostly read in order.
+/// Calls `read` with the frame that `unpack` returns. The last frame of each thread is kept, since
+/// lines are mostly read in order.
 pub(super) fn with_last_frame<T>(
     key: (u64, u64),
     unpack: impl FnOnce() -> Option<Vec<u8>>,

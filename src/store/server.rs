@@ -12,7 +12,8 @@ use super::layout::SERVER;
 /// Largest such file that is read, in bytes.
 const MAX_BYTES: u64 = 1 << 12;
 
-/// `.cortex/server.json`. Dropping it removes the file, unless another server has overwritten it in the meantime.
+/// `.cortex/server.json`. Dropping it removes the file, unless another server has overwritten it in
+/// the meantime.
 #[derive(Debug)]
 pub struct ServerFile {
     layout: Layout,

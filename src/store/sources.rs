@@ -1,6 +1,7 @@
 //! The stamps of the indexed source files, which make incremental indexing possible.
 //!
-//! The table is derived and disposable. It belongs to one manifest; without it, or with another manifest, every file is parsed again.
+//! The table is derived and disposable. It belongs to one manifest; without it, or with another
+//! manifest, every file is parsed again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -22,7 +23,8 @@ const MAX_BYTES: u64 = 512 << 20;
 pub struct SourceTable {
     /// The manifest that this table belongs to.
     pub manifest: Option<Manifest>,
-    /// Changes with everything that decides which chunks a file yields: program version and settings.
+    /// Changes with everything that decides which chunks a file yields: program version and
+    /// settings.
     pub rules: String,
     /// Start of the walk that this table describes, in nanoseconds since 1970.
     pub walked_at_ns: u64,
@@ -41,7 +43,8 @@ pub struct SourceEntry {
     pub bytes: u64,
     /// Nanoseconds since 1970.
     pub modified_ns: u64,
-    /// When the inode last changed (ctime), in nanoseconds since 1970. It also changes when a file with the old `modified_ns` replaces this one.
+    /// When the inode last changed (ctime), in nanoseconds since 1970. It also changes when a file
+    /// with the old `modified_ns` replaces this one.
     #[serde(default)]
     pub changed_ns: u64,
     /// SHA-256 of the content, hexadecimal; empty when it was not read.
@@ -50,7 +53,8 @@ pub struct SourceEntry {
     /// Number of its chunks of each type, in the order of `ChunkType::ALL`.
     #[serde(default)]
     pub n_chunks: [u32; 4],
-    /// The secrets that were redacted from its text: line and rule, in order of the lines. The secrets themselves are never stored.
+    /// The secrets that were redacted from its text: line and rule, in order of the lines. The
+    /// secrets themselves are never stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub secrets: Vec<(u32, String)>,
     /// The file was deleted, but its chunks are kept as they were.

@@ -1,7 +1,9 @@
-//! The vector cache: the vectors of one embedder in an append-only file, keyed by the hash of the embedded text.
+//! The vector cache: the vectors of one embedder in an append-only file, keyed by the hash of the
+//! embedded text.
 //!
-//! Only the holder of the write lock writes it; any process reads it. Each record has a checksum: a record that a crash left half written is
-//! ignored, and its text is embedded again. Compaction writes a new file and renames it.
+//! Only the holder of the write lock writes it; any process reads it. Each record has a checksum: a
+//! record that a crash left half written is ignored, and its text is embedded again. Compaction
+//! writes a new file and renames it.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
@@ -21,10 +23,12 @@ use crate::dir::OpenMode;
 /// Hash of the exact text that was embedded.
 pub type VectorKey = Fingerprint;
 
-/// "CXVEC", the format version and two reserved bytes. The rest of the header is the number of dimensions (u32) and four reserved bytes.
+/// "CXVEC", the format version and two reserved bytes. The rest of the header is the number of
+/// dimensions (u32) and four reserved bytes.
 const MAGIC: [u8; 8] = *b"CXVEC\x02\0\0";
 const HEADER: usize = 16;
-/// A record is the key (u128), a checksum of key and rest (u32), the scale (f32), and one i8 for each dimension.
+/// A record is the key (u128), a checksum of key and rest (u32), the scale (f32), and one i8 for
+/// each dimension.
 const KEY: usize = 16;
 const PREFIX: usize = KEY + 4;
 
@@ -46,7 +50,8 @@ pub struct VectorCache {
 }
 
 impl VectorCache {
-    /// Reads the cache of `embedder_id`. A missing or foreign file gives an empty cache; damaged records are left out.
+    /// Reads the cache of `embedder_id`. A missing or foreign file gives an empty cache; damaged
+    /// records are left out.
     #[must_use]
     pub fn read(layout: &Layout, embedder_id: &str, dimensions: usize) -> Self {
         Self::parse(
@@ -78,7 +83,8 @@ impl VectorCache {
         cache
     }
 
-    /// Reads the cache only as far as needed to find `wanted`. It looks at the end first, since the latest changes were appended there.
+    /// Reads the cache only as far as needed to find `wanted`. It looks at the end first, since the
+    /// latest changes were appended there.
     #[must_use]
     pub fn read_wanted(
         layout: &Layout,
@@ -116,7 +122,8 @@ impl VectorCache {
         self.offsets.contains_key(&key)
     }
 
-    /// Returns how many records the file of an embedder holds, unusable ones included. It only looks at the size of the file.
+    /// Returns how many records the file of an embedder holds, unusable ones included. It only
+    /// looks at the size of the file.
     #[must_use]
     pub fn count_records(layout: &Layout, embedder_id: &str, dimensions: usize) -> usize {
         let bytes =
@@ -159,7 +166,8 @@ fn checksum(key: &[u8], body: &[u8]) -> [u8; 4] {
     [a, b, c, d]
 }
 
-/// How long the vectors of an embedder are kept after its last write: a user who tries another embedder can go back without computing them again.
+/// How long the vectors of an embedder are kept after its last write: a user who tries another
+/// embedder can go back without computing them again.
 const KEEP_UNUSED: Duration = Duration::from_hours(30 * 24);
 
 /// Removes the vectors of other embedders that have not been written for 30 days.
@@ -208,7 +216,8 @@ impl VectorWriter {
                 file.seek(SeekFrom::Start(0))?;
                 file.write_all(&header(dimensions))?;
             }
-            // Cut off a torn last record, so that the next ones are at the offsets where readers look for them.
+            // Cut off a torn last record, so that the next ones are at the offsets where readers
+            // look for them.
             let record = record_bytes(dimensions) as u64;
             let body = file.metadata()?.len() - HEADER as u64;
             file.set_len(HEADER as u64 + body / record * record)?;
@@ -266,7 +275,8 @@ impl VectorWriter {
             .map_err(|e| at(&self.path, &e))
     }
 
-    /// Syncs the file and returns how many vectors were written. A reader that comes later finds all of them.
+    /// Syncs the file and returns how many vectors were written. A reader that comes later finds
+    /// all of them.
     ///
     /// # Errors
     /// When it cannot be synced or renamed.

@@ -1,8 +1,10 @@
-//! Writes a new generation of chunk files, so that a reader sees either the old one or the new one, whole, even after a crash.
+//! Writes a new generation of chunk files, so that a reader sees either the old one or the new one,
+//! whole, even after a crash.
 //!
-//! All files are written and synced under `.next` names, the new manifest last. From then on the new generation is complete on disk. Only then are
-//! they renamed, the manifest last again. A reader that comes between two renames, or after a crash between them, finds the rest under the `.next`
-//! names. The next writer finishes the renames.
+//! All files are written and synced under `.next` names, the new manifest last. From then on the
+//! new generation is complete on disk. Only then are they renamed, the manifest last again. A
+//! reader that comes between two renames, or after a crash between them, finds the rest under the
+//! `.next` names. The next writer finishes the renames.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -58,10 +60,12 @@ struct Output {
     block_ends: bool,
 }
 
-/// Average number of lines in a block. A block ends at the latest when it has [`MAX_BLOCK_BYTES`] or more.
+/// Average number of lines in a block. A block ends at the latest when it has [`MAX_BLOCK_BYTES`]
+/// or more.
 const BLOCK_LINES: u64 = 256;
 const MAX_BLOCK_BYTES: u32 = 1 << 20;
-/// Number of bytes at the end of a line whose hash decides whether it ends its block. A line ends with its time stamps.
+/// Number of bytes at the end of a line whose hash decides whether it ends its block. A line ends
+/// with its time stamps.
 const DECIDING: usize = 256;
 
 impl Output {
@@ -143,7 +147,8 @@ impl Output {
 }
 
 impl<'a> ChunkWriter<'a> {
-    /// Starts four files beside the current ones. The parameter `_lock` proves that no other process writes.
+    /// Starts four files beside the current ones. The parameter `_lock` proves that no other
+    /// process writes.
     ///
     /// # Errors
     /// When a file cannot be created.
@@ -184,7 +189,8 @@ impl<'a> ChunkWriter<'a> {
         })
     }
 
-    /// Makes [`ChunkWriter::publish`] replace files that other programs wrote under our names, instead of moving them aside.
+    /// Makes [`ChunkWriter::publish`] replace files that other programs wrote under our names,
+    /// instead of moving them aside.
     pub fn replace_others(&mut self) {
         self.keeps_others = false;
     }
@@ -192,7 +198,8 @@ impl<'a> ChunkWriter<'a> {
     /// Adds one chunk as a line of JSON.
     ///
     /// # Errors
-    /// When the file cannot be written, for example on a full disk. The current generation is untouched.
+    /// When the file cannot be written, for example on a full disk. The current generation is
+    /// untouched.
     pub fn put(&mut self, chunk_type: ChunkType, json_line: &str) -> io::Result<()> {
         self.put_lines(chunk_type, json_line.as_bytes())
     }
@@ -220,8 +227,9 @@ impl<'a> ChunkWriter<'a> {
         Ok(())
     }
 
-    /// Completes the files and publishes them as the generation after `current`, in which `n_changed` files of the tree changed. If the files are
-    /// the same as before, it publishes nothing and returns the current manifest.
+    /// Completes the files and publishes them as the generation after `current`, in which
+    /// `n_changed` files of the tree changed. If the files are the same as before, it publishes
+    /// nothing and returns the current manifest.
     ///
     /// # Errors
     /// When a file cannot be written or renamed.
@@ -257,8 +265,8 @@ impl<'a> ChunkWriter<'a> {
     }
 }
 
-/// Finishes the renames of a writer that died after its generation was complete. Drops the manifest of an incomplete generation. A writer calls
-/// this under the lock, before it reads anything.
+/// Finishes the renames of a writer that died after its generation was complete. Drops the manifest
+/// of an incomplete generation. A writer calls this under the lock, before it reads anything.
 ///
 /// # Errors
 /// When a rename fails.
@@ -333,11 +341,13 @@ impl ChunkLines {
     /// When the file cannot be read.
     pub fn next_line(&mut self) -> io::Result<Option<&str>> {
         let (line, n) = self.next_lines(1)?;
-        // The caller has compared the file with its manifest, so it holds what was written, and that was UTF-8.
+        // The caller has compared the file with its manifest, so it holds what was written, and
+        // that was UTF-8.
         Ok(if n == 0 { None } else { std::str::from_utf8(line).ok() })
     }
 
-    /// Returns the next `n` chunks (fewer at the end) as they are in the file, with their separators, and how many they are.
+    /// Returns the next `n` chunks (fewer at the end) as they are in the file, with their
+    /// separators, and how many they are.
     ///
     /// # Errors
     /// When the file cannot be read.

@@ -1,4 +1,5 @@
-//! What can be said of files as they are on disk now: where code has a shape, how much there is of what.
+//! What can be said of files as they are on disk now: where code has a shape, how much there is of
+//! what.
 
 mod pattern;
 mod sizes;

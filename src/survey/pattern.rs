@@ -44,7 +44,8 @@ pub struct PatternMatches {
     pub n_left: usize,
 }
 
-/// A pattern in the languages that are named, or else in every one of those that files are written in; of either, in those in which it is code.
+/// A pattern in the languages that are named, or else in every one of those that files are written
+/// in; of either, in those in which it is code.
 ///
 /// # Errors
 /// When it is code in none of them; told is why not in the one that most is written in.
@@ -77,7 +78,8 @@ pub fn patterns<'a>(
     }
 }
 
-/// Looks for code of a shape: each file, given with its language, by the pattern of that language, if there is one. At most `limit` places are told, each with `context` lines around it.
+/// Looks for code of a shape: each file, given with its language, by the pattern of that language,
+/// if there is one. At most `limit` places are told, each with `context` lines around it.
 pub fn find(
     root: &Path,
     files: &[(String, String)],

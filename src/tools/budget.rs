@@ -1,4 +1,5 @@
-//! Limits the tokens of a reply, because an agent pays for each of them. Some clients show the text, some the JSON, some both, so both count.
+//! Limits the tokens of a reply, because an agent pays for each of them. Some clients show the
+//! text, some the JSON, some both, so both count.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -30,8 +31,8 @@ pub(super) fn cost(reply: &impl Reply) -> usize {
     tokens(&reply.text()) + serde_json::to_string(reply).map_or(0, |json| tokens(&json))
 }
 
-/// Returns the most detailed reply that fits. `build` makes a reply for each level of detail from 0 to `top`; a higher level costs more. Level 0 is
-/// returned even if it does not fit.
+/// Returns the most detailed reply that fits. `build` makes a reply for each level of detail from 0
+/// to `top`; a higher level costs more. Level 0 is returned even if it does not fit.
 pub(super) fn fit<R: Reply>(max_tokens: usize, top: usize, build: impl Fn(usize) -> R) -> R {
     let max_tokens = max_tokens.clamp(MIN_TOKENS, MAX_TOKENS);
     let all = build(top);

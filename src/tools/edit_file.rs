@@ -10,7 +10,8 @@ use crate::engine::{AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// view: lines and hash; create: a new file; replace: a text that stands there once; insert: lines after a line.
+    /// view: lines and hash; create: a new file; replace: a text that stands there once; insert:
+    /// lines after a line.
     command: Command,
     /// Relative to the root of the project.
     path: String,
@@ -30,7 +31,8 @@ pub(super) struct Args {
     line: Option<usize>,
     /// view: which lines, 10-40, 10- or 10; all by default.
     lines: Option<String>,
-    /// The hash that view gave: refuses the edit when the file changed since. create overwrites only with it.
+    /// The hash that view gave: refuses the edit when the file changed since. create overwrites
+    /// only with it.
     expected_hash: Option<String>,
 }
 

@@ -10,7 +10,8 @@ use crate::engine::{AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// get: a value; set: a value or a new key; delete: a key or an item; append: an item to an array.
+    /// get: a value; set: a value or a new key; delete: a key or an item; append: an item to an
+    /// array.
     command: Command,
     /// Relative to the root of the project.
     path: String,

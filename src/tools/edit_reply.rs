@@ -32,7 +32,8 @@ pub(super) struct EditReply {
     /// Lines of the file, when it is viewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_lines: Option<usize>,
-    /// The lines or the value asked for; after an edit the lines that changed and some around them, numbered.
+    /// The lines or the value asked for; after an edit the lines that changed and some around them,
+    /// numbered.
     content: String,
     #[serde(flatten)]
     state: AnswerState,

@@ -9,7 +9,8 @@ use crate::engine::{AskError, Call, Engine, Filters, SearchMode, SearchRequest, 
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), name:word; fields: name path signature comment parent body.
+    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), name:word; fields: name path
+    /// signature comment parent body.
     query: String,
     /// Most results, one a file.
     #[serde(default = "default_limit")]

@@ -21,12 +21,14 @@ const LEAD: usize = 40;
 pub(super) struct HitRow {
     #[serde(flatten)]
     pub(super) row: ResultRow,
-    /// Lines and symbols of other matching chunks of the file. Only the text has them; the JSON has `others` with `explain`.
+    /// Lines and symbols of other matching chunks of the file. Only the text has them; the JSON has
+    /// `others` with `explain`.
     #[serde(skip)]
     also: Vec<String>,
 }
 
-/// Formats a place as `src/a.rs:3-9 Type::name`. A chunk without a file shows its id instead of a path.
+/// Formats a place as `src/a.rs:3-9 Type::name`. A chunk without a file shows its id instead of a
+/// path.
 pub(super) fn place(chunk: &ChunkRow, path: Option<&str>) -> String {
     let lines =
         lines(chunk.start_line, chunk.end_line).map(|l| format!(":{l}")).unwrap_or_default();
@@ -87,8 +89,9 @@ fn rounded(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }
 
-/// Results with everything that could be shown of them, and the order in which details are added: first all rows, then the other matches in their files,
-/// then lines of their text. Better results get lines earlier, and more of them.
+/// Results with everything that could be shown of them, and the order in which details are added:
+/// first all rows, then the other matches in their files, then lines of their text. Better results
+/// get lines earlier, and more of them.
 pub(super) struct Hits<'r> {
     all: &'r [ResultRow],
     bare: Vec<HitRow>,

@@ -21,7 +21,8 @@ const MAX_INDENT: usize = 20;
 pub(super) struct Args {
     #[serde(flatten)]
     request: OutlineRequest,
-    /// Levels shown: of nested symbols in a file, of sub-directories in a directory; all by default.
+    /// Levels shown: of nested symbols in a file, of sub-directories in a directory; all by
+    /// default.
     #[schemars(range(min = 0))]
     depth: Option<usize>,
 }
@@ -104,8 +105,9 @@ fn file(
     })
 }
 
-/// The files below a directory. In order of importance: what lies directly in it, the files of deeper directories level by level
-/// (before that they are counted), the first symbol of every file, the second …
+/// The files below a directory. In order of importance: what lies directly in it, the files of
+/// deeper directories level by level (before that they are counted), the first symbol of every
+/// file, the second …
 fn directory(
     files: &[FileOutline],
     reply: &OutlineReply,
@@ -179,7 +181,8 @@ impl<'a> Directory<'a> {
         self.below(at).matches('/').count()
     }
 
-    /// Returns the files down to a depth, and the directories below them with the number of their files.
+    /// Returns the files down to a depth, and the directories below them with the number of their
+    /// files.
     fn down_to(&self, depth: usize) -> (Vec<usize>, BTreeMap<&'a str, usize>) {
         let (mut shown, mut counted) = (Vec::new(), BTreeMap::new());
         for (at, file) in self.files.iter().enumerate() {
@@ -191,7 +194,8 @@ impl<'a> Directory<'a> {
         (shown, counted)
     }
 
-    /// Returns the file that gets one more symbol, one after the other: the first symbol of each file, then the second of each.
+    /// Returns the file that gets one more symbol, one after the other: the first symbol of each
+    /// file, then the second of each.
     fn symbols_in_order(&self, depth: usize) -> Vec<usize> {
         let shown = (0..self.files.len()).filter(|at| self.depth_of(*at) <= depth);
         let mut order: Vec<(usize, usize)> = shown

@@ -1,4 +1,5 @@
-//! JSON schemas of arguments and replies. Some clients understand only simple ones, so these have no references, unions or formats.
+//! JSON schemas of arguments and replies. Some clients understand only simple ones, so these have
+//! no references, unions or formats.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -42,7 +43,8 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     }
 }
 
-/// Removes what tells readers nothing: that a count is not negative, and the description of an item whose list is described.
+/// Removes what tells readers nothing: that a count is not negative, and the description of an item
+/// whose list is described.
 fn drop_trivial(value: &mut Value) {
     match value {
         Value::Object(map) => {

@@ -22,7 +22,8 @@ struct Project {
 }
 
 const LOCK: &str = "/// Takes the write lock.\npub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);\n    file.lock();\n    Lock { file }\n}\n\n\
-/// A lock that is held.\npub struct Lock {\n    file: File,\n}\n\nimpl Lock {\n    /// Gives it back.\n    pub fn release(self) {\n        self.file.unlock();\n    }\n}\n";
+/// A lock that is held.\npub struct Lock {\n    file: File,\n}\n\nimpl Lock {\n    /// Gives it
+/// back.\n    pub fn release(self) {\n        self.file.unlock();\n    }\n}\n";
 const CACHE: &str = "/// Remembers \"vectors\".\npub struct VectorCache {\n    entries: Vec<u8>,\n}\n\nimpl VectorCache {\n    pub fn clear(&mut self) {\n        \
 self.entries.clear();\n    }\n}\n";
 const GUIDE: &str = "# Guide\n\nHow to use it.\n\n## Locks\n\nThe write lock is taken before files are written, and released afterwards.\n";
@@ -718,8 +719,8 @@ impl Reply for Probe {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Text and JSON together fit, whatever is found; a result is never left out while another has a snippet or more than its
-    /// place; earlier snippets are not shorter for want of room.
+    /// Text and JSON together fit, whatever is found; a result is never left out while another has
+    /// a snippet or more than its place; earlier snippets are not shorter for want of room.
     #[test]
     fn replies_fit_and_rows_come_before_snippets(
         chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{1,200}", 1..30), 0..4usize), 1..40),
@@ -761,7 +762,8 @@ proptest! {
         if let Some(first_without) = rows.iter().position(|r| r.get("snippet").is_none()) {
             prop_assert!(rows[first_without..].iter().all(|r| r.get("snippet").is_none()), "the earlier have the snippets");
         }
-        // Unless everything is told, what is left is less than one line of the next snippet, or one row.
+        // Unless everything is told, what is left is less than one line of the next snippet, or one
+        // row.
         let all = build(details.top());
         prop_assert!(budget::cost(&all) > max_tokens || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
     }

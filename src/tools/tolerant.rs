@@ -1,6 +1,8 @@
-//! Reads arguments as agents write them: numbers as strings, a single value in place of a list, an empty string for a missing value.
+//! Reads arguments as agents write them: numbers as strings, a single value in place of a list, an
+//! empty string for a missing value.
 //!
-//! A tool reads its arguments by the schema that it shows, so that the two cannot differ. Each argument can also be a string, as in the query of a URL.
+//! A tool reads its arguments by the schema that it shows, so that the two cannot differ. Each
+//! argument can also be a string, as in the query of a URL.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +12,8 @@ use crate::text::cut;
 /// Names that are less similar (0–1) are not suggested.
 const MIN_SIMILARITY: f64 = 0.5;
 
-/// Former names of arguments with their present names. A tool that has the present name also accepts the former one.
+/// Former names of arguments with their present names. A tool that has the present name also
+/// accepts the former one.
 const RENAMED: &[(&str, &str)] = &[
     ("path", "paths"),
     ("language", "languages"),
@@ -25,7 +28,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[("max_nodes", "limit"), ("max_facts", "li
 /// Lines of context for a caller that asks for context without a number.
 const SOME_LINES: u64 = 3;
 
-/// For these arguments a value out of range counts as the bound, because an error would not help the caller.
+/// For these arguments a value out of range counts as the bound, because an error would not help
+/// the caller.
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.

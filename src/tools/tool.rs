@@ -78,7 +78,8 @@ pub struct Answer {
     pub structured: Value,
 }
 
-/// Escapes control characters in an error message, because it quotes names and text of the repository.
+/// Escapes control characters in an error message, because it quotes names and text of the
+/// repository.
 fn printable_error(e: AskError) -> AskError {
     let shown = |message: String| source::printable_lines(&message).into_owned();
     match e {

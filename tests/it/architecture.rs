@@ -1,4 +1,5 @@
-//! The map in `specs/architecture.md` is true: modules use what its table allows, and a crate is named where it says.
+//! The map in `specs/architecture.md` is true: modules use what its table allows, and a crate is
+//! named where it says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -84,7 +85,8 @@ fn modules_use_only_what_the_map_allows() {
     assert_eq!(seen, listed, "the table lists the modules that exist");
 }
 
-/// A file is understood without the files that use it: no two of them need each other, not even by a detour.
+/// A file is understood without the files that use it: no two of them need each other, not even by
+/// a detour.
 #[test]
 fn no_circles_between_files() {
     let modules: BTreeMap<Vec<String>, rust_code::Module> = sources()
@@ -188,7 +190,8 @@ fn databases_are_named_in_their_own_files() {
     }
 }
 
-/// Every lock is one of `parking_lot`: no panic poisons it, and no caller has to say what a poisoned lock means.
+/// Every lock is one of `parking_lot`: no panic poisons it, and no caller has to say what a
+/// poisoned lock means.
 #[test]
 fn locks_are_those_of_parking_lot() {
     for (path, text) in sources() {
@@ -232,8 +235,8 @@ fn the_example_configuration_lists_every_setting() {
     }
 }
 
-/// Modules that handle files of a project, and must not reach them by their paths: a repository may have put a link, a pipe or a file
-/// of a terabyte there.
+/// Modules that handle files of a project, and must not reach them by their paths: a repository may
+/// have put a link, a pipe or a file of a terabyte there.
 const OF_PROJECTS: [&str; 14] = [
     "cli", "config", "edit", "engine", "eval", "fuzz", "graph", "index", "live", "serve", "source",
     "store", "survey", "tools",

@@ -1,4 +1,5 @@
-//! Trees that are odd, broken or hostile: each file gives the right result or a clear reason, and nothing else is lost.
+//! Trees that are odd, broken or hostile: each file gives the right result or a clear reason, and
+//! nothing else is lost.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -68,8 +69,8 @@ fn a_line_of_a_megabyte_is_skipped_with_a_reason() {
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
 }
 
-/// A directory and a file without read permission are told as such; the rest of the tree is indexed. With the permission
-/// they come in.
+/// A directory and a file without read permission are told as such; the rest of the tree is
+/// indexed. With the permission they come in.
 #[test]
 fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     let p = Project::sample();
@@ -101,7 +102,8 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     assert_eq!(hit(&p, "nougat")["path"], "closed.md");
 }
 
-/// Symbolic links that lead in circles, nowhere, or out of the project are not followed, and a pipe is not waited for.
+/// Symbolic links that lead in circles, nowhere, or out of the project are not followed, and a pipe
+/// is not waited for.
 #[test]
 fn links_and_pipes_are_not_followed() {
     let p = Project::sample();
@@ -124,7 +126,8 @@ fn links_and_pipes_are_not_followed() {
     assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
 }
 
-/// Any file name that is text works: found under its own name, and gone when the file is. Others are told.
+/// Any file name that is text works: found under its own name, and gone when the file is. Others
+/// are told.
 #[test]
 fn odd_file_names_work() {
     let p = Project::new();
@@ -177,7 +180,8 @@ fn odd_file_names_work() {
     }
 }
 
-/// Two headings, or a heading and the second of two others, may come to one name: each section is found.
+/// Two headings, or a heading and the second of two others, may come to one name: each section is
+/// found.
 #[test]
 fn sections_with_equal_names_are_all_found() {
     let p = Project::new();
@@ -198,7 +202,8 @@ fn sections_with_equal_names_are_all_found() {
     assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "");
 }
 
-/// Windows line ends and a byte order mark change neither names nor line numbers, and are not shown.
+/// Windows line ends and a byte order mark change neither names nor line numbers, and are not
+/// shown.
 #[test]
 fn line_ends_and_byte_order_marks_do_not_show() {
     let text = "//! Kitchen.\n\n/// Bakes bread.\npub fn bake_bread() {\n    knead();\n}\n\n/// Boils soup.\npub fn boil_soup() {\n    stir();\n}\n";
@@ -227,7 +232,8 @@ fn line_ends_and_byte_order_marks_do_not_show() {
     assert_eq!(hit(&p, "nougat")["symbol"], "One");
 }
 
-/// Ten thousand brackets in each other do not crash the parser of any language; the file and its neighbours are found.
+/// Ten thousand brackets in each other do not crash the parser of any language; the file and its
+/// neighbours are found.
 #[test]
 fn deep_nesting_does_not_crash() {
     let p = Project::sample();
@@ -292,8 +298,8 @@ fn outputs_of_notebooks_are_not_indexed() {
     }
 }
 
-/// A `.cortex` that may not be read, or is no directory, and a project that may not be written: an error that names the
-/// place, nothing else.
+/// A `.cortex` that may not be read, or is no directory, and a project that may not be written: an
+/// error that names the place, nothing else.
 #[test]
 fn a_cortex_directory_that_cannot_be_used_is_named() {
     let p = Project::sample();
@@ -335,7 +341,8 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     }
 }
 
-/// The program with a limit on the size of every file that it writes: what a full disk looks like to it.
+/// The program with a limit on the size of every file that it writes: what a full disk looks like
+/// to it.
 fn limited(p: &Project, kib: usize, args: &[&str]) -> Command {
     let mut c = p.command("sh");
     // Blocks of 512 bytes; the signal that comes with the limit is ignored, so that writing fails.
@@ -344,8 +351,8 @@ fn limited(p: &Project, kib: usize, args: &[&str]) -> Command {
     c
 }
 
-/// A disk that is full while the index is written: a clear error, the old index intact, and after there is room again an
-/// index like a fresh one.
+/// A disk that is full while the index is written: a clear error, the old index intact, and after
+/// there is room again an index like a fresh one.
 #[test]
 fn a_full_disk_leaves_the_old_index() {
     let p = Project::sample();
@@ -387,8 +394,8 @@ fn a_full_disk_leaves_the_old_index() {
     );
 }
 
-/// Text that is no program, under the name of one, does not hold up the index: parsers that look for sense in it are given
-/// up, and the file is found by its lines.
+/// Text that is no program, under the name of one, does not hold up the index: parsers that look
+/// for sense in it are given up, and the file is found by its lines.
 #[test]
 fn garbage_does_not_hold_up_the_index() {
     let p = Project::sample();
@@ -409,8 +416,8 @@ fn garbage_does_not_hold_up_the_index() {
     assert_eq!(found, ["garbage.ex", "garbage.lua"]);
 }
 
-/// Nor does it take the machine's memory: three gigabytes are enough for a file of a third of a megabyte. (The limit protects
-/// the machine that runs the test.)
+/// Nor does it take the machine's memory: three gigabytes are enough for a file of a third of a
+/// megabyte. (The limit protects the machine that runs the test.)
 #[test]
 #[cfg(target_os = "linux")]
 fn garbage_does_not_eat_the_memory() {
@@ -433,7 +440,8 @@ fn garbage_does_not_eat_the_memory() {
     assert_eq!(p.found(&["--exact", "marzipan"]), ["garbage.cs"]);
 }
 
-/// A read-only checkout was searched as it stood at best: "the lock cannot be taken". Its index goes to the user's cache.
+/// A read-only checkout was searched as it stood at best: "the lock cannot be taken". Its index
+/// goes to the user's cache.
 #[test]
 fn a_read_only_checkout_is_indexed_in_the_users_cache() {
     let p = Project::sample();

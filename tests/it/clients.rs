@@ -1,5 +1,6 @@
-//! The servers as real clients see them: the official Python SDK, and the inspector. `tests/it/clients/install.sh` installs
-//! both; where they are not, nothing is tested, except on machines that set `CI`.
+//! The servers as real clients see them: the official Python SDK, and the inspector.
+//! `tests/it/clients/install.sh` installs both; where they are not, nothing is tested, except on
+//! machines that set `CI`.
 
 use std::env;
 use std::io::{Write, stderr};
@@ -89,7 +90,8 @@ fn the_python_sdk_gets_its_answers_over_http() {
     }
 }
 
-/// The inspector, in one of the two eras of the protocol; `target` is a program with its arguments, or an address.
+/// The inspector, in one of the two eras of the protocol; `target` is a program with its arguments,
+/// or an address.
 struct Inspector<'a> {
     clients: &'a Path,
     project: &'a Project,

@@ -30,7 +30,8 @@ fn plant(p: &Project, generation: usize) {
     }
 }
 
-/// The generation that a search finds. It must find all files, all of one generation, with a valid index.
+/// The generation that a search finds. It must find all files, all of one generation, with a valid
+/// index.
 fn generation(p: &Project, args: &[&str]) -> usize {
     let reply = p.json(&[&["search", "--exact", "milestone", "-n", "100"], args].concat());
     let of = |r: &Value| {
@@ -86,8 +87,9 @@ fn assert_fresh(p: &Project) {
     );
 }
 
-/// `kill -9` at any moment of an index run: every chunk file is valid JSON, a search finds the complete old or the complete
-/// new tree, and the next run makes the index what a fresh one would be. With `STRESS=1`: a hundred kills.
+/// `kill -9` at any moment of an index run: every chunk file is valid JSON, a search finds the
+/// complete old or the complete new tree, and the next run makes the index what a fresh one would
+/// be. With `STRESS=1`: a hundred kills.
 #[test]
 fn killed_at_any_moment_the_index_is_whole() {
     let n_kills = if std::env::var_os("STRESS").is_some() { 100 } else { 10 };
@@ -127,7 +129,8 @@ fn killed_at_any_moment_the_index_is_whole() {
     assert_fresh(&p);
 }
 
-/// The chunk directory as it is when a run died after `n_renamed` of the five renames of its new set.
+/// The chunk directory as it is when a run died after `n_renamed` of the five renames of its new
+/// set.
 fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: usize) {
     for (i, (name, old)) in old.iter().enumerate() {
         if i < n_renamed {
@@ -143,8 +146,8 @@ fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: 
 const ALL_FILES: [&str; 5] =
     [CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], "manifest.json"];
 
-/// Dead between any two renames of a new set, which is complete by then: a search finds the new tree (or, before the first
-/// rename, the old one), and the next run finishes the work.
+/// Dead between any two renames of a new set, which is complete by then: a search finds the new
+/// tree (or, before the first rename, the old one), and the next run finishes the work.
 #[test]
 fn a_death_between_renames_leaves_the_new_index() {
     for n_renamed in 0..=ALL_FILES.len() {
@@ -173,7 +176,8 @@ fn a_death_between_renames_leaves_the_new_index() {
     }
 }
 
-/// The same when another program has meanwhile written one of the files: what it wrote is kept, and the index is whole again.
+/// The same when another program has meanwhile written one of the files: what it wrote is kept, and
+/// the index is whole again.
 #[test]
 fn a_death_between_renames_loses_nothing_of_another_program() {
     let theirs =
@@ -197,7 +201,8 @@ fn a_death_between_renames_loses_nothing_of_another_program() {
     }
 }
 
-/// The same in the very first run: there is no old set, so a search finds the new one whole, or says that there is none.
+/// The same in the very first run: there is no old set, so a search finds the new one whole, or
+/// says that there is none.
 #[test]
 fn a_death_in_the_first_run_leaves_no_half_index() {
     for n_renamed in 0..=ALL_FILES.len() {
@@ -240,8 +245,8 @@ fn a_death_while_writing_leaves_the_old_index() {
     assert_fresh(&p);
 }
 
-/// Several runs at once take turns (or one says that another is busy), and the index is right: in a directory that has no
-/// index yet, and in one that has.
+/// Several runs at once take turns (or one says that another is busy), and the index is right: in a
+/// directory that has no index yet, and in one that has.
 #[test]
 fn concurrent_index_runs_take_turns() {
     for _ in 0..4 {
@@ -323,7 +328,8 @@ fn an_index_that_waited_for_a_clean_succeeds() {
     assert_eq!(generation(&p, &["--no-index"]), 1);
 }
 
-/// `clean` does not pull the index from under a running indexer: it waits. A search of an up-to-date index needs no lock.
+/// `clean` does not pull the index from under a running indexer: it waits. A search of an
+/// up-to-date index needs no lock.
 #[test]
 #[cfg(target_os = "linux")]
 fn clean_waits_for_the_indexer() {

@@ -1,4 +1,5 @@
-//! A saved index that is damaged under a running server, or between two searches, is rebuilt: no search fails for good.
+//! A saved index that is damaged under a running server, or between two searches, is rebuilt: no
+//! search fails for good.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;

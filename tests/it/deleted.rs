@@ -1,4 +1,5 @@
-//! Chunks of files that were deleted: by default they go, with `index.keep_deleted` they stay, marked.
+//! Chunks of files that were deleted: by default they go, with `index.keep_deleted` they stay,
+//! marked.
 
 use serde_json::{Value, json};
 

@@ -278,7 +278,8 @@ fn chunk_files_of_another_program_are_left_alone() {
     assert_eq!(service.status().last_error, None, "that is no failure");
 }
 
-/// Stands for a remote embedder, which costs money and time: it makes no vectors until it is reachable.
+/// Stands for a remote embedder, which costs money and time: it makes no vectors until it is
+/// reachable.
 struct Remote {
     model: Arc<StaticModel>,
     reachable: AtomicBool,

@@ -32,7 +32,8 @@ fn ids(p: &Project, query: &str) -> Vec<String> {
     ids
 }
 
-/// Files of another writer are searched, and never rewritten unasked: `index` refuses and names the way out.
+/// Files of another writer are searched, and never rewritten unasked: `index` refuses and names the
+/// way out.
 #[test]
 fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     let text = r#"{ "chunks": [ {"id": "f1", "text": "nougat and honey", "metadata": {"file_path": "gone.py"}} ] }"#;
@@ -70,8 +71,8 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     );
 }
 
-/// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields, nothing but the
-/// required fields, times with any offset and fraction, a byte order mark.
+/// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields,
+/// nothing but the required fields, times with any offset and fraction, a byte order mark.
 #[test]
 fn any_json_of_the_documented_shape_is_accepted() {
     let chunk = json!({
@@ -113,7 +114,8 @@ fn any_json_of_the_documented_shape_is_accepted() {
     }
 }
 
-/// A file that is no chunk file is an error that names it, with line and column; it is never served in part.
+/// A file that is no chunk file is an error that names it, with line and column; it is never served
+/// in part.
 #[test]
 fn a_malformed_file_is_named_with_line_and_column() {
     let good = r#"{"id":"a","text":"nougat"}"#;
@@ -172,7 +174,8 @@ fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
     }
 }
 
-/// Of chunks with one id the last is used, within a file and over all files, and a warning names the id.
+/// Of chunks with one id the last is used, within a file and over all files, and a warning names
+/// the id.
 #[test]
 fn of_duplicate_ids_the_last_wins_and_is_named() {
     let p = foreign(
@@ -193,7 +196,8 @@ fn of_duplicate_ids_the_last_wins_and_is_named() {
     assert_eq!(p.json(&["search", "marzipan"])["warnings"].as_array().map(Vec::len), Some(2));
 }
 
-/// Inline vectors of another embedder are ignored with one warning a file; those of the active one are used.
+/// Inline vectors of another embedder are ignored with one warning a file; those of the active one
+/// are used.
 #[test]
 fn inline_vectors_are_used_only_from_the_active_embedder() {
     let ours = Project::with(&[("a.md", "# A\n")]);
@@ -231,8 +235,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     );
 }
 
-/// A chunk file of ours that was cut in half is named with line and column, never served in part; the index is whole again
-/// after `cortex index`, or after a search that repairs by itself.
+/// A chunk file of ours that was cut in half is named with line and column, never served in part;
+/// the index is whole again after `cortex index`, or after a search that repairs by itself.
 #[test]
 fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
     for name in CHUNK_FILES {
@@ -265,8 +269,8 @@ fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
     }
 }
 
-/// A chunk file of ours that another program changed or removed is served as it is, with a warning, until the next index
-/// repairs it.
+/// A chunk file of ours that another program changed or removed is served as it is, with a warning,
+/// until the next index repairs it.
 #[test]
 fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
     let p = Project::sample();
@@ -350,8 +354,8 @@ fn others(p: &Project) -> Vec<String> {
     names
 }
 
-/// A chunk file that another program puts under a name of ours is moved aside and served, and the index is whole again; whoever asks first,
-/// and whatever the program writes there next.
+/// A chunk file that another program puts under a name of ours is moved aside and served, and the
+/// index is whole again; whoever asks first, and whatever the program writes there next.
 #[test]
 fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
     for command in [&["index"][..], &["search", "potatoes"]] {
@@ -386,7 +390,8 @@ fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
     }
 }
 
-/// One that stands beside ours, written in the other way, and one that came while files are plain and are to be packed.
+/// One that stands beside ours, written in the other way, and one that came while files are plain
+/// and are to be packed.
 #[test]
 fn a_foreign_file_in_the_other_packing_is_kept_and_served() {
     let p = Project::sample();
@@ -404,8 +409,9 @@ fn a_foreign_file_in_the_other_packing_is_kept_and_served() {
     assert_eq!(others(&p), ["code-definitions.other.json", "doc-chunks.other.json.zst"]);
 }
 
-/// Any further JSON file in the directory is a chunk file of another program. What it becomes is followed, also by a process that begins
-/// with a saved index; a chunk of ours stays, whatever has its id.
+/// Any further JSON file in the directory is a chunk file of another program. What it becomes is
+/// followed, also by a process that begins with a saved index; a chunk of ours stays, whatever has
+/// its id.
 #[test]
 fn further_files_are_served_beside_the_index() {
     let p = Project::sample();
@@ -436,7 +442,8 @@ fn further_files_are_served_beside_the_index() {
     assert!(!p.path(".cortex/chunks").exists());
 }
 
-/// Nothing that lies in that directory keeps the index from being served; what cannot be used is named, and stays.
+/// Nothing that lies in that directory keeps the index from being served; what cannot be used is
+/// named, and stays.
 #[test]
 fn a_further_file_that_cannot_be_used_is_named_and_stays() {
     let p = Project::sample();
@@ -496,8 +503,8 @@ fn clean_leaves_a_foreign_file_under_a_name_of_ours() {
     assert_eq!(ids(&p, "nougat"), ["f2"], "that replaces only what has the names of ours");
 }
 
-/// A server takes in what another program writes beside the index it serves, keeps what it writes over, and has the index whole again with the
-/// next look.
+/// A server takes in what another program writes beside the index it serves, keeps what it writes
+/// over, and has the index whole again with the next look.
 #[test]
 fn a_server_keeps_and_serves_what_another_program_writes() {
     let p = Project::sample();
@@ -527,7 +534,8 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     assert!(p.timeless() == whole);
 }
 
-/// The code graph and the map are made from the source files, whoever writes the chunk files; where there are none, that is said.
+/// The code graph and the map are made from the source files, whoever writes the chunk files; where
+/// there are none, that is said.
 #[test]
 fn the_graph_and_the_map_work_beside_foreign_files() {
     let p = Project::with(&[
@@ -565,7 +573,8 @@ fn the_graph_and_the_map_work_beside_foreign_files() {
     }
 }
 
-/// What is said of foreign files holds: the generation is that of every reply, and a chunk without a file has none.
+/// What is said of foreign files holds: the generation is that of every reply, and a chunk without
+/// a file has none.
 #[test]
 fn what_is_said_of_foreign_files_is_true() {
     let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);
@@ -595,7 +604,8 @@ fn what_is_said_of_foreign_files_is_true() {
     );
 }
 
-/// An array in place of an object is an error, and a header that names the active embedder counts without `dimensions`.
+/// An array in place of an object is an error, and a header that names the active embedder counts
+/// without `dimensions`.
 #[test]
 fn arrays_are_no_objects_and_a_header_needs_no_dimensions() {
     for content in [

@@ -1,6 +1,7 @@
 //! Runs the corpora of the fuzz targets, and mutations of them that are the same in every run.
 //!
-//! `STRESS=1` makes a hundred times as many mutations. cargo-fuzz itself needs a nightly toolchain: see `fuzz/Cargo.toml`.
+//! `STRESS=1` makes a hundred times as many mutations. cargo-fuzz itself needs a nightly toolchain:
+//! see `fuzz/Cargo.toml`.
 
 use std::collections::BTreeSet;
 use std::fs;

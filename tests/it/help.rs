@@ -1,4 +1,5 @@
-//! `--help` and README as a newcomer reads them: the texts are those of `help.txt`, and the examples give an answer in this repository.
+//! `--help` and README as a newcomer reads them: the texts are those of `help.txt`, and the
+//! examples give an answer in this repository.
 
 use std::fmt::Write;
 use std::fs;

@@ -1,5 +1,5 @@
-//! What happens to the files of a project while a server watches it: recorded file by file, git's doing told from edits by hand. With
-//! real git.
+//! What happens to the files of a project while a server watches it: recorded file by file, git's
+//! doing told from edits by hand. With real git.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,7 +23,8 @@ struct Repository {
     seen: BTreeSet<String>,
 }
 
-/// What was recorded: names of events by hand, of events by git, and of what git did, in order of names.
+/// What was recorded: names of events by hand, of events by git, and of what git did, in order of
+/// names.
 type Told = (Vec<String>, Vec<String>, Vec<String>);
 
 fn git(directory: &Path, args: &[&str]) -> bool {
@@ -60,7 +61,8 @@ fn code(i: usize, version: &str) -> String {
 }
 
 impl Repository {
-    /// `main` has two commits, the second of which changed 47 files; `side` comes from the first and changed three others.
+    /// `main` has two commits, the second of which changed 47 files; `side` comes from the first
+    /// and changed three others.
     fn new() -> Self {
         let this = Self::without_memories();
         this.project.run(&["memory", "add", "The server is written in Rust."]).expect(0);
@@ -139,7 +141,8 @@ impl Repository {
         (of("filesystem_watch"), of("git_bulk_update"), of("git_metadata"))
     }
 
-    /// Waits until exactly this is recorded: files by hand, how many files by git, what git did (beginnings).
+    /// Waits until exactly this is recorded: files by hand, how many files by git, what git did
+    /// (beginnings).
     #[track_caller]
     fn expect(&mut self, what: &str, by_hand: &[&str], n_by_git: usize, git_did: &[&str]) -> Told {
         let is_it = |(hand, git, did): &Told| {
@@ -463,7 +466,8 @@ fn the_first_operation_in_a_repository_that_came_after_the_memories_is_gits() {
     assert_eq!((by_hand, by_git.len()), (Vec::new(), 47));
 }
 
-/// Without a server whoever indexes notes what changed, and records it when git had the time to say something.
+/// Without a server whoever indexes notes what changed, and records it when git had the time to say
+/// something.
 #[test]
 fn without_a_server_the_next_run_records() {
     let mut r = Repository::new();
@@ -480,7 +484,8 @@ fn without_a_server_the_next_run_records() {
     assert_eq!(r.told(), Told::default(), "too new");
 }
 
-/// What git would not tell, or tells in quotes, or has forgotten: the look at the tree finds it, and parses no other file.
+/// What git would not tell, or tells in quotes, or has forgotten: the look at the tree finds it,
+/// and parses no other file.
 #[test]
 fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     let p = Project::new();
@@ -519,8 +524,8 @@ fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     step("the commit that was indexed is gone", 1, 0);
 }
 
-/// Operations of git that bring what the branch `feat` has: files that are made, changed and removed. First the commands that come
-/// before anything is remembered, then the operation.
+/// Operations of git that bring what the branch `feat` has: files that are made, changed and
+/// removed. First the commands that come before anything is remembered, then the operation.
 const OPERATIONS: [(&str, &[&str], &str); 16] = [
     ("git pull", &["branch -q -u feat"], "pull -q --no-rebase"),
     ("git pull", &["branch -q -u feat"], "pull -q --ff-only"),

@@ -1,8 +1,9 @@
 //! A clone that wishes its user ill, under every command and every tool.
 //!
-//! Each row of [`attacks`] prepares a clone, which then goes through the commands that it is aimed at, each on a clone of its own.
-//! A command must end, without a panic and without eating the memory. It changes nothing outside the clone, and shows and stores
-//! nothing that it could only have from there: every file of the decoy home holds [`MARKER`].
+//! Each row of [`attacks`] prepares a clone, which then goes through the commands that it is aimed
+//! at, each on a clone of its own. A command must end, without a panic and without eating the
+//! memory. It changes nothing outside the clone, and shows and stores nothing that it could only
+//! have from there: every file of the decoy home holds [`MARKER`].
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,8 +28,9 @@ use crate::server::{Server, initialize};
 
 /// A word that is in every file outside the clone, and nowhere in it.
 const MARKER: &str = "zqdecoymarker";
-/// A command that runs longer hangs. A debug build takes several times as long as a release, and its tests share the machine with
-/// others, so the five seconds that users may wait are held by a release alone.
+/// A command that runs longer hangs. A debug build takes several times as long as a release, and
+/// its tests share the machine with others, so the five seconds that users may wait are held by a
+/// release alone.
 const HANG: Duration = Duration::from_secs(if cfg!(debug_assertions) { 30 } else { 5 });
 /// Resident memory of any command.
 const MAX_RESIDENT: u64 = 300 << 20;
@@ -242,7 +244,8 @@ impl Clone {
         }
     }
 
-    /// Every tool of `cortex mcp`, one after the other. A server that does not want to start is as good as one that answers.
+    /// Every tool of `cortex mcp`, one after the other. A server that does not want to start is as
+    /// good as one that answers.
     #[track_caller]
     fn tools(&self) {
         let mut server = Mcp::start(self, EVERY_TOOL);
@@ -503,7 +506,8 @@ fn attack(prepare: fn(&Clone), commands: &[&str]) {
     }
 }
 
-/// One row, one test: its name says what was wrong, then how the clone is prepared, then the commands that it goes through.
+/// One row, one test: its name says what was wrong, then how the clone is prepared, then the
+/// commands that it goes through.
 macro_rules! attacks {
     ($($name:ident: $prepare:expr, $commands:expr;)*) => {
         $(#[test]
@@ -757,7 +761,8 @@ fn notes_that_are_links_are_shown() {
     c.write(".cortex/config.toml", "[memory]\nnotes = [\"linked\", \"followed\"]\n");
     let mut server = Mcp::start(&c, EVERY_TOOL);
     let mut told = String::new();
-    // The last of the notes says that the others have been looked at. A server may do without any notes, too.
+    // The last of the notes says that the others have been looked at. A server may do without any
+    // notes, too.
     for _ in 0..100 {
         let question = json!({ "query": "harmless inside private", "max_nodes": 50 });
         told = server.call("search_memory_nodes", &question).unwrap_or_default().to_string();

@@ -153,8 +153,9 @@ fn answers(p: &Project) -> Vec<Value> {
         .collect()
 }
 
-/// After any sequence of edits, deletions, renames and changed ignore rules, the chunk files are those of an index made
-/// from nothing, byte for byte apart from time stamps, and searches answer the same with the same scores.
+/// After any sequence of edits, deletions, renames and changed ignore rules, the chunk files are
+/// those of an index made from nothing, byte for byte apart from time stamps, and searches answer
+/// the same with the same scores.
 #[test]
 fn an_incremental_index_equals_a_full_one() {
     let stress = std::env::var_os("STRESS").is_some();
@@ -179,8 +180,8 @@ fn an_incremental_index_equals_a_full_one() {
     }
 }
 
-/// No two chunks share an id, and every line of every file that is indexed stands in a chunk at the place it names: in
-/// generated files and in this program's own sources.
+/// No two chunks share an id, and every line of every file that is indexed stands in a chunk at the
+/// place it names: in generated files and in this program's own sources.
 #[test]
 fn every_line_is_in_a_chunk() {
     let tree = Tree::new(7, 60);

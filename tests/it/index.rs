@@ -54,7 +54,8 @@ fn indexing_again_writes_nothing() {
     assert_eq!(stamps(&p), before);
 }
 
-/// A new time stamp alone (`touch`, a git checkout back and forth) costs no parsing and no new generation.
+/// A new time stamp alone (`touch`, a git checkout back and forth) costs no parsing and no new
+/// generation.
 #[test]
 fn touching_a_file_changes_nothing() {
     let p = Project::sample();
@@ -81,8 +82,9 @@ fn an_edit_that_leaves_no_trace_in_the_stamp_is_noticed() {
     assert!(p.found(&["--exact", "carrots"]).is_empty());
 }
 
-/// Programs that watch the chunks see exactly what changed: a chunk that did not keeps both times, one that only moved or
-/// was edited keeps its creation time, and every id survives lines inserted above.
+/// Programs that watch the chunks see exactly what changed: a chunk that did not keeps both times,
+/// one that only moved or was edited keeps its creation time, and every id survives lines inserted
+/// above.
 #[test]
 fn chunks_keep_their_ids_and_times() {
     let filler =
@@ -150,7 +152,8 @@ fn the_cache_can_be_deleted() {
     assert!(before.iter().all(|(id, t)| after[id] == *t), "{before:?} → {after:?}");
 }
 
-/// What Cortex derives stays out of git, in a new repository and in one whose `.cortex` holds the user's settings.
+/// What Cortex derives stays out of git, in a new repository and in one whose `.cortex` holds the
+/// user's settings.
 #[test]
 fn git_does_not_see_the_index() {
     for own_config in [false, true] {
@@ -173,7 +176,8 @@ fn git_does_not_see_the_index() {
     }
 }
 
-/// The project is the nearest directory above with `.cortex` or `.git` (a worktree's `.git` is a file); else the one given.
+/// The project is the nearest directory above with `.cortex` or `.git` (a worktree's `.git` is a
+/// file); else the one given.
 #[test]
 fn the_root_is_the_nearest_marked_directory() {
     for marker in [".git/HEAD", ".cortex/config.toml", ".git"] {
@@ -254,7 +258,8 @@ fn index_says_as_much_as_it_is_asked_to() {
     );
 }
 
-/// A mistake in the settings is an error that names file and line and suggests what was meant; nothing is done.
+/// A mistake in the settings is an error that names file and line and suggests what was meant;
+/// nothing is done.
 #[test]
 fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
     for (config, place, remedy) in [
@@ -275,8 +280,8 @@ fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
     }
 }
 
-/// Settings come from the file, the environment wins over it, a flag over both; files that a new setting excludes leave
-/// the index.
+/// Settings come from the file, the environment wins over it, a flag over both; files that a new
+/// setting excludes leave the index.
 #[test]
 fn flags_beat_environment_beats_file() {
     let p = Project::sample();

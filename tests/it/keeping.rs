@@ -1,4 +1,5 @@
-//! What is remembered is kept: whatever happens to the database, its disk, its settings, nothing is lost without a word.
+//! What is remembered is kept: whatever happens to the database, its disk, its settings, nothing is
+//! lost without a word.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -190,7 +191,8 @@ fn the_end_of_a_session_makes_a_backup_a_day_and_keeps_two() {
     assert!(!listed.contains("memory"), "{listed}");
 }
 
-/// One that was too long made every command fail for good; one bad byte lost all lines; a pipe held every command up.
+/// One that was too long made every command fail for good; one bad byte lost all lines; a pipe held
+/// every command up.
 #[test]
 fn a_spool_of_any_kind_stops_no_command() {
     let p = remembering();

@@ -1,4 +1,5 @@
-//! What is found in the sample of each language, as `expected.txt` in its folder says: definitions, references, chunks.
+//! What is found in the sample of each language, as `expected.txt` in its folder says: definitions,
+//! references, chunks.
 //!
 //! A folder that lacks a part fails here.
 
@@ -30,8 +31,9 @@ fn sample(grammar: &Grammar) -> (String, String) {
     )
 }
 
-/// Definitions and imports. A line: indentation by depth, kind, receiver and name, lines (`start>definition-end` when comments or attributes
-/// stand before the definition), then `pub`, `proto` and `#` with the comment's lines.
+/// Definitions and imports. A line: indentation by depth, kind, receiver and name, lines
+/// (`start>definition-end` when comments or attributes stand before the definition), then `pub`,
+/// `proto` and `#` with the comment's lines.
 fn compact(outline: &Outline) -> String {
     let mut out = String::new();
     for s in &outline.symbols {
@@ -126,7 +128,8 @@ fn each_language_gives_what_its_folder_expects() {
     }
 }
 
-/// Languages whose files refer to nothing, or define nothing that is called, are named here with the reason.
+/// Languages whose files refer to nothing, or define nothing that is called, are named here with
+/// the reason.
 const WITHOUT_CALLS: &[&str] = &["protobuf"];
 
 #[test]

@@ -1,4 +1,5 @@
-//! End-to-end tests: the real program in temporary projects. A test asserts what a user would notice.
+//! End-to-end tests: the real program in temporary projects. A test asserts what a user would
+//! notice.
 //!
 //! `STRESS=1` makes the crash and load tests longer.
 

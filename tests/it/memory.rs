@@ -339,7 +339,8 @@ fn notes_folder(p: &Project) -> std::path::PathBuf {
     p.home().join(".claude/projects").join(slug).join("memory")
 }
 
-/// What an agent notes for itself is remembered, too; what is a document of the project already is not.
+/// What an agent notes for itself is remembered, too; what is a document of the project already is
+/// not.
 #[test]
 fn the_notes_of_an_agent_are_found() {
     let p = Project::sample();
@@ -376,7 +377,8 @@ fn the_notes_of_an_agent_are_found() {
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
-/// A reply names what a memory comes from as it is stored, and what each retriever adds. Filters keep their names.
+/// A reply names what a memory comes from as it is stored, and what each retriever adds. Filters
+/// keep their names.
 #[test]
 fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
     let p = Project::sample();
@@ -581,7 +583,8 @@ fn listed(server: &mut Server, params: &Value) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect()
 }
 
-/// An agent remembers with the first server that a project has, and is told when there is more that it can do.
+/// An agent remembers with the first server that a project has, and is told when there is more that
+/// it can do.
 #[test]
 fn memory_tools_are_not_offered_until_a_restart() {
     let p = Project::sample();
@@ -636,7 +639,8 @@ fn memory_tools_are_not_offered_until_a_restart() {
     assert_eq!(found["structuredContent"]["results"][0]["content"], "Walls are painted twice.");
 }
 
-/// Clients of the newest revision ask for the announcement. Over HTTP there is none, and the list is right with each request.
+/// Clients of the newest revision ask for the announcement. Over HTTP there is none, and the list
+/// is right with each request.
 #[test]
 fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let p = Project::sample();
@@ -861,7 +865,8 @@ fn hooks_are_installed_once_and_leave_the_rest_alone() {
     assert_eq!(p.read(".claude/settings.json").trim(), "{}");
 }
 
-/// Killed at any moment of storing, the database is whole: no half memory, and what is there is all there.
+/// Killed at any moment of storing, the database is whole: no half memory, and what is there is all
+/// there.
 #[test]
 fn killed_while_it_stores() {
     let p = Project::new();
@@ -923,7 +928,8 @@ fn memory_line(i: usize) -> String {
     format!("{memory}\n")
 }
 
-/// What came with a clone is named and not told, until the user adopts it; the file itself stays as it came.
+/// What came with a clone is named and not told, until the user adopts it; the file itself stays as
+/// it came.
 #[test]
 fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     let (stranger, p) = (Project::sample(), Project::sample());
@@ -1009,7 +1015,8 @@ fn what_nobody_read_is_told_the_next_time() {
     }
 }
 
-/// A prompt "Please remember: we decided…" was told at the next beginning, and at the one after no more.
+/// A prompt "Please remember: we decided…" was told at the next beginning, and at the one after no
+/// more.
 #[test]
 fn yesterdays_decision_is_told_tomorrow() {
     let p = Project::sample();

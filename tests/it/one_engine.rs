@@ -1,4 +1,5 @@
-//! Each question through the command line, MCP and HTTP: they parse, call and print, and the answer is one.
+//! Each question through the command line, MCP and HTTP: they parse, call and print, and the answer
+//! is one.
 
 use serde_json::{Value, json};
 
@@ -110,9 +111,11 @@ fn questions() -> Vec<Asked> {
     ]
 }
 
-/// What all answers have in common: how much of a text is shown, and how long something took, is each front end's own.
+/// What all answers have in common: how much of a text is shown, and how long something took, is
+/// each front end's own.
 fn common(mut answer: Value) -> Value {
-    // Of the command line alone, of replies that are cut to a number of tokens, and of a process that stays.
+    // Of the command line alone, of replies that are cut to a number of tokens, and of a process
+    // that stays.
     let own = [
         "schema",
         "query",

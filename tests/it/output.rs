@@ -12,7 +12,9 @@ fn project() -> Project {
         (
             "src/store.rs",
             "//! Keeps entries by key.\n\n/// Keeps what was counted, for as long as the program runs, whatever becomes of whoever counted it.\npub struct Store;\n\nimpl Store {\n    \
-             /// Reads one entry.\n    pub fn get(&self, key: &str) -> Option<u8> {\n        let key_with_a_long_name_that_fills_the_line = key.trim_matches('/').to_string();\n        \
+             /// Reads one entry.\n    pub fn get(&self, key: &str) -> Option<u8> {\n        let
+             /// key_with_a_long_name_that_fills_the_line = key.trim_matches('/').to_string();\n
+             /// \
              lookup(&key_with_a_long_name_that_fills_the_line)\n    }\n}\n\nfn lookup(key: &str) -> Option<u8> {\n    key.bytes().next()\n}\n",
         ),
         (
@@ -47,7 +49,8 @@ const COMMANDS: &[&[&str]] = &[
     &["search", "--exact", "\"no end"],
 ];
 
-/// Runs a command on a terminal; what is shown, without what differs between runs. `None`: there is no program that makes a terminal.
+/// Runs a command on a terminal; what is shown, without what differs between runs. `None`: there is
+/// no program that makes a terminal.
 fn shown(p: &Project, args: &[&str]) -> Option<String> {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
     let line =

@@ -61,7 +61,8 @@ impl Project {
         p
     }
 
-    /// Two functions, a document and settings, in four languages; only `src/retry.rs` speaks of retries.
+    /// Two functions, a document and settings, in four languages; only `src/retry.rs` speaks of
+    /// retries.
     pub fn sample() -> Self {
         Self::with(&[
             (
@@ -174,7 +175,8 @@ impl Project {
         self.json(&["index"])
     }
 
-    /// The files that a search finds, best first; "" for a chunk without a file. None when it finds nothing.
+    /// The files that a search finds, best first; "" for a chunk without a file. None when it finds
+    /// nothing.
     #[track_caller]
     pub fn found(&self, args: &[&str]) -> Vec<String> {
         let out = self.run(&[&["search", "--json"], args].concat());
@@ -196,8 +198,8 @@ impl Project {
         copy
     }
 
-    /// This project for a user without privileges, to whom file permissions apply: the command to run as that user.
-    /// `None` (and a word about it) where no such user can be had.
+    /// This project for a user without privileges, to whom file permissions apply: the command to
+    /// run as that user. `None` (and a word about it) where no such user can be had.
     pub fn unprivileged(&self, args: &[&str]) -> Option<Command> {
         if fs::metadata(self.base.path()).unwrap().uid() != 0 {
             return Some(self.cortex(args));
@@ -226,7 +228,8 @@ impl Project {
         assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
     }
 
-    /// Gives what an unprivileged run made to the user of this test: Cortex trusts no `.cortex` of another user.
+    /// Gives what an unprivileged run made to the user of this test: Cortex trusts no `.cortex` of
+    /// another user.
     pub fn take_back(&self) {
         let own = fs::metadata(self.base.path()).unwrap().uid().to_string();
         assert!(self.command("chown").args(["-R", &own, "."]).status().unwrap().success());

@@ -57,8 +57,8 @@ fn a_search_repairs_a_chunk_file_that_was_cut() {
     assert_eq!(p.timeless(), p.fresh_copy().timeless());
 }
 
-/// Of several symbols chunks of one file only the others were searched; a title hid behind names; a null embedder in the
-/// header made the file unreadable.
+/// Of several symbols chunks of one file only the others were searched; a title hid behind names; a
+/// null embedder in the header made the file unreadable.
 #[test]
 fn chunks_of_other_programs_are_searched_whole() {
     let p = Project::new();

@@ -1,5 +1,5 @@
-//! Vectors from a server. The model is mocked, since a real one costs a download: its vectors count words, and words of one
-//! meaning count as one.
+//! Vectors from a server. The model is mocked, since a real one costs a download: its vectors count
+//! words, and words of one meaning count as one.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -452,7 +452,8 @@ fn a_model_that_is_down_or_slow_costs_searches_nothing() {
     let ask = |query: &str| client.call("search", &json!({ "query": query }));
     wait_until("it is found by meaning", || first(&ask(BY_MEANING)) == Some("docs/guide.md"));
 
-    // Slow: the first search waits, the others do not, and no second request is sent while the first is on its way.
+    // Slow: the first search waits, the others do not, and no second request is sent while the
+    // first is on its way.
     model.set(Mood::Silent);
     model.sent();
     let slow = ask("potatoes, decorator");

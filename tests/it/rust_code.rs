@@ -1,4 +1,5 @@
-//! Reads Rust source for `architecture.rs`: which modules a file names. It knows as much of the language as this project uses.
+//! Reads Rust source for `architecture.rs`: which modules a file names. It knows as much of the
+//! language as this project uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -90,7 +91,8 @@ pub fn path_of(file: &Path) -> Vec<String> {
 pub struct Module {
     /// `use`, by the name that it gives here. Modules below see these names, too.
     imported: BTreeMap<String, Vec<String>>,
-    /// Paths that the code uses, those of its `use` among them; what it only hands on (`pub use`) is not.
+    /// Paths that the code uses, those of its `use` among them; what it only hands on (`pub use`)
+    /// is not.
     used: Vec<Vec<String>>,
 }
 

@@ -10,8 +10,8 @@ fn results(reply: &Value) -> &Vec<Value> {
     reply["results"].as_array().unwrap()
 }
 
-/// The README's promise: one command in a directory that Cortex has never seen indexes it and answers. The answer is on
-/// stdout, what was done for it on stderr.
+/// The README's promise: one command in a directory that Cortex has never seen indexes it and
+/// answers. The answer is on stdout, what was done for it on stderr.
 #[test]
 fn the_first_search_indexes_and_answers() {
     let p = Project::sample();
@@ -48,7 +48,8 @@ fn the_project_is_the_same_from_everywhere_in_it() {
     assert!(!p.path("src/.cortex").exists() && !p.path("tools/.cortex").exists());
 }
 
-/// Scripts can tell apart: found (0), nothing found (1), something is wrong (2, and stderr says what).
+/// Scripts can tell apart: found (0), nothing found (1), something is wrong (2, and stderr says
+/// what).
 #[test]
 fn exit_codes_tell_found_nothing_and_error_apart() {
     let p = Project::sample();
@@ -166,8 +167,8 @@ fn the_number_of_results_asked_for_does_not_change_their_order() {
     assert_eq!(p.found(&["open a valve"]), all[..10], "ten unless asked");
 }
 
-/// Filters choose what may be found before the best are taken: a language whose files are far behind 220 files of another
-/// one is found all the same, and so are paths and types.
+/// Filters choose what may be found before the best are taken: a language whose files are far
+/// behind 220 files of another one is found all the same, and so are paths and types.
 #[test]
 fn filters_apply_before_the_best_are_taken() {
     let p = Project::new();
@@ -247,7 +248,8 @@ fn the_type_filter_gives_only_that_type() {
     }
 }
 
-/// `--tag` asks for all given tags. Our indexer sets none: they come from chunks that other programs write.
+/// `--tag` asks for all given tags. Our indexer sets none: they come from chunks that other
+/// programs write.
 #[test]
 fn the_tag_filter_asks_for_all_tags() {
     let p = Project::new();
@@ -327,7 +329,8 @@ fn a_mistake_in_an_exact_query_names_the_remedy() {
     }
 }
 
-/// A search sees the tree as it is: edits, new, deleted and renamed files. `--no-index` sees it as it was indexed.
+/// A search sees the tree as it is: edits, new, deleted and renamed files. `--no-index` sees it as
+/// it was indexed.
 #[test]
 fn a_search_is_up_to_date_unless_told_otherwise() {
     let p = Project::sample();
@@ -364,7 +367,8 @@ fn a_search_is_up_to_date_unless_told_otherwise() {
     assert!(!all.iter().any(|f| f == "tools/colours.py" || f == "src/retry.rs"), "{all:?}");
 }
 
-/// Any text is a query: none, only punctuation, or ten thousand characters give an answer or a clear error, quickly.
+/// Any text is a query: none, only punctuation, or ten thousand characters give an answer or a
+/// clear error, quickly.
 #[test]
 fn any_text_is_a_query() {
     let p = Project::sample();
@@ -408,7 +412,8 @@ fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
     }
 }
 
-/// Who describes what some code does looks for a function: the whole of it is a row, and a second place of its file may be one.
+/// Who describes what some code does looks for a function: the whole of it is a row, and a second
+/// place of its file may be one.
 #[test]
 fn a_sentence_finds_functions_and_a_topic_finds_files() {
     let p = Project::new();

@@ -55,7 +55,8 @@ fn colours_on_a_terminal_unless_no_color() {
     assert!(!plain.contains(ESCAPE) && plain.contains("docs/guide.md"), "{plain:?}");
 }
 
-/// Nothing that stands in a repository may speak to the terminal: not the text, not a heading, not a file name.
+/// Nothing that stands in a repository may speak to the terminal: not the text, not a heading, not
+/// a file name.
 #[test]
 fn control_characters_of_the_repository_are_not_printed() {
     let p = Project::with(&[
@@ -77,7 +78,8 @@ fn control_characters_of_the_repository_are_not_printed() {
     assert!(!search.stdout.contains("two\n"), "a result's place is one line: {}", search.stdout);
 }
 
-/// `--context` says how many lines are shown; they are the ones that hold the words asked for, with their numbers.
+/// `--context` says how many lines are shown; they are the ones that hold the words asked for, with
+/// their numbers.
 #[test]
 fn context_sets_the_lines_shown() {
     let p = Project::new();

@@ -1,4 +1,5 @@
-//! Secrets that stand in the files of a project: nothing that Cortex writes, shows or sends holds them.
+//! Secrets that stand in the files of a project: nothing that Cortex writes, shows or sends holds
+//! them.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,8 @@ use crate::project::Project;
 use crate::remote_model::Model;
 use crate::server::{Client, Server};
 
-/// The secrets of [`project`]. They are put together here, so that no scanner finds them in this file.
+/// The secrets of [`project`]. They are put together here, so that no scanner finds them in this
+/// file.
 const SECRETS: [&str; 6] = [
     concat!("sk_", "live_", "4eC39HqLyjWDarjtT1zdp7dcq8"),
     concat!("AKIA", "2E3WDYQXT5RZL7KB"),

@@ -1,4 +1,5 @@
-//! Servers under load: chunk files replaced and damaged beneath them, many of them at once, killed at any moment.
+//! Servers under load: chunk files replaced and damaged beneath them, many of them at once, killed
+//! at any moment.
 //!
 //! `STRESS=1` gives the full counts; without it each test does about a tenth.
 
@@ -30,11 +31,12 @@ fn times(suite: usize, stress: usize) -> usize {
     if is_stress() { stress } else { suite }
 }
 
-/// Files of another program that come with longer pauses are not known to belong together (specs/freshness.md).
+/// Files of another program that come with longer pauses are not known to belong together
+/// (specs/freshness.md).
 const TOGETHER: Duration = Duration::from_millis(30);
 
-/// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and every title and text
-/// says of which era it is.
+/// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and
+/// every title and text says of which era it is.
 struct Publisher<'p> {
     p: &'p Project,
     /// As our own program writes; else as another one, which knows nothing of manifests.
@@ -42,7 +44,8 @@ struct Publisher<'p> {
     /// Every third era of our own program is packed.
     packs: bool,
     era: usize,
-    /// Eras whose files came so slowly one after the other that nobody can tell that they belong together.
+    /// Eras whose files came so slowly one after the other that nobody can tell that they belong
+    /// together.
     slow: BTreeSet<usize>,
 }
 
@@ -202,9 +205,9 @@ impl Drop for Over<'_> {
 /// How often a generation is written under load.
 const RHYTHM: Duration = Duration::from_millis(200);
 
-/// Replaces the chunk files under clients: for a minute and 300 reloads, or 6 seconds. Memory around reload 300 is at most
-/// a fifth above what it was around reload 30; in the suite, where few reloads are counted and memory still settles, at most
-/// twice of what it was around reload 5.
+/// Replaces the chunk files under clients: for a minute and 300 reloads, or 6 seconds. Memory
+/// around reload 300 is at most a fifth above what it was around reload 30; in the suite, where few
+/// reloads are counted and memory still settles, at most twice of what it was around reload 5.
 fn replace_under_load(with_manifest: bool, n_clients: usize) {
     let p = Project::new();
     let mut publisher = Publisher::new(&p, with_manifest);
@@ -384,7 +387,8 @@ fn damage(with_manifest: bool) {
     for (number, name) in names.iter().enumerate() {
         for fault in Fault::ALL {
             let without_meaning = match *name {
-                // Files without a manifest are another program's, and a half manifest is as good as none.
+                // Files without a manifest are another program's, and a half manifest is as good as
+                // none.
                 "manifest.json" => matches!(fault, Fault::Gone | Fault::Growing),
                 // Another program may have no chunks of a type.
                 _ => !with_manifest && fault == Fault::Gone,
@@ -536,8 +540,8 @@ fn leader(statuses: &[Value]) -> Option<usize> {
     leaders.first().copied()
 }
 
-/// Fifty servers that begin at once index a repository once, and every change once; when the one that does it is killed,
-/// another one does.
+/// Fifty servers that begin at once index a repository once, and every change once; when the one
+/// that does it is killed, another one does.
 #[test]
 fn of_many_servers_one_indexes() {
     let n = times(8, 50);
@@ -594,8 +598,8 @@ fn plant(p: &Project, generation: usize) {
     }
 }
 
-/// `kill -9` of whoever indexes, at any moment: the others go on answering, one of them repairs what was left, and in the end
-/// the index is that of the tree.
+/// `kill -9` of whoever indexes, at any moment: the others go on answering, one of them repairs
+/// what was left, and in the end the index is that of the tree.
 #[test]
 fn killed_indexers_are_survived_and_repaired() {
     let n_kills = times(10, 100);
@@ -707,7 +711,8 @@ fn follow(p: &Project) -> (Server, Client) {
     (server, client)
 }
 
-/// A server of a tree without an index answers at once, says how far it is, and then finds something.
+/// A server of a tree without an index answers at once, says how far it is, and then finds
+/// something.
 #[test]
 fn a_server_answers_before_there_is_an_index() {
     let p = large_tree();
@@ -738,7 +743,8 @@ fn a_server_answers_before_there_is_an_index() {
     assert_eq!(get(&format!("{}/readyz", client.url), &[]).0, 200);
 }
 
-/// A server that is told to end while it indexes ends soon; the next run makes the index that it would have been.
+/// A server that is told to end while it indexes ends soon; the next run makes the index that it
+/// would have been.
 #[test]
 fn a_server_ends_while_it_indexes() {
     let p = large_tree();

@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use crate::project::Project;
 
-/// A file that is left out says so with its reason in `--verbose`, is counted in the summary, and is never found.
+/// A file that is left out says so with its reason in `--verbose`, is counted in the summary, and
+/// is never found.
 #[test]
 fn skipped_files_are_told_with_their_reason() {
     let p = Project::with(&[("kept.md", "# Kept\n\nmarzipan\n")]);
@@ -74,8 +75,9 @@ fn files_that_only_resemble_the_skipped_are_indexed() {
     assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({})), "{summary:#}");
 }
 
-/// What the user's ignore files name, and hidden files, are not indexed: `.gitignore` (in subdirectories too, and without a
-/// git repository), `.git/info/exclude`, `.cortexignore`. A rule that comes or goes takes effect at the next search.
+/// What the user's ignore files name, and hidden files, are not indexed: `.gitignore` (in
+/// subdirectories too, and without a git repository), `.git/info/exclude`, `.cortexignore`. A rule
+/// that comes or goes takes effect at the next search.
 #[test]
 fn ignore_files_are_obeyed() {
     for git in [false, true] {
@@ -123,7 +125,8 @@ fn ignore_files_are_obeyed() {
     }
 }
 
-/// A file that becomes too large, binary or secret leaves the index, and returns when it is text again.
+/// A file that becomes too large, binary or secret leaves the index, and returns when it is text
+/// again.
 #[test]
 fn a_file_that_becomes_skipped_leaves_the_results() {
     let p = Project::with(&[("a.md", "# A\n\nmarzipan\n"), ("b.md", "# B\n\nnougat\n")]);

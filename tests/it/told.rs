@@ -1,4 +1,5 @@
-//! What a prompt is told of what is remembered: precision and recall over `tests/data/remembered.toml`.
+//! What a prompt is told of what is remembered: precision and recall over
+//! `tests/data/remembered.toml`.
 //!
 //! `cargo test --test it -- told --nocapture` prints the figures.
 

@@ -1,4 +1,5 @@
-//! What agents are shown of the tools: names, descriptions and schemas, as they stand in `tools.json`.
+//! What agents are shown of the tools: names, descriptions and schemas, as they stand in
+//! `tools.json`.
 
 use std::path::Path;
 

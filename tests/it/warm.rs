@@ -1,4 +1,5 @@
-//! What one process made of the chunk files serves the next, and is never believed where it is wrong.
+//! What one process made of the chunk files serves the next, and is never believed where it is
+//! wrong.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -152,7 +153,8 @@ fn many_searches_after_an_edit_agree() {
     the_cache(&p);
 }
 
-/// The first load of such a start fails after the cache was opened: what was opened once stood in the index twice.
+/// The first load of such a start fails after the cache was opened: what was opened once stood in
+/// the index twice.
 #[test]
 fn a_start_beside_a_damaged_manifest_serves_each_chunk_once() {
     let p = warm();

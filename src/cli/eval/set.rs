@@ -116,7 +116,8 @@ impl Set {
     }
 }
 
-/// Which folder of a repository a benchmark indexes: `repos_used.json` beside the repositories or beside their directory.
+/// Which folder of a repository a benchmark indexes: `repos_used.json` beside the repositories or
+/// beside their directory.
 fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
     let beside = fs::canonicalize(repos).with_context(|| format!("--repos {}", repos.display()))?;
     let places = [Some(beside.as_path()), beside.parent()];

@@ -19,7 +19,8 @@ use super::super::render::line;
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// For everybody who works on this project (.claude/settings.json), not for you alone (.claude/settings.local.json)
+    /// For everybody who works on this project (.claude/settings.json), not for you alone
+    /// (.claude/settings.local.json)
     #[arg(long)]
     shared: bool,
     /// Show what would be written, and write nothing

@@ -35,7 +35,8 @@ pub(super) fn export(memories: &Memories) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// All of a file or nothing of it, as far as a reading goes: what cannot be read is found before anything is stored.
+/// All of a file or nothing of it, as far as a reading goes: what cannot be read is found before
+/// anything is stored.
 pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
     if is_database(file) {
@@ -126,7 +127,8 @@ fn is_database(file: &Path) -> bool {
         && start == DATABASE
 }
 
-/// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are known already are left out.
+/// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are
+/// known already are left out.
 fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
     let copied = copied(file).with_context(|| format!("{name} cannot be copied"))?;

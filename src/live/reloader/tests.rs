@@ -1,4 +1,5 @@
-//! Updates that fail (A11), with real chunk files, indexes and vectors. One part of them can be broken and repaired.
+//! Updates that fail (A11), with real chunk files, indexes and vectors. One part of them can be
+//! broken and repaired.
 
 use std::io;
 use std::ops::Range;
@@ -61,7 +62,8 @@ impl Embedder for Model {
     }
 }
 
-/// The chunk files. While the disk is broken, the text from which the text index is updated cannot be read.
+/// The chunk files. While the disk is broken, the text from which the text index is updated cannot
+/// be read.
 struct Files(ChunkFiles, Breakage);
 
 /// The line of one chunk.
@@ -240,7 +242,8 @@ fn a_vector_update_that_fails_publishes_half_of_itself() {
 
 const RESCAN: Duration = Duration::from_hours(1);
 
-/// The pauses between retries are those of the back-off, whatever the clock says. They start anew after a success.
+/// The pauses between retries are those of the back-off, whatever the clock says. They start anew
+/// after a success.
 #[test]
 fn tries_after_a_failure_come_ever_more_slowly() {
     let f = fixture();
@@ -257,7 +260,8 @@ fn tries_after_a_failure_come_ever_more_slowly() {
     assert_eq!(answers(&f.manager), f.fresh());
 }
 
-/// Nothing requests a reload after the first one, no file changes, and the next unrequested reload is an hour away.
+/// Nothing requests a reload after the first one, no file changes, and the next unrequested reload
+/// is an hour away.
 #[test]
 fn a_failed_update_waits_for_a_file_event() {
     let f = fixture();

@@ -68,7 +68,8 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
             if new_word {
                 continue;
             }
-            // Between two pieces of one word or of its white space: only where all of it fits in no chunk.
+            // Between two pieces of one word or of its white space: only where all of it fits in no
+            // chunk.
             let back = all[..at].iter().rev();
             let blanks = back.clone().take_while(|c| c.is_whitespace()).count();
             let word = back.skip(blanks).take_while(|c| !c.is_whitespace()).count();
@@ -99,7 +100,8 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
     }
 }
 
-/// First word and word after the last of each chunk, straight from the rules, for words that are short.
+/// First word and word after the last of each chunk, straight from the rules, for words that are
+/// short.
 fn by_the_rules(text: &str, size: usize, overlap: usize) -> Vec<(usize, usize)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ends_sentence = |w: &str| w.trim_end_matches(CLOSERS).ends_with(SENTENCE_TERMINATORS);

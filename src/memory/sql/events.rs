@@ -109,8 +109,9 @@ impl MemoryStore {
         })
     }
 
-    /// Puts episodes in the place of the changes that they were made of, and forgets episodes beyond the limits. False, and nothing is
-    /// different, when somebody else has recorded since the changes and positions were read.
+    /// Puts episodes in the place of the changes that they were made of, and forgets episodes
+    /// beyond the limits. False, and nothing is different, when somebody else has recorded since
+    /// the changes and positions were read.
     pub(in crate::memory) fn record(
         &self,
         recorded: &Recorded,

@@ -21,7 +21,8 @@ impl MemoryStore {
     }
 }
 
-/// The id of a database; `None`: it has none. It is a stranger's as far as anybody knows: neither it nor what is beside it is changed.
+/// The id of a database; `None`: it has none. It is a stranger's as far as anybody knows: neither
+/// it nor what is beside it is changed.
 ///
 /// # Errors
 /// When it is damaged: then it had an id, perhaps.

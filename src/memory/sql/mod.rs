@@ -1,7 +1,7 @@
 //! The database of memories.
 //!
-//! Every operation is one transaction; several processes may have it open. Whatever changes a memory gives it the next number
-//! of change, so that a reader finds what is new to it.
+//! Every operation is one transaction; several processes may have it open. Whatever changes a
+//! memory gives it the next number of change, so that a reader finds what is new to it.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -109,7 +109,8 @@ const MIGRATIONS: &[&str] = &[
 ",
 ];
 
-/// The memories of a project. Another file in place of the one that was opened (a backup that was restored) is noticed and opened.
+/// The memories of a project. Another file in place of the one that was opened (a backup that was
+/// restored) is noticed and opened.
 #[derive(Debug)]
 pub struct MemoryStore {
     open: Mutex<Open>,
@@ -227,8 +228,8 @@ impl MemoryStore {
     /// Opens the database, or makes it where there never was one.
     ///
     /// # Errors
-    /// When it cannot be opened, is damaged or none of ours, was written by a newer version, or is gone although a backup shows that
-    /// there was one.
+    /// When it cannot be opened, is damaged or none of ours, was written by a newer version, or is
+    /// gone although a backup shows that there was one.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         Self::open_within(path, BUSY)
     }
@@ -300,8 +301,8 @@ impl MemoryStore {
         self.write(|t| put(t, memory, vectors))
     }
 
-    /// Puts the memories of a file in the place of those that were made of it before, and notes its hash. Without `hash` the file is
-    /// gone. Returns how many were replaced.
+    /// Puts the memories of a file in the place of those that were made of it before, and notes its
+    /// hash. Without `hash` the file is gone. Returns how many were replaced.
     ///
     /// # Errors
     /// As [`MemoryStore::store`].
@@ -551,12 +552,14 @@ impl MemoryStore {
         Ok(u64::try_from(change + deleted).unwrap_or_default())
     }
 
-    /// Which database this is, the number of the last change, and how many memories were ever deleted.
+    /// Which database this is, the number of the last change, and how many memories were ever
+    /// deleted.
     pub(super) fn position(&self) -> Result<(i64, i64, i64), StorageError> {
         self.read(|c| Ok((counter(c, "identity")?, counter(c, "change")?, counter(c, "deleted")?)))
     }
 
-    /// Memories that changed after that change, with their numbers, in order; and their last change.
+    /// Memories that changed after that change, with their numbers, in order; and their last
+    /// change.
     pub(super) fn changed_since(&self, change: i64) -> Result<Vec<(u32, Memory)>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.change > ?1 ORDER BY m.number");
         let numbered = |r: &Row| Ok((r.get::<_, u32>(12)?, memory(r)));
@@ -896,7 +899,8 @@ impl Open {
     }
 }
 
-/// What the file system says of the database. SQLite would take an empty file for a database without anything in it.
+/// What the file system says of the database. SQLite would take an empty file for a database
+/// without anything in it.
 fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     let path = directory.full(name);
     let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
@@ -917,7 +921,8 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     }
 }
 
-/// Makes the database beside its place, so that nobody takes one that is not complete for one that was emptied.
+/// Makes the database beside its place, so that nobody takes one that is not complete for one that
+/// was emptied.
 fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageError> {
     let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
     let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;

@@ -1,5 +1,6 @@
-//! Recognises sentences that should last: what was decided, what is always or never to be done, what turned out. By rules, which are data
-//! (`rules.tsv`), and no model: the same sentence is recognised everywhere, in microseconds.
+//! Recognises sentences that should last: what was decided, what is always or never to be done,
+//! what turned out. By rules, which are data (`rules.tsv`), and no model: the same sentence is
+//! recognised everywhere, in microseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -58,7 +59,8 @@ impl Speaker {
     }
 }
 
-/// The statements of a text in its order. Code, quotations and output of programs count for nothing.
+/// The statements of a text in its order. Code, quotations and output of programs count for
+/// nothing.
 pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
     let mut found: Vec<(usize, Statement)> = Vec::new();
     let mut known = BTreeSet::new();
@@ -94,7 +96,8 @@ pub(super) fn key(text: &str) -> String {
     words.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The memories that a text gives beside itself: one for each statement. They go with `origin`, the first piece of the text.
+/// The memories that a text gives beside itself: one for each statement. They go with `origin`, the
+/// first piece of the text.
 pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     let source = MemorySource::Episode(Episode {
         source: EpisodeSource::Message,
@@ -113,7 +116,8 @@ pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
 }
 
-/// The id of a statement follows from what it says, so that one that is made again is the same memory.
+/// The id of a statement follows from what it says, so that one that is made again is the same
+/// memory.
 pub(super) fn id_of(text: &str) -> Uuid {
     Builder::from_custom_bytes(xxh3_128(key(text).as_bytes()).to_be_bytes()).into_uuid()
 }
@@ -203,7 +207,8 @@ fn leans(words: &[String], starts: &[usize]) -> bool {
     is_any(&RULES.leans) && !is_any(&RULES.stands)
 }
 
-/// Where a sentence starts, behind words that only open it, and where what follows a colon or semicolon does.
+/// Where a sentence starts, behind words that only open it, and where what follows a colon or
+/// semicolon does.
 fn starts(words: &[String]) -> Vec<usize> {
     let begins = |at: usize| at == 0 || matches!(&*words[at - 1], ":" | ";");
     let behind_openers = |at: usize| {
@@ -213,7 +218,8 @@ fn starts(words: &[String]) -> Vec<usize> {
     (0..words.len()).filter(|at| begins(*at)).map(behind_openers).collect()
 }
 
-/// Paragraphs and items of lists, each on one line, without code, quotations and what programs print.
+/// Paragraphs and items of lists, each on one line, without code, quotations and what programs
+/// print.
 fn prose(text: &str) -> Vec<String> {
     let mut blocks: Vec<String> = vec![String::new()];
     let (mut fence, mut tag): (Option<&str>, Option<String>) = (None, None);
@@ -283,8 +289,8 @@ fn is_prose(line: &str) -> bool {
     letters * 10 >= n * 7 && !RULES.lines.iter().any(|start| line.starts_with(start.as_str()))
 }
 
-/// The words of a text in lower case, contractions in full, and punctuation that ends a clause on its own. Where `is_masked`, code and
-/// quotations are one word.
+/// The words of a text in lower case, contractions in full, and punctuation that ends a clause on
+/// its own. Where `is_masked`, code and quotations are one word.
 fn words(text: &str, is_masked: bool) -> Vec<String> {
     let mut all = Vec::new();
     let is_part = |c: char| {

@@ -1,4 +1,5 @@
-//! The files of an inverted index: those that were saved are read where they are, in parts; new ones are in memory.
+//! The files of an inverted index: those that were saved are read where they are, in parts; new
+//! ones are in memory.
 
 use std::collections::HashMap;
 use std::io;
@@ -121,7 +122,8 @@ impl Directory for Overlay {
     }
 }
 
-/// A file that was saved. Who asks once reads some parts of it; who asks on and on soon has all of it in memory.
+/// A file that was saved. Who asks once reads some parts of it; who asks on and on soon has all of
+/// it in memory.
 #[derive(Debug)]
 struct Open {
     file: Arc<dyn SavedFile>,

@@ -1,9 +1,9 @@
 //! Full text: an inverted index of chunks in tantivy. The only module that names tantivy.
 //!
-//! tantivy holds the postings; it does not score. Its own statistics count deleted documents until a merge and its sums
-//! depend on the segment layout, so that the same chunks could rank differently after an update than after a restart.
-//! Here a reader asks for the postings of a term ([`TextReader::postings`]), deleted documents left out, and counts for
-//! itself.
+//! tantivy holds the postings; it does not score. Its own statistics count deleted documents until
+//! a merge and its sums depend on the segment layout, so that the same chunks could rank
+//! differently after an update than after a restart. Here a reader asks for the postings of a term
+//! ([`TextReader::postings`]), deleted documents left out, and counts for itself.
 
 mod directory;
 
@@ -40,7 +40,8 @@ const META: &str = "meta.json";
 const ARENA_BYTES: usize = 48 << 20;
 /// More threads only make more segments.
 const MAX_THREADS: usize = 4;
-/// So many chunks are indexed by one thread, in the smallest arena there is: to make room for more would take longer than they do.
+/// So many chunks are indexed by one thread, in the smallest arena there is: to make room for more
+/// would take longer than they do.
 const FEW: usize = 1_000;
 const SMALL_ARENA_BYTES: usize = 15 << 20;
 /// From so many segments on even a process that may end at once merges them.
@@ -159,7 +160,8 @@ pub(super) struct TextIndex {
     fields: Fields,
     /// What was read of the segments that still exist.
     segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
-    /// What is committed next is the first change of a saved index: the process may be there for one question only.
+    /// What is committed next is the first change of a saved index: the process may be there for
+    /// one question only.
     is_first: bool,
     health: Arc<Health>,
 }
@@ -296,7 +298,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Adds a chunk, from the next [`TextIndex::commit`] on. After an error the index must not be used again.
+    /// Adds a chunk, from the next [`TextIndex::commit`] on. After an error the index must not be
+    /// used again.
     pub(super) fn add(&mut self, slot: Slot, chunk: &Chunk) -> Result<(), TextError> {
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.slot, u64::from(slot));
@@ -314,7 +317,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Gives a reader of what was removed and added. After an error the index must not be used again.
+    /// Gives a reader of what was removed and added. After an error the index must not be used
+    /// again.
     pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
         if let Some(writer) = &mut self.writer {
             writer.commit()?;
@@ -484,13 +488,15 @@ impl TextReader {
         Ok(())
     }
 
-    /// Visits, once, every live chunk that holds any of some terms in any field; equal terms add up.
+    /// Visits, once, every live chunk that holds any of some terms in any field; equal terms add
+    /// up.
     pub(super) fn occurrences(
         &self,
         terms: &[String],
         mut visit: impl FnMut(Occurrences),
     ) -> Result<(), TextError> {
-        // By document of a segment, which is small enough to stay near the processor. Clean between two segments.
+        // By document of a segment, which is small enough to stay near the processor. Clean between
+        // two segments.
         let mut counted: Vec<Frequencies> = Vec::new();
         let mut holding = Vec::new();
         for (at, segment) in self.segments.iter().enumerate() {
@@ -591,8 +597,8 @@ impl TextReader {
         Ok(())
     }
 
-    /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`: where they stand, in order;
-    /// what is visited is named by its position among them.
+    /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`:
+    /// where they stand, in order; what is visited is named by its position among them.
     pub(super) fn positions(
         &self,
         term: &str,

@@ -1,6 +1,7 @@
 //! The approximate tier: a graph of neighbours (HNSW) over the rows as they once were.
 //!
-//! Nothing is ever inserted in it or deleted from it; [`super::VectorTable`] knows which of its answers have gone stale.
+//! Nothing is ever inserted in it or deleted from it; [`super::VectorTable`] knows which of its
+//! answers have gone stale.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,14 +24,15 @@ const SEED: u64 = 7;
 /// Begins the bytes of a HNSW graph, followed by the checksum of the rest.
 const MAGIC: [u8; 8] = *b"CXHNSW\x01\0";
 
-/// A HNSW graph over the vectors of a table at one moment. It holds their rows for as long as it lives, and shares them with the
-/// table where they did not change.
+/// A HNSW graph over the vectors of a table at one moment. It holds their rows for as long as it
+/// lives, and shares them with the table where they did not change.
 pub struct Hnsw {
     hnsw: instant_distance::Hnsw<Point>,
     len: usize,
 }
 
-/// A vector in a HNSW graph that answers. Empty when the HNSW graph was read and its row is gone: then nothing is near it.
+/// A vector in a HNSW graph that answers. Empty when the HNSW graph was read and its row is gone:
+/// then nothing is near it.
 #[derive(Clone, Serialize, Deserialize)]
 struct Point {
     #[serde(skip)]
@@ -82,8 +84,9 @@ impl Point {
 }
 
 impl Hnsw {
-    /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to those who ask meanwhile. Minutes
-    /// for a hundred thousand. `None` when it was cancelled, or no thread can be started.
+    /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to
+    /// those who ask meanwhile. Minutes for a hundred thousand. `None` when it was cancelled, or no
+    /// thread can be started.
     pub(super) fn build(rows: &QuantizedRows, cancel: &AtomicBool) -> Option<Self> {
         let points: Vec<Raw> =
             rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
@@ -106,8 +109,8 @@ impl Hnsw {
         encode(&self.hnsw, Point::row)
     }
 
-    /// What [`Hnsw::to_bytes`] gave, over rows of which most are the same, at whatever slots. `None` when the bytes are not
-    /// those of a HNSW graph.
+    /// What [`Hnsw::to_bytes`] gave, over rows of which most are the same, at whatever slots.
+    /// `None` when the bytes are not those of a HNSW graph.
     pub(super) fn from_bytes(bytes: &[u8], rows: &QuantizedRows) -> Option<Self> {
         let (check, body) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         if u64::from_le_bytes(*check) != xxh3_64(body) {

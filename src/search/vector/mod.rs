@@ -1,8 +1,9 @@
 //! Vectors of chunks, and what is near a query among them.
 //!
-//! Two tiers behind one type. The exact one looks at every vector; inserts and deletes are free, and what it finds is a function
-//! of the vectors alone. The approximate one asks a HNSW graph, once somebody built and attached one: what it finds also depends on
-//! the vectors that were there then. Which tier pays from where on was measured: `specs/vector-search.md`.
+//! Two tiers behind one type. The exact one looks at every vector; inserts and deletes are free,
+//! and what it finds is a function of the vectors alone. The approximate one asks a HNSW graph,
+//! once somebody built and attached one: what it finds also depends on the vectors that were there
+//! then. Which tier pays from where on was measured: `specs/vector-search.md`.
 
 mod hnsw;
 mod scan;
@@ -20,7 +21,8 @@ use scan::{QuantizedRows, QueryVector};
 
 /// From this many vectors on a HNSW graph is worth its building.
 pub const HNSW_FROM: usize = 500_000;
-/// A HNSW graph is built anew when more than one in so many of its vectors changed, or as many came.
+/// A HNSW graph is built anew when more than one in so many of its vectors changed, or as many
+/// came.
 const STALE: usize = 10;
 
 /// One quantised vector for each slot that has one. A copy shares what neither of the two writes.
@@ -33,8 +35,8 @@ pub struct VectorTable {
 #[derive(Clone)]
 struct Attached {
     hnsw: Arc<Hnsw>,
-    /// Slots whose vectors came, changed or went since the HNSW graph was built: what it says of them counts no more, and those that
-    /// have one are looked at one by one.
+    /// Slots whose vectors came, changed or went since the HNSW graph was built: what it says of
+    /// them counts no more, and those that have one are looked at one by one.
     changed: BTreeSet<Slot>,
 }
 
@@ -54,12 +56,14 @@ impl VectorTable {
         self.rows.to_bytes()
     }
 
-    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
+    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be
+    /// read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
         Some(Self { rows: QuantizedRows::read(dimensions, file)?, hnsw: None })
     }
 
-    /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot without a vector.
+    /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot
+    /// without a vector.
     pub fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
         self.rows.set(slot, write);
         if let Some(attached) = &mut self.hnsw {
@@ -72,7 +76,8 @@ impl VectorTable {
         self.set(slot, |_| None);
     }
 
-    /// The vector of a slot, `[f32; dimensions]`, L2-normalised but for rounding; `None` where there is none.
+    /// The vector of a slot, `[f32; dimensions]`, L2-normalised but for rounding; `None` where
+    /// there is none.
     #[must_use]
     pub fn get(&self, slot: Slot) -> Option<Vec<f32>> {
         let (_, row) = self.rows.get(slot)?;
@@ -96,21 +101,23 @@ impl VectorTable {
         self.hnsw.as_ref().map(|attached| &*attached.hnsw)
     }
 
-    /// Whether a graph should be built: there are at least `from` vectors ([`HNSW_FROM`], where it is not a test that asks), and
-    /// no HNSW graph, or too much changed since.
+    /// Whether a graph should be built: there are at least `from` vectors ([`HNSW_FROM`], where it
+    /// is not a test that asks), and no HNSW graph, or too much changed since.
     #[must_use]
     pub fn wants_hnsw(&self, from: usize) -> bool {
         let stale = |a: &Attached| a.changed.len() * STALE > a.hnsw.n_vectors();
         self.hnsw.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
     }
 
-    /// Builds the HNSW graph of what is here now. Takes minutes, of one core; `None` when it was cancelled.
+    /// Builds the HNSW graph of what is here now. Takes minutes, of one core; `None` when it was
+    /// cancelled.
     #[must_use]
     pub fn build_hnsw(&self, cancel: &AtomicBool) -> Option<Hnsw> {
         Hnsw::build(&self.rows, cancel)
     }
 
-    /// The HNSW graph that [`Hnsw::to_bytes`] wrote, if most of its vectors are still here, at whatever slots.
+    /// The HNSW graph that [`Hnsw::to_bytes`] wrote, if most of its vectors are still here, at
+    /// whatever slots.
     #[must_use]
     pub fn read_hnsw(&self, bytes: &[u8]) -> Option<Hnsw> {
         Hnsw::from_bytes(bytes, &self.rows)
@@ -152,8 +159,8 @@ impl Nearness<'_> {
         self.all.get_or_init(scan)
     }
 
-    /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and others. The `n` nearest without exception in
-    /// the exact tier.
+    /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and
+    /// others. The `n` nearest without exception in the exact tier.
     pub fn near(
         &self,
         n: usize,
@@ -186,7 +193,8 @@ impl Nearness<'_> {
         let mut found: Vec<(Slot, f32)> = unchanged.collect();
         let reaches_min = found.last().is_some_and(|last| last.1 < min);
         found.retain(&near);
-        // Where a filter or deletions took too many of them, others may be nearer than what is left.
+        // Where a filter or deletions took too many of them, others may be nearer than what is
+        // left.
         (found.len() >= n || reaches_min).then(|| {
             found.extend(attached.changed.iter().map(|s| with_cosine(*s)).filter(near));
             found

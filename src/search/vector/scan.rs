@@ -1,6 +1,7 @@
 //! The rows, and the exact tier: the cosine of a query to all of them.
 //!
-//! Components are integers, so a cosine is the same on every processor and for every number of threads.
+//! Components are integers, so a cosine is the same on every processor and for every number of
+//! threads.
 
 use std::sync::Arc;
 
@@ -66,7 +67,8 @@ impl QuantizedRows {
         bytes
     }
 
-    /// What [`QuantizedRows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be read.
+    /// What [`QuantizedRows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be
+    /// read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
         let (of_scales, of_block) = (4 * BLOCK_ROWS as u64, ((4 + dimensions) * BLOCK_ROWS) as u64);
         let block = |at: u64| {
@@ -121,13 +123,15 @@ impl QuantizedRows {
             .map(|(slot, _)| slot)
     }
 
-    /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another length.
+    /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another
+    /// length.
     pub(super) fn question(&self, query: &[f32]) -> Option<QueryVector> {
         let largest = query.iter().fold(0f32, |m, x| m.max(x.abs()));
         if query.len() != self.dimensions || largest == 0.0 {
             return None;
         }
-        // Sixteen bits: the query's rounding is not felt, and 127 · 32767 · 516 dimensions fit in an i32.
+        // Sixteen bits: the query's rounding is not felt, and 127 · 32767 · 516 dimensions fit in
+        // an i32.
         let step = largest / self.query_limit();
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within the limit")]
         let components = query.iter().map(|x| (x / step).round() as i16).collect();
@@ -203,8 +207,9 @@ fn place(slot: Slot) -> (usize, usize) {
     (slot as usize / BLOCK_ROWS, slot as usize % BLOCK_ROWS)
 }
 
-/// The cosine of `query`, whose unit is `step`, to each row of `components`, whose units are `scales`. Compiled for each kind of
-/// processor; which one this is, is found out when the program runs.
+/// The cosine of `query`, whose unit is `step`, to each row of `components`, whose units are
+/// `scales`. Compiled for each kind of processor; which one this is, is found out when the program
+/// runs.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn scan(components: &[i8], scales: &[f32], query: &[i16], step: f32, out: &mut [f32]) {
     for ((row, scale), out) in components.chunks_exact(query.len()).zip(scales).zip(out) {

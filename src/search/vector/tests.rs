@@ -122,7 +122,8 @@ fn a_graph_answers_without_looking_at_every_vector() {
     }
 }
 
-/// The 0.3 of ranking: when what the HNSW graph finds reaches below, nothing that counts was left out.
+/// The 0.3 of ranking: when what the HNSW graph finds reaches below, nothing that counts was left
+/// out.
 #[test]
 fn a_graph_answers_when_few_are_near_enough() {
     let table = many();
@@ -204,8 +205,8 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(8))]
 
-    /// After any sequence of additions, updates, deletions and rebuilds the exact tier finds what brute force finds, and the
-    /// approximate one at least 95 of 100 of it.
+    /// After any sequence of additions, updates, deletions and rebuilds the exact tier finds what
+    /// brute force finds, and the approximate one at least 95 of 100 of it.
     #[test]
     fn both_tiers_find_what_brute_force_finds(ops in prop::collection::vec(op(), 1..80)) {
         let mut model: BTreeMap<Slot, usize> = (0..MANY).map(|i| (i as Slot, i)).collect();

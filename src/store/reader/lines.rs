@@ -13,8 +13,9 @@ use crate::platform::read_exact_at;
 use crate::store::manifest::Block;
 use crate::store::packing::{unpack_frame, with_last_frame};
 
-/// A chunk file that is held open. After the file was replaced, closing it frees its pages, which takes 30 ms for 130 MB. A separate thread closes
-/// it, so that the reload or the query that uses it last does not wait for that.
+/// A chunk file that is held open. After the file was replaced, closing it frees its pages, which
+/// takes 30 ms for 130 MB. A separate thread closes it, so that the reload or the query that uses
+/// it last does not wait for that.
 #[derive(Debug)]
 pub(super) struct HeldFile {
     /// Unique among the held files of this process.
@@ -41,7 +42,8 @@ impl Drop for HeldFile {
     }
 }
 
-/// Some lines of a chunk file. The file is held open, so the lines can still be read after it was replaced.
+/// Some lines of a chunk file. The file is held open, so the lines can still be read after it was
+/// replaced.
 #[derive(Debug)]
 pub(super) struct BlockLines(RwLock<BlockLocation>);
 

@@ -66,7 +66,8 @@ impl PartialEq for LoadedBlock {
     }
 }
 
-/// The identity of a file in the file system. Equal stamps mean equal content, unless the stamp is too fresh to trust.
+/// The identity of a file in the file system. Equal stamps mean equal content, unless the stamp is
+/// too fresh to trust.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Encode, Decode)]
 pub(super) struct Stamp {
     pub(super) bytes: u64,
@@ -84,7 +85,8 @@ pub(super) fn in_order(files: &KnownFiles) -> impl Iterator<Item = &Which> {
     all.into_iter()
 }
 
-/// Returns the stamp of a file; `None` if it was written so recently that it could change again under the same time stamp.
+/// Returns the stamp of a file; `None` if it was written so recently that it could change again
+/// under the same time stamp.
 pub(super) fn stamp(stat: &Stat) -> Option<Stamp> {
     let settled =
         SystemTime::now().duration_since(stat.modified).is_ok_and(|age| age > TIMESTAMP_TICK);

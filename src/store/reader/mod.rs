@@ -36,13 +36,13 @@ use crate::dir::Stat;
 /// How long a reader waits for a writer that is between its renames.
 const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
 const SETTLE_POLL: Duration = Duration::from_millis(5);
-/// Files without a manifest are loaded after nobody has written them for this long. The required time falls towards [`LEAST_QUIET`] the longer the
-/// reader waits.
+/// Files without a manifest are loaded after nobody has written them for this long. The required
+/// time falls towards [`LEAST_QUIET`] the longer the reader waits.
 const QUIET: Duration = Duration::from_millis(100);
 const LEAST_QUIET: Duration = Duration::from_millis(30);
 
-/// The chunk files of a project as a feed. It keeps what it read: it does not read an unchanged file again, and parses only the changed lines of a
-/// changed file.
+/// The chunk files of a project as a feed. It keeps what it read: it does not read an unchanged
+/// file again, and parses only the changed lines of a changed file.
 #[derive(Debug)]
 pub struct ChunkFiles {
     layout: Layout,
@@ -82,12 +82,13 @@ impl ChunkFiles {
         }
     }
 
-    /// Loads the four chunk files and the further files of other programs. Reads only files that changed since the last load, and parses them in
-    /// parallel. A missing file counts as empty.
+    /// Loads the four chunk files and the further files of other programs. Reads only files that
+    /// changed since the last load, and parses them in parallel. A missing file counts as empty.
     ///
     /// # Errors
-    /// When a file cannot be read or parsed, or the load is cancelled (checked before each file). Also when the manifest cannot be understood
-    /// although the previous load had one, or when a file is gone that it names and that was loaded before.
+    /// When a file cannot be read or parsed, or the load is cancelled (checked before each file).
+    /// Also when the manifest cannot be understood although the previous load had one, or when a
+    /// file is gone that it names and that was loaded before.
     pub fn load(&mut self, cancel: &Cancel) -> Result<Loaded, LoadError> {
         let start = Instant::now();
         let mut attempt = 0;
@@ -101,7 +102,8 @@ impl ChunkFiles {
             let unsettled = self.is_being_written(began, quiet) && !cancel.load(Ordering::Relaxed);
             let again = match &look {
                 _ if unsettled => true,
-                // A writer may be between two renames, so look again. If no writer is active, a second look must agree.
+                // A writer may be between two renames, so look again. If no writer is active, a
+                // second look must agree.
                 Ok(Consistency::Torn(..) | Consistency::Senseless(_)) => {
                     attempt == 1 || WriteLock::is_held(&self.layout)
                 }
@@ -147,9 +149,11 @@ impl ChunkFiles {
         }
     }
 
-    /// Whether files without a manifest are being replaced. Only a manifest could tell that they belong together, so this function looks for
-    /// anything in their directory that was written less than `quiet` before `began`, or since then. That may be a file that will be renamed later;
-    /// a rename itself changes the time stamp of the directory. Beside an index of ours, only the files of other programs count.
+    /// Whether files without a manifest are being replaced. Only a manifest could tell that they
+    /// belong together, so this function looks for anything in their directory that was written
+    /// less than `quiet` before `began`, or since then. That may be a file that will be renamed
+    /// later; a rename itself changes the time stamp of the directory. Beside an index of ours,
+    /// only the files of other programs count.
     fn is_being_written(&self, began: SystemTime, quiet: Duration) -> bool {
         let Ok(directory) = self.layout.chunks() else { return false };
         let stat = |name: &OsString| directory.stat(name).ok().flatten();
@@ -190,7 +194,8 @@ impl ChunkFiles {
             };
             Ok((which, file))
         };
-        // If several chunks have the same id, the last one wins. The files under our names come last.
+        // If several chunks have the same id, the last one wins. The files under our names come
+        // last.
         let files = others
             .into_par_iter()
             .chain(files)

@@ -88,7 +88,8 @@ impl FileParser<'_> {
         }))
     }
 
-    /// Returns a warning if the file has inline vectors that do not count. The warning names their embedder.
+    /// Returns a warning if the file has inline vectors that do not count. The warning names their
+    /// embedder.
     fn warning(&self, path: &Path, content: &ParsedFile) -> Option<String> {
         let n = content.dimensions.filter(|_| !content.keeps_vectors)?;
         let whose = match content.header.as_ref().map_or("", |h| &h.embedder) {

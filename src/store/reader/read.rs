@@ -21,8 +21,8 @@ use crate::store::manifest::{Block, FileEntry, Manifest};
 use crate::store::others::{MAX_FILES, Which};
 use crate::store::packing::{MAX_HEADER_BYTES, Packing, frame_length, may_unpack_to, unpack_frame};
 
-/// Largest chunk file of another program that is read, in bytes, and the largest sum of those beside an index. They are parsed whole, which takes a
-/// multiple of that in memory.
+/// Largest chunk file of another program that is read, in bytes, and the largest sum of those
+/// beside an index. They are parsed whole, which takes a multiple of that in memory.
 const MAX_FOREIGN_BYTES: u64 = 512 << 20;
 
 /// Why nothing was loaded. The snapshot that is served stays unchanged.
@@ -40,7 +40,8 @@ pub enum LoadError {
     Cancelled,
 }
 
-/// A file that was read and not parsed. Parsing begins after all files are known to belong together: it takes long, and writers do not wait for it.
+/// A file that was read and not parsed. Parsing begins after all files are known to belong
+/// together: it takes long, and writers do not wait for it.
 #[derive(Debug)]
 pub(super) enum Raw {
     /// An unchanged file.
@@ -100,7 +101,8 @@ pub(super) struct FileReader<'a> {
 }
 
 impl FileReader<'_> {
-    /// Looks at the files once. It reads the manifest before the files, since a writer writes it after them.
+    /// Looks at the files once. It reads the manifest before the files, since a writer writes it
+    /// after them.
     pub(super) fn look(&self) -> Result<Consistency, LoadError> {
         let unreadable = |source| LoadError::Manifest { source };
         let manifest = Manifest::read(self.layout).map_err(unreadable)?;
@@ -115,7 +117,8 @@ impl FileReader<'_> {
         if manifest.as_ref().is_some_and(|m| matches(m, &files)) {
             return Ok(Consistency::Consistent(files, manifest));
         }
-        // A writer that died between its renames left a complete set: the `.next` files are those that it did not rename.
+        // A writer that died between its renames left a complete set: the `.next` files are those
+        // that it did not rename.
         if let Some(next) = Manifest::read_next(self.layout).map_err(unreadable)? {
             let rolled = self.read_all(Some(&next), true)?;
             if matches(&next, &rolled) {
@@ -131,8 +134,9 @@ impl FileReader<'_> {
         }
     }
 
-    /// Reads the new blocks of files that match the manifest. Returns `None` if the manifest states no blocks or anything differs from it: then the
-    /// caller reads the files whole and compares them.
+    /// Reads the new blocks of files that match the manifest. Returns `None` if the manifest states
+    /// no blocks or anything differs from it: then the caller reads the files whole and compares
+    /// them.
     fn read_blocks(&self, manifest: &Manifest) -> Result<Option<RawFiles>, LoadError> {
         let written = self.layout.stat(MANIFEST).ok().flatten().map(|stat| stat.modified);
         let read = |t: ChunkType| -> Result<Option<Option<(Which, Raw)>>, LoadError> {
@@ -178,7 +182,8 @@ impl FileReader<'_> {
         if metadata.bytes != entry.bytes {
             return None;
         }
-        // The writer renames the manifest last, so another program may have changed a file that is younger.
+        // The writer renames the manifest last, so another program may have changed a file that is
+        // younger.
         let is_older = metadata.modified < written?;
         if !is_older && FileEntry::of_file(&mut file).ok()? != *entry {
             return None;
@@ -198,7 +203,8 @@ impl FileReader<'_> {
         Some(Raw::Blocks { stamp, entry: entry.clone(), file: HeldFile::new(file), blocks })
     }
 
-    /// Reads whole files. If `is_next`, the manifest is the `.next` one, and a file that does not match it is read under its `.next` name.
+    /// Reads whole files. If `is_next`, the manifest is the `.next` one, and a file that does not
+    /// match it is read under its `.next` name.
     fn read_all(&self, manifest: Option<&Manifest>, is_next: bool) -> Result<RawFiles, LoadError> {
         let read = |t: ChunkType| -> Result<Option<(Which, Raw)>, LoadError> {
             if self.cancel.load(Ordering::Relaxed) {
@@ -221,7 +227,8 @@ impl FileReader<'_> {
         Ok(read?.into_iter().flatten().collect())
     }
 
-    /// Reads the further files of other programs, within the limits. If one cannot be read, the others are served all the same.
+    /// Reads the further files of other programs, within the limits. If one cannot be read, the
+    /// others are served all the same.
     pub(super) fn read_others(&self) -> Result<RawFiles, LoadError> {
         let mut room = MAX_FOREIGN_BYTES;
         let read = |(at, name): (usize, String)| {
@@ -292,8 +299,8 @@ impl FileReader<'_> {
     }
 }
 
-/// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those of the file: a manifest from a cloned repository
-/// may state anything.
+/// Returns the blocks of a file of `n_bytes`, each with its offset. `None` if they cannot be those
+/// of the file: a manifest from a cloned repository may state anything.
 fn starts<'b>(
     file: &File,
     packing: Packing,

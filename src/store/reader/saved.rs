@@ -100,7 +100,8 @@ struct SharedPositions {
 }
 
 impl SharedPositions {
-    /// Returns the line of a chunk in its saved form; `None` for a chunk whose text is only in memory.
+    /// Returns the line of a chunk in its saved form; `None` for a chunk whose text is only in
+    /// memory.
     fn save(&mut self, entry: &Entry, at: Option<Range<u32>>) -> Option<SavedLine> {
         let (hash, place) = entry.line()?;
         let at = at.unwrap_or(place);
@@ -153,7 +154,8 @@ pub(super) fn save(
     saving.put(SAVED, &bitcode::encode(&files))
 }
 
-/// Returns the files that were saved, and whether they had a manifest. `None` when they cannot be restored.
+/// Returns the files that were saved, and whether they had a manifest. `None` when they cannot be
+/// restored.
 pub(super) fn restore(layout: &Layout, saved: &dyn SavedFiles) -> Option<(KnownFiles, bool)> {
     let SavedChunkFiles { had_manifest, paths, languages, files } =
         bitcode::decode(&saved.read(SAVED).ok()?).ok()?;
@@ -164,7 +166,8 @@ pub(super) fn restore(layout: &Layout, saved: &dyn SavedFiles) -> Option<(KnownF
     Some((files.into_par_iter().map(restore).collect::<Option<KnownFiles>>()?, had_manifest))
 }
 
-/// Returns the known files in their saved form, and adds lines and vectors of other programs to `kept`. Returns `None` if a file holds more than its lines can restore.
+/// Returns the known files in their saved form, and adds lines and vectors of other programs to
+/// `kept`. Returns `None` if a file holds more than its lines can restore.
 fn to_save(
     known: &KnownFiles,
     had_manifest: bool,
