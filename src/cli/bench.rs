@@ -53,7 +53,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         }
     };
     let report = measure(&bed, &program, given.as_deref(), args.runs, &|name| {
-        bar.set_message(format!("measuring {name}"))
+        bar.set_message(format!("measuring {name}"));
     })?;
     bar.finish_and_clear();
     if args.json {

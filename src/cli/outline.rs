@@ -36,7 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     match &mut answer.outline {
         Outlined::File(symbols) => symbols.retain(|symbol| is_shown(symbol.depth)),
         Outlined::Directory(files) => {
-            files.retain(|file| is_shown(file.path[prefix..].matches('/').count()))
+            files.retain(|file| is_shown(file.path[prefix..].matches('/').count()));
         }
     }
     if args.json {

@@ -359,11 +359,12 @@ impl Engine {
                     );
                 }
                 None => {
-                    in_vain =
-                        Some("this server does not index: run `cortex index`, and changes are seen")
+                    in_vain = Some(
+                        "this server does not index: run `cortex index`, and changes are seen",
+                    );
                 }
                 Some(indexing) => {
-                    in_time = indexing.handle().wait(indexing.sync(), deadline, cancel)
+                    in_time = indexing.handle().wait(indexing.sync(), deadline, cancel);
                 }
             }
         }
@@ -443,7 +444,14 @@ impl Engine {
         match &self.upkeep {
             Upkeep::Command(command) => troubles.extend(command.done.lock().warnings.clone()),
             Upkeep::Server(server) => {
-                self.troubles_of_server(server, snapshot, code, activity, n_unserved, &mut troubles)
+                self.troubles_of_server(
+                    server,
+                    snapshot,
+                    code,
+                    activity,
+                    n_unserved,
+                    &mut troubles,
+                );
             }
         }
         troubles

@@ -48,7 +48,7 @@ pub fn make(
     for (at, file) in files.iter().enumerate() {
         match &detect(&file.path, &file.text).kind {
             LanguageKind::Code(grammar) if !is_aside(&file.path) => {
-                comments(at, file, grammar, &mut candidates)
+                comments(at, file, grammar, &mut candidates);
             }
             LanguageKind::Document(markup)
                 if *markup != Markup::Plain && !is_about_project(&file.path) =>

@@ -79,7 +79,7 @@ pub(super) fn paragraphs(text: &str) -> Vec<Range<usize>> {
         }
         match line_kind(line) {
             LineKind::Plain if !skipping => {
-                open = Some(open.map_or(range.clone(), |o| o.start..range.end))
+                open = Some(open.map_or(range.clone(), |o| o.start..range.end));
             }
             LineKind::Plain => {}
             kind => {

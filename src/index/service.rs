@@ -369,7 +369,7 @@ impl Job {
                 // watch every directory again.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
                 TreeChange::Paths(paths) => {
-                    queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path)))
+                    queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path)));
                 }
             }
             if queue.is_empty() {

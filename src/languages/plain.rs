@@ -2,57 +2,61 @@
 
 use super::{Language, LanguageKind, Markup};
 
+/// A name, the extensions and the file names of a language.
+type Row = (&'static str, &'static [&'static str], &'static [&'static str]);
+
 /// Returns these languages in the order in which they are tried.
 pub(super) fn languages() -> Vec<Language> {
-    let mut table = Vec::new();
-    let mut add = |name, extensions, filenames, kind| {
-        table.push(Language { name, extensions, filenames, interpreters: &[], kind })
-    };
-    add(
-        "markdown",
-        &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"],
-        &[],
-        LanguageKind::Document(Markup::Markdown),
-    );
-    add("rst", &["rst", "rest"], &[], LanguageKind::Document(Markup::ReStructuredText));
-    add("asciidoc", &["adoc", "asciidoc", "asc"], &[], LanguageKind::Document(Markup::AsciiDoc));
-    add(
-        "text",
-        &["txt", "text", "org", "tex", "rdoc", "textile", "pod"],
-        &[
-            "readme*",
-            "license*",
-            "licence*",
-            "copying*",
-            "authors*",
-            "contributors*",
-            "changelog*",
-            "changes*",
-            "news*",
-            "todo*",
-            "notice*",
-            "install",
-            "thanks*",
-        ],
-        LanguageKind::Document(Markup::Plain),
-    );
-    add("notebook", &["ipynb"], &[], LanguageKind::Notebook);
+    let documents = DOCUMENTS.iter().map(|(row, markup)| (row, LanguageKind::Document(*markup)));
+    let notebook = [(&NOTEBOOK, LanguageKind::Notebook)];
+    let settings = SETTINGS.iter().map(|row| (row, LanguageKind::Config));
+    let text = TEXT.iter().map(|row| (row, LanguageKind::Text));
+    let rows = documents.chain(notebook).chain(settings).chain(text);
+    rows.map(|(&(name, extensions, filenames), kind)| Language {
+        name,
+        extensions,
+        filenames,
+        interpreters: &[],
+        kind,
+    })
+    .collect()
+}
 
-    add("toml", &["toml"], &[], LanguageKind::Config);
-    add("yaml", &["yaml", "yml"], &[], LanguageKind::Config);
-    add(
-        "json",
-        &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"],
-        &[],
-        LanguageKind::Config,
-    );
-    add(
-        "ini",
-        &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"],
-        &[],
-        LanguageKind::Config,
-    );
-    add(
+const DOCUMENTS: &[(Row, Markup)] = &[
+    (("markdown", &["md", "markdown", "mdx", "mdown", "mkd", "qmd", "rmd"], &[]), Markup::Markdown),
+    (("rst", &["rst", "rest"], &[]), Markup::ReStructuredText),
+    (("asciidoc", &["adoc", "asciidoc", "asc"], &[]), Markup::AsciiDoc),
+    (
+        ("text", &["txt", "text", "org", "tex", "rdoc", "textile", "pod"], PLAIN_NAMES),
+        Markup::Plain,
+    ),
+];
+
+/// Documents without an extension. `*` stands for the rest of the name.
+const PLAIN_NAMES: &[&str] = &[
+    "readme*",
+    "license*",
+    "licence*",
+    "copying*",
+    "authors*",
+    "contributors*",
+    "changelog*",
+    "changes*",
+    "news*",
+    "todo*",
+    "notice*",
+    "install",
+    "thanks*",
+];
+
+const NOTEBOOK: Row = ("notebook", &["ipynb"], &[]);
+
+const SETTINGS: &[Row] = &[
+    ("toml", &["toml"], &[]),
+    ("yaml", &["yaml", "yml"], &[]),
+    ("json", &["json", "jsonc", "json5", "jsonl", "ndjson", "geojson", "webmanifest"], &[]),
+    ("ini", &["ini", "cfg", "conf", "properties", "editorconfig", "desktop", "service"], &[]),
+    (
         "xml",
         &[
             "xml",
@@ -71,58 +75,54 @@ pub(super) fn languages() -> Vec<Language> {
             "xib",
         ],
         &[],
-        LanguageKind::Config,
-    );
-    add("csv", &["csv", "tsv", "psv"], &[], LanguageKind::Config);
-    add("gomod", &["mod", "sum", "work"], &["go.mod", "go.work"], LanguageKind::Config);
+    ),
+    ("csv", &["csv", "tsv", "psv"], &[]),
+    ("gomod", &["mod", "sum", "work"], &["go.mod", "go.work"]),
+];
 
-    let lines: &[(&str, &[&str], &[&str])] = &[
-        (
-            "template",
-            &[
-                "jinja", "jinja2", "j2", "hbs", "mustache", "ejs", "erb", "eex", "heex", "leex",
-                "haml", "pug", "twig", "tmpl", "tpl", "gotmpl",
-            ],
-            &[],
-        ),
-        ("scss", &["scss", "sass"], &[]),
-        ("less", &["less", "styl"], &[]),
-        // Interfaces of OCaml modules, which the OCaml grammar does not parse.
-        ("ocaml-interface", &["mli"], &[]),
-        ("astro", &["astro"], &[]),
-        ("graphql", &["graphql", "gql"], &[]),
-        ("thrift", &["thrift"], &[]),
-        ("dockerfile", &["dockerfile", "containerfile"], &["dockerfile*", "containerfile*"]),
-        ("makefile", &["mk", "mak", "make"], &["makefile*", "gnumakefile"]),
-        ("cmake", &["cmake"], &["cmakelists.txt"]),
-        ("bazel", &["bzl", "bazel", "star"], &["build", "workspace", "build.bazel"]),
-        ("just", &["just"], &["justfile"]),
-        ("groovy", &["groovy", "gradle"], &["jenkinsfile"]),
-        ("nix", &["nix"], &[]),
-        ("clojure", &["clj", "cljs", "cljc", "edn"], &[]),
-        ("erlang", &["erl", "hrl"], &[]),
-        ("fsharp", &["fs", "fsx", "fsi"], &[]),
-        ("nim", &["nim"], &[]),
-        ("crystal", &["cr"], &[]),
-        ("d", &["d"], &[]),
-        ("pascal", &["pas", "pp", "dpr"], &[]),
-        ("fortran", &["f", "f90", "f95", "for"], &[]),
-        ("assembly", &["s", "asm"], &[]),
-        ("solidity", &["sol"], &[]),
-        ("elm", &["elm"], &[]),
-        ("purescript", &["purs"], &[]),
-        ("lisp", &["el", "lisp", "cl", "scm", "rkt", "fnl"], &[]),
-        ("vim", &["vim"], &[".vimrc"]),
-        ("batch", &["bat", "cmd"], &[]),
-        ("fish", &["fish"], &[]),
-        ("awk", &["awk"], &[]),
-        ("tcl", &["tcl"], &[]),
-        ("verilog", &["v", "sv", "svh", "vhd", "vhdl"], &[]),
-        ("glsl", &["glsl", "vert", "frag", "wgsl", "hlsl", "metal"], &[]),
-        ("diff", &["diff", "patch"], &[]),
-    ];
-    for (name, extensions, filenames) in lines {
-        add(name, extensions, filenames, LanguageKind::Text);
-    }
-    table
-}
+/// Program text and templates without a grammar.
+const TEXT: &[Row] = &[
+    (
+        "template",
+        &[
+            "jinja", "jinja2", "j2", "hbs", "mustache", "ejs", "erb", "eex", "heex", "leex",
+            "haml", "pug", "twig", "tmpl", "tpl", "gotmpl",
+        ],
+        &[],
+    ),
+    ("scss", &["scss", "sass"], &[]),
+    ("less", &["less", "styl"], &[]),
+    // Interfaces of OCaml modules, which the OCaml grammar does not parse.
+    ("ocaml-interface", &["mli"], &[]),
+    ("astro", &["astro"], &[]),
+    ("graphql", &["graphql", "gql"], &[]),
+    ("thrift", &["thrift"], &[]),
+    ("dockerfile", &["dockerfile", "containerfile"], &["dockerfile*", "containerfile*"]),
+    ("makefile", &["mk", "mak", "make"], &["makefile*", "gnumakefile"]),
+    ("cmake", &["cmake"], &["cmakelists.txt"]),
+    ("bazel", &["bzl", "bazel", "star"], &["build", "workspace", "build.bazel"]),
+    ("just", &["just"], &["justfile"]),
+    ("groovy", &["groovy", "gradle"], &["jenkinsfile"]),
+    ("nix", &["nix"], &[]),
+    ("clojure", &["clj", "cljs", "cljc", "edn"], &[]),
+    ("erlang", &["erl", "hrl"], &[]),
+    ("fsharp", &["fs", "fsx", "fsi"], &[]),
+    ("nim", &["nim"], &[]),
+    ("crystal", &["cr"], &[]),
+    ("d", &["d"], &[]),
+    ("pascal", &["pas", "pp", "dpr"], &[]),
+    ("fortran", &["f", "f90", "f95", "for"], &[]),
+    ("assembly", &["s", "asm"], &[]),
+    ("solidity", &["sol"], &[]),
+    ("elm", &["elm"], &[]),
+    ("purescript", &["purs"], &[]),
+    ("lisp", &["el", "lisp", "cl", "scm", "rkt", "fnl"], &[]),
+    ("vim", &["vim"], &[".vimrc"]),
+    ("batch", &["bat", "cmd"], &[]),
+    ("fish", &["fish"], &[]),
+    ("awk", &["awk"], &[]),
+    ("tcl", &["tcl"], &[]),
+    ("verilog", &["v", "sv", "svh", "vhd", "vhdl"], &[]),
+    ("glsl", &["glsl", "vert", "frag", "wgsl", "hlsl", "metal"], &[]),
+    ("diff", &["diff", "patch"], &[]),
+];

@@ -217,7 +217,10 @@ impl ChunkManager {
                         served.name
                     ),
                     Err(e) => {
-                        tracing::debug!("the {} was not saved for the next start: {e}", served.name)
+                        tracing::debug!(
+                            "the {} was not saved for the next start: {e}",
+                            served.name
+                        );
                     }
                 }
             }

@@ -362,7 +362,7 @@ fn the_corpus_is_the_same_whether_it_was_kept_updated_or_made_anew() {
                 (0..8).map(|_| words[random.usize(..words.len())]).collect::<Vec<_>>().join(" ");
             match random.u8(..5) {
                 0 if !ids.is_empty() => {
-                    assert!(f.store.delete(ids.swap_remove(random.usize(..ids.len()))).unwrap())
+                    assert!(f.store.delete(ids.swap_remove(random.usize(..ids.len()))).unwrap());
                 }
                 1 if !ids.is_empty() => {
                     let before = f.store.get(ids[random.usize(..ids.len())]).unwrap().unwrap();
@@ -924,8 +924,8 @@ fn a_spool_that_is_no_file_is_refused_and_what_many_append_is_whole() {
             let spool = &spool;
             s.spawn(move || {
                 (0..50).for_each(|i| {
-                    spool::append(spool, said(&format!("thread {thread} says {i}"))).unwrap()
-                })
+                    spool::append(spool, said(&format!("thread {thread} says {i}"))).unwrap();
+                });
             });
         }
         for _ in 0..2 {

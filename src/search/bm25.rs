@@ -132,7 +132,7 @@ impl Lexical {
         let of_word = |word: &String| {
             let mut hits: Vec<(Slot, f32)> = Vec::new();
             text.postings(Field::Body, word, |p| {
-                hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length))))
+                hits.push((p.slot, bm25(p.frequency as f32, much.get(p.length))));
             })?;
             Ok::<_, TextError>(hits)
         };

@@ -22,7 +22,7 @@ pub(super) fn closeness(
     for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {
         for variant in &term.variants {
             text.positions(variant, chunks, |i, found| {
-                places[i].extend(found.iter().map(|p| (*p, at)))
+                places[i].extend(found.iter().map(|p| (*p, at)));
             })?;
         }
     }

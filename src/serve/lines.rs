@@ -99,11 +99,11 @@ impl Reader {
     async fn pass(&mut self, message: Value, batch: Option<u64>) -> io::Result<bool> {
         match message["method"].as_str() {
             Some("initialize") => {
-                self.has_batches = message["params"]["protocolVersion"] == BATCHING
+                self.has_batches = message["params"]["protocolVersion"] == BATCHING;
             }
             // The service does not answer a cancelled request, so it counts as ended.
             Some("notifications/cancelled") => {
-                self.answers.end(&message["params"]["requestId"], None).await?
+                self.answers.end(&message["params"]["requestId"], None).await?;
             }
             _ => {}
         }

@@ -151,7 +151,7 @@ impl Transport<RoleServer> for LineTransport {
             match typed(message) {
                 Ok(message) => return Some(message),
                 Err(failure) if is_response => {
-                    tracing::warn!("ignored an answer of the client: {}", failure.message)
+                    tracing::warn!("ignored an answer of the client: {}", failure.message);
                 }
                 Err(failure) => {
                     tracing::warn!("refused a message of the client: {}", failure.message);

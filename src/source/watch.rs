@@ -174,7 +174,7 @@ impl Watcher for WriteWatcher {
     fn new<F: EventHandler>(mut handler: F, config: notify::Config) -> notify::Result<Self> {
         let filter = move |event: notify::Result<Event>| match event {
             Ok(event) if event.need_rescan() => {
-                handler.handle_event(Err(notify::Error::generic("events were lost")))
+                handler.handle_event(Err(notify::Error::generic("events were lost")));
             }
             Ok(event) if !is_write(&event) => {}
             event => handler.handle_event(event),

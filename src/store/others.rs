@@ -115,7 +115,7 @@ pub(super) fn set_aside(dir: &Dir, name: &str) -> io::Result<()> {
     for aside in names {
         match dir.rename_to_new(name, &aside) {
             Err(e) if e.kind() == ErrorKind::AlreadyExists && is_same(dir, name, &aside) => {
-                dir.remove_file(name)?
+                dir.remove_file(name)?;
             }
             Err(e) if e.kind() == ErrorKind::AlreadyExists => continue,
             done => done?,

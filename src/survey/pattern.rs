@@ -68,7 +68,7 @@ pub fn patterns<'a>(
             // That documents have no shape is no news, as long as something has.
             Err(e @ PatternError::NotParsed { .. }) => error = error.or(Some(e)),
             Err(e) => {
-                error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e))
+                error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e));
             }
         }
     }

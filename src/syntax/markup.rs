@@ -113,10 +113,10 @@ fn markdown(text: &str) -> Vec<Mark> {
                 }
             }
             Event::End(tag) if heading.is_none() && is_block_end(tag) => {
-                nesting = nesting.saturating_sub(1)
+                nesting = nesting.saturating_sub(1);
             }
             Event::Html(_) | Event::Rule if nesting == 0 => {
-                marks.push(Mark::Block { line: line_of(range.start) })
+                marks.push(Mark::Block { line: line_of(range.start) });
             }
             _ => {}
         }

@@ -237,10 +237,10 @@ fn run_query<'t, 's>(
                     .extend(import(node, text).filter(|import| seen.insert(import.clone()))),
                 label => match label.split_once('.') {
                     Some(("definition", kind)) => {
-                        definition = Some((node, SymbolKind::parse(kind), false))
+                        definition = Some((node, SymbolKind::parse(kind), false));
                     }
                     Some(("prototype", kind)) => {
-                        definition = Some((node, SymbolKind::parse(kind), true))
+                        definition = Some((node, SymbolKind::parse(kind), true));
                     }
                     _ => {}
                 },

@@ -212,7 +212,7 @@ impl<'a> RelationReader<'a> {
                 "component" => self.component(*node),
                 "own" => _ = self.own.insert(node.end_byte()),
                 "call.value" => {
-                    self.named(*node, ReferenceKind::Value, captures.get("receiver").copied())
+                    self.named(*node, ReferenceKind::Value, captures.get("receiver").copied());
                 }
                 "name" => self.named(*node, ReferenceKind::Value, None),
                 "type" => self.named(*node, ReferenceKind::Type, None),

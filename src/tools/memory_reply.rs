@@ -80,11 +80,11 @@ impl Remembrance {
         let (mut piece, mut hook, mut response_type) = (memory.piece(), None, None);
         match &memory.source {
             MemorySource::HookDescription { hook_type, tool_name, .. } => {
-                hook = Some((hook_type.as_str(), tool_name.clone()))
+                hook = Some((hook_type.as_str(), tool_name.clone()));
             }
             MemorySource::ClaudeResponse { response_type: of } => response_type = Some(of.as_str()),
             MemorySource::MDFileChunk { chunk_index, total_chunks, .. } => {
-                piece = Some((*chunk_index, *total_chunks))
+                piece = Some((*chunk_index, *total_chunks));
             }
             MemorySource::Episode(_) => {}
         }

@@ -152,7 +152,7 @@ fn a_full_run_a_clean_and_the_setting_drop_what_was_kept() {
                 p.index();
             }
             _ => {
-                drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_KEEP_DELETED", "false")).expect(0))
+                drop(run(p.cortex(&["index"]).env("CORTEX_INDEX_KEEP_DELETED", "false")).expect(0));
             }
         }
         assert!(chunks_of(&p, "src/retry.rs").is_empty(), "{how}");
@@ -171,7 +171,7 @@ fn a_server_marks_what_is_deleted_and_takes_back_what_returns() {
     let is_deleted = |wanted: bool| {
         wait_until("the server has seen it", || {
             hit()["path"] == "src/retry.rs" && hit()["deleted"].is_null() != wanted
-        })
+        });
     };
     is_deleted(false);
     let text = p.read("src/retry.rs");

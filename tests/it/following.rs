@@ -180,7 +180,7 @@ fn a_checkout_is_followed() {
         p.write(
             format!("src/part_{}/file_{n}.rs", n % 20),
             format!("/// {what}.\nfn {what}_{n}() {{}}\n"),
-        )
+        );
     };
     (0..200).for_each(|n| write(n, "old"));
     git(&["init", "-q", "-b", "old"]);

@@ -362,7 +362,7 @@ fn what_happened_while_nothing_ran_is_found_at_the_start() {
 fn begin(r: &Repository, how: &str) {
     match how {
         "memory add" => {
-            drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0))
+            drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0));
         }
         // One that runs out of its time on a busy machine keeps the prompt for the next.
         "a hook" => wait_until("a hook remembers", || {

@@ -851,7 +851,7 @@ fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
         c.write(
             ".cortex/config.toml",
             "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\ntools = [\"edit\"]\n",
-        )
+        );
     });
     let mut server = Mcp::start(&c, &[]);
     let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
@@ -869,7 +869,7 @@ fn a_configuration_of_a_clone_switches_the_edit_tools_on() {
 #[test]
 fn a_configuration_of_a_clone_opens_a_port() {
     let c = Clone::new(|c| {
-        c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\n")
+        c.write(".cortex/config.toml", "[serve]\naddress = \"0.0.0.0\"\ntoken = \"known\"\n");
     });
     let server = Server::start(&mut c.cortex(&["serve", "--port", "0"]));
     let line = server.line();

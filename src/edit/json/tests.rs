@@ -250,11 +250,11 @@ fn pointers(value: &Value, above: &str, out: &mut Vec<String>) {
     out.push(above.to_string());
     match value {
         Value::Array(items) => {
-            items.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{above}/{i}"), out))
+            items.iter().enumerate().for_each(|(i, v)| pointers(v, &format!("{above}/{i}"), out));
         }
         Value::Object(items) => {
             items.iter().for_each(|(k, v)| {
-                pointers(v, &format!("{above}/{}", k.replace('~', "~0").replace('/', "~1")), out)
+                pointers(v, &format!("{above}/{}", k.replace('~', "~0").replace('/', "~1")), out);
             });
         }
         _ => {}

@@ -328,7 +328,7 @@ fn words(text: &str, is_masked: bool) -> Vec<String> {
 fn in_full(word: &str, all: &mut Vec<String>) {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let mut push = |parts: &[&str]| {
-        all.extend(parts.iter().filter(|p| !p.is_empty()).map(|p| (*p).to_string()))
+        all.extend(parts.iter().filter(|p| !p.is_empty()).map(|p| (*p).to_string()));
     };
     match word {
         "can't" | "cannot" => return push(&["can", "not"]),
@@ -402,15 +402,15 @@ impl Rules {
         {
             match what {
                 "decision" => {
-                    rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule))
+                    rules.kinds.entry(StatementKind::Decision).or_default().push(Rule::new(rule));
                 }
                 "rule" => rules.kinds.entry(StatementKind::Rule).or_default().push(Rule::new(rule)),
                 "fact" => rules.kinds.entry(StatementKind::Fact).or_default().push(Rule::new(rule)),
                 "not-rule" => {
-                    rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule))
+                    rules.exceptions.entry(StatementKind::Rule).or_default().push(Rule::new(rule));
                 }
                 "not-fact" => {
-                    rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule))
+                    rules.exceptions.entry(StatementKind::Fact).or_default().push(Rule::new(rule));
                 }
                 "order" => rules.orders.push(Rule::new(rule)),
                 "chat" => rules.chat.push(Rule::new(rule)),

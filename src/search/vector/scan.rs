@@ -148,7 +148,7 @@ impl QuantizedRows {
     pub(super) fn cosines(&self, question: &QueryVector) -> Vec<f32> {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
         let one = |(block, out): (&Arc<Block>, &mut [f32])| {
-            scan(&block.components, &block.scales, &question.components, question.step, out)
+            scan(&block.components, &block.scales, &question.components, question.step, out);
         };
         if self.blocks.len() < PARALLEL_BLOCKS || !cores::are_free() {
             self.blocks.iter().zip(cosines.chunks_exact_mut(BLOCK_ROWS)).for_each(one);

@@ -96,7 +96,7 @@ fn closing(text: &str) -> Option<usize> {
             b')' | b']' | b'}' => depth = depth.checked_sub(1)?,
             b'<' if is_angle => depth += 1,
             b'>' if is_angle && bytes[at - 1] != b'-' && bytes[at - 1] != b'=' => {
-                depth = depth.checked_sub(1)?
+                depth = depth.checked_sub(1)?;
             }
             b';' | b'|' if is_angle => return None,
             b'"' | b'`' => at += string(&text[at..])? - 1,

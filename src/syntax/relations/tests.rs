@@ -385,6 +385,14 @@ fn other_languages_have_calls_types_and_imports() {
                 "call Item . build/1 in find",
             ],
         ),
+    ] {
+        check(file, text, expected);
+    }
+}
+
+#[test]
+fn more_languages_have_calls_types_and_imports() {
+    for (file, text, expected) in [
         (
             "Client.php",
             "<?php\nnamespace App;\nuse App\\Db\\Store;\nclass Client extends Base implements Named {\n  private Store $store;\n  function get(Key $key): Item { $x = $this->store->load($key); return Item::make(helper($x)); }\n}\n",
@@ -396,7 +404,7 @@ fn other_languages_have_calls_types_and_imports() {
                 "call $this.store . load/1 in get",
                 "call Item . make/1 in get",
                 "call helper/1 in get",
-            ],
+            ][..],
         ),
         (
             "tools.lua",

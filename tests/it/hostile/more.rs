@@ -231,7 +231,7 @@ attacks! {
 fn hard_links_are_written_through() {
     for command in EVERY {
         let c = Clone::new(|c| {
-            each_name(c, |path| fs::hard_link(c.home().join(".bashrc"), path).unwrap())
+            each_name(c, |path| fs::hard_link(c.home().join(".bashrc"), path).unwrap());
         });
         if *command == "mcp" {
             let mut server = Mcp::start(&c, EVERY_TOOL);
