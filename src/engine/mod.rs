@@ -1,9 +1,9 @@
-//! One project, open to questions: what the command line, MCP and HTTP all ask.
+//! Answers questions about one project, for the command line, MCP and HTTP.
 //!
-//! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it, and
-//! has one method for each question, with a request and an answer that are the arguments and the
-//! JSON of every front end. A server's engine is kept fresh by threads of its own; a command's
-//! engine looks at the tree before it answers.
+//! A [`Project`] is a directory with its settings; it can be indexed. An [`Engine`] serves it and
+//! has one method for each question. Its request and its answer are the arguments and the JSON of
+//! every front end. The engine of a server has threads that keep it fresh; the engine of a command
+//! compares the tree with the index before it answers.
 
 mod edit;
 mod filters;
@@ -53,22 +53,24 @@ use crate::live::ReloadError;
 use crate::memory::{CaptureError, RecallError, StorageError};
 use crate::search::SearchError;
 
-/// How a question is asked.
+/// The conditions of one question: freshness, cancellation and warnings.
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     /// How fresh the answer has to be.
     pub wait: Wait,
-    /// Set when nobody waits for the answer any more.
+    /// Set when the caller no longer waits for the answer.
     pub cancel: Arc<Cancel>,
-    /// What was odd about the question; told with the answer.
+    /// Warnings about the question itself; the answer repeats them.
     pub warnings: Vec<String>,
-    /// Warnings are cut: whoever asks pays for each word.
+    /// Whether to shorten warnings, for callers that pay for each word.
     pub in_brief: bool,
 }
 
 impl Call {
+    /// Fails if the call was cancelled.
+    ///
     /// # Errors
-    /// When the call was cancelled.
+    /// [`AskError::Cancelled`].
     pub fn check(&self) -> Result<(), AskError> {
         if self.cancel.load(Ordering::Relaxed) { Err(AskError::Cancelled) } else { Ok(()) }
     }
@@ -80,7 +82,7 @@ pub enum AskError {
     /// The request cannot be used.
     #[error("{0}")]
     Arguments(String),
-    /// What was asked for is not there.
+    /// The requested file, chunk, symbol or memory does not exist.
     #[error("{0}")]
     NotFound(String),
     #[error("{0}")]
@@ -153,7 +155,7 @@ impl From<RecallError> for AskError {
     }
 }
 
-/// An error with its causes, on one line.
+/// Formats an error and its causes on one line.
 fn chain(e: &dyn std::error::Error) -> String {
     let mut text = e.to_string();
     let mut cause = e.source();

@@ -1,4 +1,4 @@
-//! A project: a directory with its settings, and what composes the objects that work on it.
+//! A project: a directory with its settings. It creates the objects that work on the directory.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,34 +18,34 @@ use crate::memory::{
 use crate::source::{self, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError};
 
-/// How long an index run waits for another one.
+/// How long an index run waits for the run of another process.
 pub const LONG_WAIT: Duration = Duration::from_mins(1);
-/// How long a question waits for it before it takes the index as it is.
+/// How long a question waits for another index run before it uses the index as it is.
 pub const SHORT_WAIT: Duration = Duration::from_secs(3);
 
-/// A project: where it is and how it is set up.
+/// A project: its place, its settings and its embedder.
 pub struct Project {
     pub layout: Layout,
     pub config: Config,
     pub(super) walk: WalkOptions,
     pub(super) embedder: Arc<dyn Embedder>,
-    /// It is decided by looking into the database, once.
+    /// Set at the first use, because the choice needs a look into the database.
     memory_home: OnceLock<MemoryHome>,
 }
 
-/// Why something cannot be done with a project.
+/// Why an operation on a project failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ProjectError {
-    #[error("the current directory cannot be had")]
+    #[error("cannot determine the current directory")]
     NoDirectory(#[source] io::Error),
     #[error(transparent)]
     Root(#[from] RootError),
     #[error(transparent)]
     Config(#[from] ConfigError),
-    #[error("{} was not indexed", root.display())]
+    #[error("cannot index {}", root.display())]
     Index { root: PathBuf, source: IndexError },
     #[error(
-        "the files are indexed, but vectors are lacking, so some results are found by words alone"
+        "the files are indexed, but vectors are missing, so some results are found by words alone"
     )]
     Embed(#[source] IndexError),
     #[error(transparent)]
@@ -61,18 +61,18 @@ pub enum ProjectError {
 }
 
 impl Project {
-    /// The project of a directory; by default of the current one.
+    /// Opens the project of a directory; `None` stands for the current directory.
     ///
     /// # Errors
-    /// When there is no such directory, it is too much for a project, or settings cannot be used.
+    /// When the directory does not exist or cannot be a project, or the settings are not valid.
     pub fn open(path: Option<&Path>) -> Result<Self, ProjectError> {
         Self::opened(path, |place, user, env| Config::load(Some(place), user, env))
     }
 
-    /// The same, also when the settings cannot be used.
+    /// Does the same, but replaces settings that are not valid by their defaults.
     ///
     /// # Errors
-    /// As [`Project::open`], but for settings.
+    /// Same as [`Project::open`], except for settings.
     pub fn open_anyway(path: Option<&Path>) -> Result<Self, ProjectError> {
         Self::opened(path, |place, user, env| Config::load_or_default(Some(place), user, env))
     }
@@ -90,7 +90,7 @@ impl Project {
             None => std::env::current_dir().map_err(ProjectError::NoDirectory)?,
         };
         let layout = Layout::discover(&start, config::home().as_deref())?;
-        // Variables that are not UTF-8 are none of ours.
+        // Cortex has no variables that are not UTF-8.
         let env = std::env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });
@@ -100,7 +100,7 @@ impl Project {
         }
         let layout = match config::cache_home() {
             Some(cache) if config.location == Location::Cache => layout.in_cache(&cache)?,
-            // A checkout that may only be read is searched all the same.
+            // The cache makes a read-only checkout searchable.
             Some(cache) if !layout.is_writable() => {
                 layout.clone().in_cache(&cache).unwrap_or(layout)
             }
@@ -109,7 +109,7 @@ impl Project {
         Ok(Self::new(layout, config))
     }
 
-    /// The project of this place with these settings.
+    /// Creates a project from a place and settings.
     #[must_use]
     pub fn new(layout: Layout, config: Config) -> Self {
         let walk = WalkOptions {
@@ -124,7 +124,7 @@ impl Project {
         Self { layout, config, walk, embedder, memory_home: OnceLock::new() }
     }
 
-    /// An indexer that waits so long for another process that indexes.
+    /// Returns an indexer that waits up to `lock_wait` for the index run of another process.
     #[must_use]
     pub fn indexer(&self, lock_wait: Duration) -> Indexer {
         Indexer {
@@ -145,11 +145,11 @@ impl Project {
         self.indexer(SHORT_WAIT).look(&Scope::All).is_stale
     }
 
-    /// Brings the index up to date, and says how far it is. An embedder that takes its time is not
-    /// asked.
+    /// Updates the index and reports progress to `tell`. A slow embedder is not asked for vectors;
+    /// [`Project::embed`] asks it.
     ///
     /// # Errors
-    /// When it cannot be written, or another process keeps it longer than `lock_wait`.
+    /// When the index cannot be written, or another process holds its lock longer than `lock_wait`.
     pub fn index(
         &self,
         mode: Mode,
@@ -162,12 +162,13 @@ impl Project {
             source,
         })?;
         if summary.changed && self.memory_home().is_in_use() && !LeaderLock::is_held(&self.layout) {
-            // Nobody else does. What is not quiet yet is recorded by the next one.
+            // Without a leader, only this process records changes as memories. Changes within the
+            // last `window` are left to a later run.
             let recorded = self
                 .memories_within(SHORT_WAIT)
                 .and_then(|memories| Ok(self.recorder().record(&memories)?));
             let _ = recorded
-                .inspect_err(|e| tracing::warn!("what happened to files is not recorded yet: {e}"));
+                .inspect_err(|e| tracing::warn!("cannot record changes of files as memories; a later index run tries again: {e}"));
         }
         Ok(summary)
     }
@@ -177,8 +178,8 @@ impl Project {
         Recorder::new(self.memory_home(), EventSettings { window, most, days })
     }
 
-    /// Has an embedder that takes its time make the vectors that are lacking, however long that
-    /// takes. Returns how many were made; `None`: another process is at it.
+    /// Makes the missing vectors with a slow embedder, without a time limit. Returns how many were
+    /// made, or `None` if another process makes them.
     ///
     /// # Errors
     /// When the embedder fails.
@@ -190,13 +191,13 @@ impl Project {
         self.indexer(LONG_WAIT).embed_rest(tell).map_err(ProjectError::Embed)
     }
 
-    /// What makes the vectors.
+    /// Returns the embedder of the vectors.
     #[must_use]
     pub fn embedder(&self) -> &dyn Embedder {
         &*self.embedder
     }
 
-    /// How many passages wait for an embedder that takes its time.
+    /// Returns how many passages wait for a slow embedder; 0 for an immediate one.
     #[must_use]
     pub fn n_without_vectors(&self, chunks: &ChunkSet) -> usize {
         if self.embedder.is_immediate() {
@@ -210,21 +211,21 @@ impl Project {
         if let Some(model) = self.config.remote_model.as_ref().filter(|m| m.is_plain && !m.is_local)
         {
             tracing::warn!(
-                "what is indexed and what is asked goes to {} unencrypted: rather let it answer https",
+                "indexed text and queries are sent to {} unencrypted: set embed.url to an https address",
                 model.url
             );
         }
     }
 
-    /// Whether a server should keep the index up to date by itself: in a git repository, and where
-    /// there is an index.
+    /// Whether a server should keep the index up to date by itself: the project is in a git
+    /// repository, or has an index.
     #[must_use]
     pub fn should_follow(&self) -> bool {
         let root = self.layout.root();
         root.ancestors().any(|d| d.join(".git").exists()) || self.layout.is_indexed()
     }
 
-    /// Reads the chunk files, without an index over them.
+    /// Reads the chunk files, without building an index over them.
     ///
     /// # Errors
     /// When one of them cannot be used.
@@ -243,7 +244,7 @@ impl Project {
         MemoryFeed::new(self.memory_home(), self.embedder.id(), Box::new(cache))
     }
 
-    /// What is remembered; the database is made if there is none.
+    /// Opens the memory database, and creates it if it is missing.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -251,21 +252,21 @@ impl Project {
         self.memories_within(LONG_WAIT)
     }
 
-    /// The same for one who waits so long at most while others write.
+    /// Does the same, but waits at most `busy` while another process writes.
     ///
     /// # Errors
     /// When it cannot be opened.
     pub fn memories_within(&self, busy: Duration) -> Result<Memories, ProjectError> {
         let home = self.memory_home();
         match self.layout.create() {
-            // What is there is read from a disk that takes nothing more.
+            // An existing database can be read although nothing can be written.
             Err(e) if !home.is_in_use() => Err(e.into()),
             _ => Ok(home.open(busy)?),
         }
     }
 
-    /// Watches notes that are to be remembered, as soon as there are any and anything is
-    /// remembered. Failing costs no more than the notes.
+    /// Starts a watcher that stores notes as memories, once there are notes and any other memory.
+    /// A failure costs only the notes.
     pub(super) fn watch_notes(&self) -> Option<MDFileWatcher> {
         let root = self.layout.root();
         let notes: Vec<_> = match &*self.config.notes {
@@ -274,16 +275,16 @@ impl Project {
         };
         for missing in notes.iter().filter(|path| !self.config.notes.is_empty() && !path.exists()) {
             tracing::warn!(
-                "{}: there are no notes yet; they are remembered when they come (memory.notes names it)",
+                "{} from memory.notes does not exist yet: its notes are remembered as soon as it does",
                 missing.display()
             );
         }
         let watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
-        watcher.start().inspect_err(|e| tracing::warn!("notes are not remembered: {e}")).ok()?;
+        watcher.start().inspect_err(|e| tracing::warn!("cannot watch notes, so they are not remembered: {e}")).ok()?;
         Some(watcher)
     }
 
-    /// Where what is remembered is.
+    /// Returns the place of the memory database.
     #[must_use]
     pub fn memory_home(&self) -> MemoryHome {
         let decide = || {

@@ -231,7 +231,7 @@ fn without_the_server_words_are_searched() {
     p.configure(format!("[embed]\nurl = 'http://{nobody}'\nmodel = 'words'\ndimensions = 256"));
     let e = p.run(&["index"]).error();
     assert!(
-        e.contains("the files are indexed, but vectors are lacking")
+        e.contains("the files are indexed, but vectors are missing")
             && e.contains(&nobody.to_string())
             && e.contains("embed.url"),
         "{e}"
