@@ -69,7 +69,7 @@ impl Project {
         Self::opened(path, |place, user, env| Config::load(Some(place), user, env))
     }
 
-    /// Does the same, but replaces settings that are not valid by their defaults.
+    /// Does the same, but leaves out settings files that cannot be used.
     ///
     /// # Errors
     /// Same as [`Project::open`], except for settings.
@@ -100,7 +100,7 @@ impl Project {
         }
         let layout = match config::cache_home() {
             Some(cache) if config.location == Location::Cache => layout.in_cache(&cache)?,
-            // The cache makes a read-only checkout searchable.
+            // The index of a checkout that is read-only is kept in the cache.
             Some(cache) if !layout.is_writable() => {
                 layout.clone().in_cache(&cache).unwrap_or(layout)
             }
@@ -162,13 +162,14 @@ impl Project {
             source,
         })?;
         if summary.changed && self.memory_home().is_in_use() && !LeaderLock::is_held(&self.layout) {
-            // Without a leader, only this process records changes as memories. Changes within the
-            // last `window` are left to a later run.
+            // Without a leader, no other process records changes as memories. Changes that are too
+            // recent for that are left to a later run.
             let recorded = self
                 .memories_within(SHORT_WAIT)
                 .and_then(|memories| Ok(self.recorder().record(&memories)?));
-            let _ = recorded
-                .inspect_err(|e| tracing::warn!("cannot record changes of files as memories; a later index run tries again: {e}"));
+            let _ = recorded.inspect_err(|e| {
+                tracing::warn!("cannot record changes of files yet, a later run tries again: {e}")
+            });
         }
         Ok(summary)
     }
@@ -211,7 +212,7 @@ impl Project {
         if let Some(model) = self.config.remote_model.as_ref().filter(|m| m.is_plain && !m.is_local)
         {
             tracing::warn!(
-                "indexed text and queries are sent to {} unencrypted: set embed.url to an https address",
+                "indexed text and queries go to {} unencrypted: set embed.url to an https address",
                 model.url
             );
         }
@@ -275,12 +276,15 @@ impl Project {
         };
         for missing in notes.iter().filter(|path| !self.config.notes.is_empty() && !path.exists()) {
             tracing::warn!(
-                "{} from memory.notes does not exist yet: its notes are remembered as soon as it does",
+                "{} (in memory.notes) does not exist yet: its notes are remembered when it does",
                 missing.display()
             );
         }
         let watcher = MDFileWatcher::new(notes, self.layout.tree().clone(), self.memory_home());
-        watcher.start().inspect_err(|e| tracing::warn!("cannot watch notes, so they are not remembered: {e}")).ok()?;
+        watcher
+            .start()
+            .inspect_err(|e| tracing::warn!("cannot watch notes, so they are not remembered: {e}"))
+            .ok()?;
         Some(watcher)
     }
 

@@ -1,4 +1,4 @@
-//! An engine: a project with what answers questions about it, and what keeps that fresh.
+//! An engine: a project, the snapshots that answer questions about it, and what keeps them fresh.
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -16,71 +16,71 @@ use crate::source::{self, DirectoryWatcher, FileChange};
 use crate::store::{Activity, ChunkFiles, Manifest, SourceTable};
 use crate::worker::WorkerHandle;
 
-/// How long the first answers wait for an index that is being loaded.
+/// How long an answer waits for the first load of the index, or for a damaged one to be replaced.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
-/// How long a call waits that names a generation and no time.
+/// How long a call waits if it names a generation but no time.
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
-/// How long an edit waits until it is indexed.
+/// How long the reply to an edit waits until the edit is indexed.
 const AFTER_EDIT: Duration = Duration::from_secs(3);
-/// Longest wait.
+/// The longest wait that a call can request.
 const MAX_WAIT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(20);
-/// How often one who waits for a generation looks at the files.
+/// How often a call that waits for a generation requests a reload.
 const LOOK: Duration = Duration::from_millis(200);
-/// Hexadecimal digits of a commit: as many as tell it from all others.
+/// Number of hexadecimal digits that identify a commit.
 const COMMIT_DIGITS: usize = 12;
-/// How long a server's index run waits for another process; it is tried again.
+/// How long an index run of a server waits for another process before it fails; it is retried.
 const SERVICE_WAIT: Duration = Duration::from_secs(10);
-/// How often chunk files are looked at that cannot be watched.
+/// How often the chunk files are polled if they cannot be watched.
 const POLL_CHUNKS: Duration = Duration::from_secs(2);
 
-/// A project, open to questions.
+/// A project that can be queried.
 pub struct Engine {
     pub project: Project,
-    /// What serves its corpora.
+    /// Serves the corpora of code and memories.
     pub manager: Arc<ChunkManager>,
     pub(super) upkeep: Upkeep,
-    /// What filters ask of the memories that are served.
+    /// The properties of the served memories that filters test.
     pub(super) facts: Facts,
-    /// The memories that were opened last, and the number of their file.
+    /// The memory database that was opened last, with the inode number of its file.
     open: Mutex<Option<(u64, Arc<Memories>)>>,
 }
 
-/// What keeps an engine fresh.
+/// How an engine is kept fresh: on request in a command, by threads in a server.
 pub(super) enum Upkeep {
     Command(Command),
     Server(Box<ServingState>),
 }
 
-/// A command answers one question: it brings the index up to date before that, and loads what the
-/// question needs.
+/// The state of a command, which answers one question: it updates the index first, and loads only
+/// what the question needs.
 pub(super) struct Command {
     look: Look,
     tell: Box<Tell>,
     done: Mutex<Done>,
 }
 
-/// Called with what a command does before it answers.
+/// A callback that receives each [`Step`].
 pub type Tell = dyn Fn(Step) + Send + Sync;
 
-/// What a command does before it answers.
+/// A step that a command takes before it answers.
 pub enum Step<'a> {
-    /// An index run goes on.
+    /// An index run makes progress.
     Indexing(Progress),
-    /// The first index was made.
+    /// The first index of the project was built.
     Indexed(&'a Summary),
 }
 
-/// From what a command answers.
+/// The state that a command answers from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// From the files as they are: the index is brought up to date first.
+    /// The current files: the index is updated first.
     AtTree,
-    /// From the index as it is.
+    /// The index as it is.
     AtIndex,
 }
 
-/// What a command has done already.
+/// The steps that a command has completed.
 #[derive(Default)]
 struct Done {
     is_up_to_date: bool,
@@ -88,28 +88,28 @@ struct Done {
     warnings: Vec<String>,
 }
 
-/// A server's engine has threads of its own.
+/// The threads of a server's engine.
 pub(super) struct ServingState {
     pub(super) reloader: Reloader,
-    /// `None` when this process only serves what is on disk.
+    /// `None` if this process serves the index on disk but does not index.
     pub(super) indexing: Option<IndexingService>,
-    /// Watches notes, while this lives.
+    /// Watches notes until it is dropped.
     notes: Option<MDFileWatcher>,
-    /// Records what happens to files, while this lives.
+    /// Records changes of files as memories until it is dropped.
     _recording: Option<Recording>,
 }
 
-/// What is served at one moment. Everything that is told of it is of one generation.
+/// The code corpus that is served at one moment. An answer from it describes one generation.
 pub(super) struct View {
     pub(super) code: Arc<Served>,
     pub(super) state: AnswerState,
 }
 
 impl Engine {
-    /// An engine for one command. Nothing is loaded before it is asked.
+    /// Creates the engine of one command. It loads nothing before the first question.
     ///
     /// # Errors
-    /// When a text index cannot be made.
+    /// When a text index cannot be created.
     pub fn for_command(
         project: Project,
         look: Look,
@@ -123,12 +123,12 @@ impl Engine {
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
 
-    /// An engine for a server, started: it loads, watches and, if it is to `follow` the tree,
-    /// indexes in the background. `changed` is called, on any thread, when there could be something
-    /// new to tell.
+    /// Creates and starts the engine of a server: it loads and watches the index and, with `follow`,
+    /// also follows the tree and indexes it in the background. It calls `changed`, on any thread,
+    /// when the index or its state may have changed.
     ///
     /// # Errors
-    /// When a text index cannot be made, or no thread can be started.
+    /// When a text index cannot be created, or a thread cannot be started.
     pub fn for_server(
         project: Project,
         follow: bool,
@@ -142,7 +142,7 @@ impl Engine {
         let manager = Arc::new(ChunkManager::new(feeds, project.embedder.clone())?);
         let created = if follow { project.layout.create() } else { Ok(()) };
         if let Err(e) = &created {
-            tracing::warn!("nothing is indexed, what is there is served: {e}");
+            tracing::warn!("cannot index, so only an existing index is served: {e}");
         }
         let reloader = Reloader::spawn(
             manager.clone(),
@@ -177,46 +177,47 @@ impl Engine {
         }
     }
 
-    /// What indexes in the background; `None` when this process does not.
+    /// Returns the service that indexes in the background; `None` if this process does not index.
     #[must_use]
     pub fn indexing(&self) -> Option<&IndexingService> {
         self.server()?.indexing.as_ref()
     }
 
-    /// Bytes of memory that this process may hold.
+    /// The memory budget of this process in bytes; `None` if it has none.
     pub(super) fn memory_budget(&self) -> Option<u64> {
         self.server()?.reloader.budget()
     }
 
-    /// Whether anything is remembered of the project.
+    /// Whether the project has memories.
     #[must_use]
     pub fn remembers(&self) -> bool {
         self.project.memory_home().is_in_use()
     }
 
-    /// Ends what is to say something at the end of the process: the watcher of notes.
+    /// Stops the watcher of notes. It logs its statistics when it stops.
     pub fn stop(&self) {
         if let Some(notes) = self.server().and_then(|server| server.notes.as_ref()) {
             notes.stop();
         }
     }
 
-    /// Saves what a command loaded for the next one: memories only when this share of them changed.
+    /// Saves the corpora that a command loaded, for the next one. Memories are saved only if at least
+    /// this share of them (0–1) changed.
     pub fn save(&self, memories_from: f64) {
         self.manager.save_feed(ChunkFiles::NAME, 0.0);
         self.manager.save_feed(MemoryFeed::NAME, memories_from);
     }
 
-    /// Lets go of everything at the end of the process. A database is closed, so that all of it is
-    /// in its file; the rest is the system's to free, at once.
+    /// Ends the engine at the end of the process. An open memory database is closed, so that its
+    /// file is complete. Otherwise nothing is dropped, because the system frees memory faster.
     pub fn end(self) {
         if self.open.lock().is_none() {
             std::mem::forget(self);
         }
     }
 
-    /// Answers from what is served now, after waiting as long as the caller wants to. In a command,
-    /// which nobody else repairs: once more, if that was found to be damaged.
+    /// Answers from the current snapshot, after the wait that the call requests. A command has no
+    /// reloader, so it rebuilds an index that it finds damaged, and answers again.
     pub(super) fn with_code<T>(
         &self,
         call: &Call,
@@ -231,7 +232,7 @@ impl Engine {
         }
     }
 
-    /// What is served now.
+    /// Returns the code corpus that is served now, after the wait that the call requests.
     pub(super) fn view(&self, call: &Call) -> Result<View, AskError> {
         let waited = match &self.upkeep {
             Upkeep::Server(server) => self.wait(server, call),
@@ -256,7 +257,7 @@ impl Engine {
         Ok(View { code: code.clone(), state: state.warning_first(warnings).in_brief(call) })
     }
 
-    /// The state of an answer that needs no code loaded.
+    /// Returns the state of an answer that does not need the code corpus.
     pub(super) fn state(&self, call: &Call) -> Result<AnswerState, AskError> {
         match &self.upkeep {
             Upkeep::Server(_) => Ok(self.view(call)?.state),
@@ -271,7 +272,7 @@ impl Engine {
         }
     }
 
-    /// Loads what a command asks, the index brought up to date first where that is needed.
+    /// Loads the code corpus for a command, and updates the index first if that is needed.
     fn load(&self, command: &Command) -> Result<(), AskError> {
         if command.done.lock().is_loaded {
             return Ok(());
@@ -281,7 +282,7 @@ impl Engine {
         if command.look == Look::AtIndex || command.done.lock().is_up_to_date {
             load()?;
         } else {
-            // Mostly nothing has changed: what is there is loaded while that is found out.
+            // Usually nothing has changed, so load the index while the tree is compared with it.
             let (is_stale, loaded) = rayon::join(|| self.project.is_stale(), load);
             if is_stale {
                 self.index(command)?;
@@ -306,7 +307,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Indexes. If that cannot be done, an index that is there is still asked.
+    /// Updates the index. If it is locked or cannot be written, an existing index still answers, with
+    /// a warning.
     fn index(&self, command: &Command) -> Result<(), AskError> {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
@@ -333,15 +335,15 @@ impl Engine {
         Ok(())
     }
 
-    /// Waits as long as the caller wants to; says so if it was in vain.
+    /// Waits as the call requests. Returns a warning if the wait had no effect.
     fn wait(&self, server: &ServingState, call: &Call) -> Option<String> {
         let Call { wait: Wait { min_generation, wait_ms }, cancel, .. } = call;
         let reload_until = |deadline| {
             server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel)
         };
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
-            // Nothing is loaded yet, or what is loaded cannot be searched: an answer from nothing
-            // would be worse than one a moment later.
+            // Nothing is loaded yet, or the loaded index is damaged. A late answer is better than an
+            // empty one.
             let _ = reload_until(Instant::now() + FIRST_LOAD);
         }
         if min_generation.is_none() && wait_ms.is_none() {
@@ -355,12 +357,12 @@ impl Engine {
             match &server.indexing {
                 _ if self.project.layout.is_foreign() => {
                     in_vain = Some(
-                        "another program writes this index, and it alone brings it up to date",
+                        "another program writes this index, and only that program updates it",
                     );
                 }
                 None => {
                     in_vain = Some(
-                        "this server does not index: run `cortex index`, and changes are seen",
+                        "this server does not index: run `cortex index` to update the index",
                     );
                 }
                 Some(indexing) => {
@@ -398,19 +400,19 @@ impl Engine {
         })
     }
 
-    /// Takes in a file that was just written, so that the next question finds what it is now; or
-    /// says why that may not be so.
+    /// Indexes a file that was just written, so that the next question finds its new content.
+    /// Returns a warning if it may not.
     pub(super) fn index_now(&self, path: &str, call: &Call) -> Option<String> {
         let server = self.server();
         let (server, indexing) = match server.map(|server| (server, &server.indexing)) {
             _ if self.project.layout.is_foreign() => {
                 return Some(
-                    "written; another program writes the index, and brings it up to date".into(),
+                    "the file is written, but only another program updates the index".into(),
                 );
             }
             Some((server, Some(indexing))) => (server, indexing),
             _ => return Some(
-                "written; this server does not index: run `cortex index`, and the change is found"
+                "the file is written, but this server does not index: run `cortex index`"
                     .into(),
             ),
         };
@@ -424,14 +426,14 @@ impl Engine {
                 );
         let late = || {
             format!(
-                "written, but not indexed within {} ms: searches find it as it was until then",
+                "the file is written, but not indexed within {} ms: searches find its old text until then",
                 AFTER_EDIT.as_millis()
             )
         };
         (!is_done).then(late)
     }
 
-    /// What is wrong, or not ready, for people and agents.
+    /// Returns warnings about everything that is wrong or not ready, for people and agents.
     fn troubles(
         &self,
         snapshot: &Snapshot,
@@ -472,16 +474,17 @@ impl Engine {
             troubles.push(format!("{e}. The last good generation is served"));
         }
         let status = server.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
-        // Without a generation there was never anything to look at: whoever leads is at it.
+        // A process that does not lead relies on the leader, unless there is no generation yet: then
+        // the leader is still building the first one.
         let has_looked = status.has_looked
             || (server.indexing.is_some() && !status.leads && code.generation > 0);
         let error = status.last_error.or(status.lock_error);
-        troubles.extend(error.map(|e| format!("the index was not brought up to date: {e}")));
+        troubles.extend(error.map(|e| format!("cannot update the index: {e}")));
         troubles.extend(status.embed_error.map(|e| {
             format!("vectors are not made, so some results are found by words alone: {e}")
         }));
         if metrics.given_up == GivenUp::Vectors {
-            troubles.push("results are found by words alone: the server was over its memory budget, live.memory_budget_mb".into());
+            troubles.push("results are found by words alone, because the server exceeded its memory budget: raise live.memory_budget_mb".into());
         }
         if code.corpus.chunks().is_empty() {
             troubles.push(match &server.indexing {
@@ -496,7 +499,7 @@ impl Engine {
         }
     }
 
-    /// Files of a generation that is written, and not served yet.
+    /// Returns the number of changed files in a generation that is written but not served yet.
     fn unserved(&self, code: &Served) -> usize {
         match Manifest::read(&self.project.layout) {
             Ok(Some(manifest)) if manifest.generation > code.generation || code.local => {
@@ -506,7 +509,8 @@ impl Engine {
         }
     }
 
-    /// Which state is served now; in a command that has loaded no code, which one is on disk.
+    /// Returns the index state that is served now, or the one on disk in a command that has not loaded
+    /// the code corpus.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         let layout = &self.project.layout;
@@ -536,7 +540,7 @@ impl Engine {
     fn freshness_of(&self, code: &Served, pending: usize) -> Freshness {
         Freshness {
             generation: code.generation,
-            // Before anything is loaded nobody counts.
+            // The empty corpus before the first load counts as local, too.
             local: code.local && code.generation > 0,
             indexed_at: code.indexed_at.clone(),
             head: self.head(),
@@ -545,14 +549,14 @@ impl Engine {
         }
     }
 
-    /// The commit that is checked out.
+    /// The first digits of the commit that is checked out.
     fn head(&self) -> Option<String> {
         source::head(self.project.layout.root())
             .map(|head| head.chars().take(COMMIT_DIGITS).collect())
     }
 
-    /// The memories that are there now; the database is made if there is none. `busy`: how long to
-    /// wait at most while others write.
+    /// Returns the memory database, and creates it if it is missing. Waits at most `busy` while
+    /// another process writes.
     ///
     /// # Errors
     /// When it cannot be opened.
@@ -571,7 +575,7 @@ impl Engine {
     }
 }
 
-/// What keeps the index of a server up to date, and what records why it had to be.
+/// Starts the service that indexes for a server, and the worker that records changes as memories.
 fn follow(
     project: &Project,
     told: impl Fn(IndexEvent) + Send + Sync + 'static,
@@ -588,13 +592,13 @@ fn follow(
     let indexer = Indexer { journal: Some(Arc::new(journal)), ..project.indexer(SERVICE_WAIT) };
     let indexing = IndexingService::spawn(indexer, project.config.debounce, told)?;
     let recorder = project.recorder().spawn(indexing.is_leading())?;
-    // Nobody else sets it.
+    // It is set only here.
     let _ = recording.set(recorder.handle().clone());
     Ok((indexing, recorder))
 }
 
-/// Keeps the chunk files watched, whatever becomes of their directory; says how often to look at
-/// them unasked.
+/// Returns a function that keeps the chunk files watched, even if their directory is replaced. It
+/// returns the time until the next check without an event.
 fn chunk_watch(
     project: &Project,
     changed: Arc<dyn Fn() + Send + Sync>,
@@ -614,7 +618,7 @@ fn chunk_watch(
         };
         if told.as_ref() != Some(&why) {
             tracing::info!(
-                "{} cannot be watched, so it is looked at every {} s: {why}",
+                "cannot watch {}, so it is polled every {} s: {why}",
                 directory.display(),
                 POLL_CHUNKS.as_secs()
             );

@@ -1,5 +1,5 @@
-//! From something that was said or done to a memory: redacted, embedded, stored; all of it or
-//! nothing.
+//! Turns text of hooks, answers and files into memories: redacted, embedded, and stored completely
+//! or not at all.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,8 @@ use crate::embed::{EmbedError, Embedder, passage};
 use crate::secrets::redact;
 use crate::source::sha256;
 
-/// Longest text that is kept, in characters; what is longer than a memory may be is kept in pieces.
+/// Longest text that is stored, in characters. A text longer than one memory may be is stored in
+/// pieces.
 pub(super) const MAX_TEXT_CHARS: usize = 200_000;
 
 /// Stores memories.
@@ -31,11 +32,11 @@ pub struct MemoryCaptureService {
     store: Arc<MemoryStore>,
     embedder: Arc<dyn Embedder>,
     chunker: TextChunker,
-    /// The project whose code memories speak of, and the database of its code graph.
+    /// Root of the project and path of its code graph database.
     code: Option<(PathBuf, PathBuf)>,
 }
 
-/// Why something is not remembered. Nothing of it is stored then.
+/// Why a text was not stored. Nothing of it is stored then.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     #[error("there is nothing to remember: the content is empty")]
@@ -56,30 +57,28 @@ impl MemoryCaptureService {
         Self { store, embedder, chunker: TextChunker::default(), code: None }
     }
 
-    /// Memories that name code below `root` note what it is now. `graph`: the database of its code
-    /// graph, which need not be there.
+    /// Lets memories that name code below `root` record the present state of that code. `graph` is
+    /// the path of the code graph database, which need not exist.
     #[must_use]
     pub fn tied_to(self, root: &Path, graph: &Path) -> Self {
         Self { code: Some((root.to_path_buf(), graph.to_path_buf())), ..self }
     }
 
-    /// The same for another database.
+    /// Returns the same service for another database.
     pub(super) fn of(&self, store: Arc<MemoryStore>) -> Self {
         Self { store, ..self.clone() }
     }
 
-    /// Where it stores.
+    /// The database that this service writes to.
     #[must_use]
     pub fn store(&self) -> &Arc<MemoryStore> {
         &self.store
     }
 
-    /// Remembers what a hook tells, and of a prompt each statement that should last. A text that is
-    /// too long for a memory is kept in pieces, all of them or none. Returns the id of the first
-    /// one.
+    /// Stores the text of a hook, and each lasting statement of a prompt. A text that is too long
+    /// for one memory is stored in pieces, all of them or none. Returns the id of the first piece.
     ///
-    /// # Errors
-    /// When it is empty, the session is unknown, or it cannot be embedded or stored.
+    /// # Errors When the text is empty, the session is unknown, or embedding or storing fails.
     pub fn capture_hook_description(
         &self,
         content: &str,
@@ -95,11 +94,10 @@ impl MemoryCaptureService {
         ))
     }
 
-    /// Remembers what an agent answered, as [`MemoryCaptureService::capture_hook_description`]
-    /// does.
+    /// Stores an agent's answer, as [`MemoryCaptureService::capture_hook_description`] stores the
+    /// text of a hook.
     ///
-    /// # Errors
-    /// The same.
+    /// # Errors The same.
     pub fn capture_claude_response(
         &self,
         content: &str,
@@ -113,7 +111,7 @@ impl MemoryCaptureService {
         ))
     }
 
-    /// Remembers what a hook kept for later.
+    /// Stores a memory that a hook left in the spool.
     pub(super) fn capture_kept(&self, memory: Memory) -> Result<Uuid, CaptureError> {
         if is_text(&memory) { self.capture_text(memory) } else { self.capture(memory) }
     }
@@ -133,7 +131,7 @@ impl MemoryCaptureService {
         let (stored, _) = self.completed(all)?;
         self.store.exchange(&[], &stored)?;
         self.count_redacted(n_secrets);
-        // A session knows what was said in it, until it forgets.
+        // The session's context holds this text until it is compacted.
         if !memory.session_id.is_empty() {
             let ids: Vec<Uuid> = stored.iter().map(|(memory, _)| memory.id).collect();
             self.store.give(&memory.session_id, &ids)?;
@@ -141,8 +139,8 @@ impl MemoryCaptureService {
         Ok(memory.id)
     }
 
-    /// The text as one memory, or as several where it is too long for one: the first has its id,
-    /// the others are derived from that.
+    /// Returns the text as one memory, or as several pieces if it is too long for one. The first
+    /// piece has the id of the text; the others are derived from it.
     fn pieces(&self, memory: &Memory) -> Result<Vec<Memory>, CaptureError> {
         if memory.content.chars().count() <= MAX_CONTENT_CHARS {
             return Ok(vec![memory.clone()]);
@@ -162,8 +160,8 @@ impl MemoryCaptureService {
         Ok(chunks.filter(|chunk| chunk.word_count > 0).map(piece).collect())
     }
 
-    /// Statements as they are stored: what is known of one that was made before stays. One whose
-    /// words somebody changed is left alone.
+    /// Returns the statements as they are stored: a statement that was stored before keeps its
+    /// history. A statement that the user edited is left alone.
     fn merged(&self, made: Vec<Memory>) -> Result<Vec<Memory>, CaptureError> {
         let mut all = Vec::new();
         for new in made {
@@ -187,10 +185,9 @@ impl MemoryCaptureService {
         Ok(all)
     }
 
-    /// Remembers it as it is, but for secrets.
+    /// Stores a memory unchanged except for its secrets.
     ///
-    /// # Errors
-    /// When it is empty or too long, or cannot be embedded or stored.
+    /// # Errors When it is empty or too long, or embedding or storing fails.
     pub fn capture(&self, memory: Memory) -> Result<Uuid, CaptureError> {
         let ((memory, vectors), n_secrets) = self.complete(memory)?;
         self.store.store(&memory, &vectors)?;
@@ -198,20 +195,20 @@ impl MemoryCaptureService {
         Ok(memory.id)
     }
 
-    /// What is stored is stored, whether or not that could be counted.
+    /// A failure to count does not undo what was stored.
     fn count_redacted(&self, n_secrets: usize) {
         if let Err(e) = self.store.count_redacted(n_secrets) {
             tracing::debug!("{n_secrets} secrets were taken out, and that is not counted: {e}");
         }
     }
 
-    /// As it is stored, and how many secrets were taken out.
+    /// Returns the memory as it is stored, and how many secrets were removed.
     fn complete(&self, memory: Memory) -> Result<(Stored, usize), CaptureError> {
         let (mut stored, n_secrets) = self.completed(vec![memory])?;
         Ok((stored.pop().ok_or(CaptureError::EmptyContent)?, n_secrets))
     }
 
-    /// The same of several.
+    /// Does the same for several memories.
     fn completed(&self, memories: Vec<Memory>) -> Result<(Vec<Stored>, usize), CaptureError> {
         if memories.iter().any(|m| m.content.trim().is_empty()) {
             return Err(CaptureError::EmptyContent);
@@ -229,12 +226,11 @@ impl MemoryCaptureService {
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
-    /// Forgets a memory and what was derived from it: the summary of its session is made anew, what
-    /// git was told to because of it goes, and so do its statements that nothing else says. Of a
-    /// text in pieces all go. False when there is no such memory.
+    /// Deletes a memory and everything derived from it: the summary of its session is made anew;
+    /// statements that no other text contains, and git episodes that rest on it, are deleted. All
+    /// pieces of a text are deleted together. Returns false if there is no such memory.
     ///
-    /// # Errors
-    /// When the database cannot be read or written: then nothing is forgotten.
+    /// # Errors When the database cannot be read or written. Nothing is deleted then.
     pub fn forget(&self, id: Uuid) -> Result<bool, CaptureError> {
         let Some(memory) = self.store.get(id)? else { return Ok(false) };
         let memory = match self.store.get(head_of(&memory))? {
@@ -247,13 +243,13 @@ impl MemoryCaptureService {
         Ok(true)
     }
 
-    /// Gives a memory another content; what was derived from the former one is made anew or goes.
+    /// Changes the content of a memory. What was derived from the former content is made anew or
+    /// deleted.
     ///
-    /// # Errors
-    /// As [`MemoryCaptureService::capture`].
+    /// # Errors As [`MemoryCaptureService::capture`].
     pub fn change(&self, mut memory: Memory) -> Result<(), CaptureError> {
         if let MemorySource::HookDescription { file_path, .. } = &mut memory.source {
-            // It is about the file that it names.
+            // The memory is about the file that it names.
             *file_path = file_path.take().filter(|path| memory.content.contains(path));
         }
         let before = self.store.get(memory.id)?;
@@ -268,8 +264,8 @@ impl MemoryCaptureService {
         Ok(())
     }
 
-    /// What of the derived memories goes, and what is put in their place, when a memory goes or
-    /// becomes another.
+    /// Returns which derived memories to delete and which to store when a memory is deleted or
+    /// changed.
     fn derived(
         &self,
         memory: &Memory,
@@ -282,14 +278,14 @@ impl MemoryCaptureService {
         let mut related = self.related(memory, head)?;
         let had_summary = related.iter().any(is_summary);
         let text = quoted(memory);
-        // What an older version derived does not say from what.
+        // Memories derived by an older version do not name their origin.
         let is_context = |m: &Memory| matches!(&m.source, MemorySource::Episode(e) if e.source == EpisodeSource::GitContext);
         let is_of = |m: &Memory| {
             m.derived_from.contains(&memory.id)
                 || m.derived_from.contains(&head)
                 || is_context(m) && m.derived_from.is_empty() && m.content.contains(&text)
         };
-        // The statements of what it becomes, of all pieces if it is one of several.
+        // The statements of the new content, of all pieces if there are several.
         let mut made = Vec::new();
         if let Some(becomes) = becomes.filter(|b| gives_statements(&b.source)) {
             let is_piece = |m: &&Memory| {
@@ -304,7 +300,7 @@ impl MemoryCaptureService {
         for derived in related.iter().filter(|m| m.id != memory.id && is_of(m)) {
             if is_recognised(derived) {
                 if new.iter().all(|n| n.id != derived.id) {
-                    // Another prompt or answer may say the same.
+                    // Another prompt or answer may contain the same statement.
                     match self.without_origin(derived, head)? {
                         Some(left) => new.push(left),
                         None => gone.push(derived.id),
@@ -336,7 +332,8 @@ impl MemoryCaptureService {
         gone.retain(|id| !ids.contains(id));
         let new = self.completed(new).map_or_else(
             |_| {
-                // Without a vector it goes rather than tell what is to be forgotten.
+                // A summary that cannot be embedded is deleted, so that it does not show deleted
+                // content.
                 gone.extend(ids);
                 Vec::new()
             },
@@ -345,8 +342,8 @@ impl MemoryCaptureService {
         Ok((gone, new))
     }
 
-    /// What may be derived from a memory: all of its session, oldest first, its other pieces, and
-    /// its statements.
+    /// Returns the memories that may derive from this one: all of its session (oldest first), its
+    /// other pieces, and its statements.
     fn related(&self, memory: &Memory, head: Uuid) -> Result<Vec<Memory>, CaptureError> {
         let mut all = Vec::new();
         if !memory.session_id.is_empty() {
@@ -363,8 +360,8 @@ impl MemoryCaptureService {
         Ok(all)
     }
 
-    /// A statement as it is without one of the texts that say it: of the session of the last one
-    /// that is left. `None`: there is none.
+    /// Returns a statement without one of its origins; it then belongs to the session of the last
+    /// origin left. `None`: no origin is left.
     fn without_origin(
         &self,
         statement: &Memory,
@@ -382,11 +379,10 @@ impl MemoryCaptureService {
         }))
     }
 
-    /// Puts the pieces of a file in the place of those that were made of it before, if its content
-    /// is another. Returns the new ones; `None` when it is the same.
+    /// Replaces the pieces stored for a file, if its content changed. Returns the new ones, or
+    /// `None` if the content is the same.
     ///
-    /// # Errors
-    /// When it is no text, or as [`MemoryCaptureService::capture`]: then what was there stays.
+    /// # Errors When the file is not text, or as [`MemoryCaptureService::capture`]. The stored pieces stay then.
     pub fn capture_file(
         &self,
         path: &str,
@@ -401,7 +397,7 @@ impl MemoryCaptureService {
             Err(ChunkerError::EmptyContent) => Vec::new(),
             pieces => pieces?,
         };
-        // Masses of blanks are pieces, too.
+        // A piece can consist of blanks only.
         let pieces = pieces.into_iter().filter(|piece| piece.word_count > 0);
         let (new, n_secrets) = self.prepared(pieces.map(|piece| of_piece(piece, session_id)))?;
         let ids = new.iter().map(|(memory, _)| memory.id).collect();
@@ -410,15 +406,15 @@ impl MemoryCaptureService {
         Ok(Some(ids))
     }
 
-    /// Forgets the pieces of a file. Returns how many there were.
+    /// Deletes the pieces of a file. Returns how many there were.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When the deletion cannot be written.
     pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
         Ok(self.store.delete_by_file_path(path)?)
     }
 
-    /// As they are stored: without secrets, of which it says how many there were, and with vectors.
+    /// Returns the memories as they are stored, with vectors and without secrets, and how many
+    /// secrets were removed.
     pub(super) fn prepared(
         &self,
         memories: impl Iterator<Item = Memory>,
@@ -429,11 +425,10 @@ impl MemoryCaptureService {
         Ok((memories.into_iter().zip(vectors).collect(), n_secrets.iter().sum()))
     }
 
-    /// Makes vectors that an embedder which takes its time was not waited for, at most so many.
-    /// Returns how many.
+    /// Makes at most `most` of the vectors that are still missing because the embedder is slow.
+    /// Returns how many it made.
     ///
-    /// # Errors
-    /// When the embedder or the database fails.
+    /// # Errors When the embedder or the database fails.
     pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
         if self.embedder.is_immediate() {
             return Ok(0);
@@ -445,7 +440,7 @@ impl MemoryCaptureService {
         Ok(memories.len())
     }
 
-    /// The vectors of each. An embedder that takes its time is not waited for.
+    /// Returns the vectors of each memory. Returns none if the embedder is not immediate.
     fn vectors(&self, memories: &[Memory]) -> Result<Vec<Vec<Vector>>, EmbedError> {
         if self.embedder.is_immediate() {
             self.make_vectors(memories)
@@ -469,7 +464,8 @@ impl MemoryCaptureService {
     }
 }
 
-/// What may be true of code, and later no more. What happened stays true.
+/// Returns whether the memory is a statement about code, which later changes can make false. Events
+/// stay true.
 fn is_statement(source: &MemorySource) -> bool {
     match source {
         MemorySource::Episode(e) => !e.source.is_event(),
@@ -480,7 +476,8 @@ fn is_statement(source: &MemorySource) -> bool {
     }
 }
 
-/// What a hook told or an agent answered, but for summaries: those are made of it.
+/// Returns whether the memory is the text of a hook or an agent's answer, and not a summary made of
+/// them.
 fn is_text(memory: &Memory) -> bool {
     matches!(
         &memory.source,
@@ -488,7 +485,7 @@ fn is_text(memory: &Memory) -> bool {
     ) && !is_summary(memory)
 }
 
-/// Whether somebody speaks there who may decide something.
+/// Returns whether the text comes from a person or agent who may decide something.
 fn gives_statements(source: &MemorySource) -> bool {
     match source {
         MemorySource::HookDescription { hook_type, .. } => *hook_type == HookType::UserPromptSubmit,
@@ -499,8 +496,8 @@ fn gives_statements(source: &MemorySource) -> bool {
     }
 }
 
-/// The id of a piece follows from the one of the text, so that a text which is stored again is the
-/// same.
+/// The id of a piece follows from the id of its text, so that storing the text again gives the same
+/// ids.
 fn piece_id(head: Uuid, index: u32) -> Uuid {
     let of_piece = [head.as_bytes().as_slice(), &index.to_le_bytes()].concat();
     if index == 0 {
@@ -510,7 +507,7 @@ fn piece_id(head: Uuid, index: u32) -> Uuid {
     }
 }
 
-/// The id of the first piece of a text; of any other memory its own.
+/// Returns the id of the first piece of a text, or the memory's own id.
 fn head_of(memory: &Memory) -> Uuid {
     let first =
         memory.derived_from.first().filter(|_| memory.chunk_metadata.is_some() && is_text(memory));
@@ -525,8 +522,8 @@ fn of_piece(chunk: TextChunk, session_id: &str) -> Memory {
     Memory { chunk_metadata: Some(metadata), ..Memory::new(content, source, session_id) }
 }
 
-/// The memory without its secrets, and how many there were. A text that is longer than any that is
-/// kept is cut.
+/// Returns the memory without its secrets, and how many there were. A text longer than
+/// [`MAX_TEXT_CHARS`] is cut.
 pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
     let (content, name) = (redact(&memory.content), redact(&memory.name));
     (
@@ -535,9 +532,9 @@ pub(super) fn redacted(memory: Memory) -> (Memory, usize) {
     )
 }
 
-/// The same, and no longer than a memory may be. What a hook, an agent's answer or a file holds
-/// beyond is cut off, and so is what redaction added to any other: nobody is there who could
-/// shorten it.
+/// Removes secrets and cuts the content to the length of a memory. Texts of hooks, answers and
+/// files may be cut, because no caller could shorten them. A content that redaction made too long
+/// is cut as well.
 fn without_secrets(memory: Memory) -> (Memory, usize) {
     let may_be_cut = !matches!(&memory.source, MemorySource::Episode(_))
         || memory.content.chars().count() <= MAX_CONTENT_CHARS;
@@ -547,7 +544,7 @@ fn without_secrets(memory: Memory) -> (Memory, usize) {
     (Memory { content, ..memory }, n_secrets)
 }
 
-/// What is put at the end of a content that was cut.
+/// Ends a content that was cut.
 const CUT: &str = "\n[the rest is not kept]";
 
 fn shortened(text: String, n_chars: usize) -> String {

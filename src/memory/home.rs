@@ -1,4 +1,4 @@
-//! Where the memory of a project is, and everything that works on it.
+//! Finds the memory of a project and opens what works on it.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -15,61 +15,62 @@ use crate::dir::{Dir, FileKind, OwnedDir, SharedDir, own_user};
 use crate::embed::Embedder;
 use crate::source::{self, FileChange, GitWatch};
 
-/// How long an index run waits to note what changed.
+/// How long an index run waits to store the changed files.
 const NOTING: Duration = Duration::from_secs(1);
 const DATABASE: &str = "memory.db";
 const SPOOL: &str = "memory.spool";
 const PRIVATE_DIR: u32 = 0o700;
 
-/// The places of a project's memory. Nothing is opened, or made, before somebody needs it.
+/// The places of a project's memory. Nothing is opened or created before it is needed.
 #[derive(Clone)]
 pub struct MemoryHome {
-    /// Of the project.
+    /// Root of the project.
     pub root: PathBuf,
     pub database: PathBuf,
-    /// Holds what could not be stored in time. It is in the user's state directory: one in the
-    /// project could have come with it.
+    /// Holds memories that could not be stored in time. It is in the user's state directory,
+    /// because a spool inside the project could have come with a clone.
     spool: Option<PathBuf>,
-    /// The code graph, once somebody has asked it.
+    /// Path of the code graph database; it exists once a query needed the graph.
     pub graph: PathBuf,
     pub embedder: Arc<dyn Embedder>,
-    /// The directory that holds all of it.
+    /// The directory that holds the database, its backups and session files.
     place: OwnedDir,
-    /// The project, held open: a memory belongs to that directory, and not to another one of its
+    /// The project, held open: a memory belongs to that directory, not to another one of the same
     /// name.
     tree: SharedDir,
-    /// `None`: there is no state directory, so nobody can tell whose a database in the project is.
+    /// Which databases this user made. `None`: there is no state directory, so the owner of a
+    /// database in the project is unknown.
     records: Option<Records>,
     is_in_project: bool,
-    /// What was in the project.
+    /// The database found in the project.
     found: DatabaseState,
     compared_at: Arc<dyn Fn() -> Option<SystemTime> + Send + Sync>,
 }
 
-/// A memory that is open.
+/// An open memory.
 pub struct Memories {
     pub store: Arc<MemoryStore>,
     pub capture: MemoryCaptureService,
     pub sessions: SessionManager,
 }
 
-/// What is in the place of the database in a project.
+/// The state of the database in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum DatabaseState {
     Nothing,
     Ours,
-    /// Another user, or another directory, made it.
+    /// Another user, or Cortex in another directory, made it.
     Foreign,
-    /// No database, but backups of one that nobody made here.
+    /// There is no database, but backups of one that this user did not make.
     Traces,
-    /// A link, a pipe, a directory. Opening it tells what is wrong.
+    /// The path holds a link, a pipe or a directory. Opening it gives the error.
     Unusable,
 }
 
 impl MemoryHome {
-    /// Decides where the memory of a project is: in `own`, its `.cortex`, unless that holds a
-    /// database that came with a clone or is not to be written (`keep_out`); then in `state`, the
-    /// user's directory for such things.
+    /// Selects the place of the project's memory. This is `own`, the project's `.cortex`, unless
+    /// that holds a database that came with a clone, or must not be written (`keep_out`). Otherwise
+    /// it is `state`, the user's state directory.
     #[must_use]
     pub fn of(
         tree: &SharedDir,
@@ -86,11 +87,11 @@ impl MemoryHome {
         let apart = match found {
             DatabaseState::Foreign | DatabaseState::Traces => apart(),
             DatabaseState::Nothing | DatabaseState::Unusable if keep_out => apart(),
-            // What was remembered beside a database that is gone now.
+            // Memories may remain from a database that is gone now.
             DatabaseState::Nothing => {
                 state.filter(|state| state.is_dir()).and_then(|_| apart()).filter(has_database)
             }
-            // What is there is told, also where nothing can be added to it.
+            // Existing memories are shown even where none can be added.
             DatabaseState::Ours | DatabaseState::Unusable => None,
         };
         let is_in_project = apart.is_none();
@@ -110,9 +111,9 @@ impl MemoryHome {
         }
     }
 
-    /// The same, where a function says when the index was last compared with the tree. The changes
-    /// that are noted first happened since then, so that what git did since then belongs to a
-    /// memory that begins later.
+    /// Adds a function that says when the index was last compared with the tree. The first recorded
+    /// changes happened after that time, so the recorder reads git's logs from there in a memory
+    /// that begins later.
     #[must_use]
     pub fn counting_from(
         self,
@@ -121,7 +122,7 @@ impl MemoryHome {
         Self { compared_at: Arc::new(compared_at), ..self }
     }
 
-    /// What is to be said in each reply about memories: that some came with the clone.
+    /// Returns the warning for replies about memories if some came with a clone.
     #[must_use]
     pub fn notice(&self) -> Option<String> {
         (self.found == DatabaseState::Foreign).then(|| StorageError::Foreign.to_string())
@@ -133,7 +134,7 @@ impl MemoryHome {
         &self.place
     }
 
-    /// Whether anything was ever remembered, that may be told.
+    /// Returns whether there are memories that may be shown.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         let is_strange = self.is_in_project
@@ -142,20 +143,20 @@ impl MemoryHome {
         !is_strange && self.place.open().is_ok_and(is_there)
     }
 
-    /// Which file the database is; `None` when there is none.
+    /// Returns the identity of the database file, or `None` if there is none.
     #[must_use]
     pub fn identity(&self) -> Option<u64> {
         Some(self.place.open().ok()?.stat(DATABASE).ok()??.id.1)
     }
 
-    /// The id of the session under way; empty when none is, or the file that names it cannot be
-    /// read.
+    /// Returns the id of the current session. It is empty if there is none, or if the file that
+    /// names it cannot be read.
     #[must_use]
     pub fn current_session(&self) -> String {
         sessions::current(&self.place).ok().flatten().unwrap_or_default()
     }
 
-    /// Notes which files changed, where anything is remembered.
+    /// Returns a function that records changed files, if the project has a memory.
     pub fn journal(&self) -> impl Fn(&[FileChange]) + Send + Sync + 'static {
         let home = self.clone();
         move |changes| {
@@ -171,12 +172,10 @@ impl MemoryHome {
         }
     }
 
-    /// Opens the database, or makes it. One that is in the project counts only when it was made for
-    /// it.
+    /// Opens or creates the database. A database inside the project counts only if it was made
+    /// there.
     ///
-    /// # Errors
-    /// When it came with a clone, is no regular file, cannot be opened, is kept busy, or the
-    /// project was moved or removed.
+    /// # Errors When it came with a clone, is not a regular file, cannot be opened or is locked, or when the project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
@@ -191,7 +190,7 @@ impl MemoryHome {
             DatabaseState::Nothing => {}
         }
         let records = self.records.as_ref().ok_or(StorageError::NoState)?;
-        // Another process may make it at the same moment.
+        // Another process may create it at the same moment.
         let _lock = records.lock()?;
         let is_new = !dir.has_file(DATABASE);
         let store = self.opened(&dir, busy)?;
@@ -201,8 +200,8 @@ impl MemoryHome {
         Ok(store)
     }
 
-    /// Opens the database. In one that is new it is noted how far git has come, so that its next
-    /// operation is told from edits.
+    /// Opens the database. For a new database it records the present position in git's logs, so
+    /// that the next git operation is told apart from edits.
     fn opened(&self, dir: &Dir, busy: Duration) -> Result<MemoryStore, StorageError> {
         let is_new = !dir.has_file(DATABASE);
         let store = MemoryStore::open_within(&self.database, busy)?;
@@ -210,7 +209,7 @@ impl MemoryHome {
             let since = (self.compared_at)().unwrap_or_else(SystemTime::now);
             let position = |tree: String| {
                 let at = self.root.join(&tree);
-                // A folder without a repository of its own is in the one around it.
+                // A folder without a repository of its own belongs to the repository around it.
                 let watch = GitWatch::open_since(&at, since)
                     .filter(|watch| tree.is_empty() || watch.is_of(&at))?;
                 Some((tree, watch.without_commits().position()))
@@ -221,33 +220,31 @@ impl MemoryHome {
         Ok(store)
     }
 
-    /// Takes the database that is there for this user's own: the user has put it there.
+    /// Records the existing database as this user's own, because the user put it there.
     ///
-    /// # Errors
-    /// When it cannot be opened, or that not be noted.
+    /// # Errors When it cannot be opened or the record cannot be written.
     pub fn adopt(&self) -> Result<(), StorageError> {
         let records = self.records.as_ref().ok_or(StorageError::NoState)?;
         let _lock = records.lock()?;
         Ok(records.put(&MemoryStore::open(&self.database)?.claim()?)?)
     }
 
-    /// Opens the database, or makes it, and stores what was kept for later, where it can be
-    /// written. `busy`: how long to wait at most while others write.
+    /// Opens or creates the database and stores the spooled memories, unless it is read-only. Waits
+    /// at most `busy` for other writers.
     ///
-    /// # Errors
-    /// When it cannot be opened, or is kept busy.
+    /// # Errors When it cannot be opened or stays locked.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(self.store(busy)?);
         let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone())
             .tied_to(&self.root, &self.graph);
         if let Some(spool) = self.spool.as_ref().filter(|_| store.read_only().is_none()) {
             match spool::drain(spool, &capture) {
-                // The next process stores it.
+                // The next process stores the spool.
                 Ok(_) | Err(CaptureError::StorageFailed(StorageError::Busy { .. })) => {}
                 Err(CaptureError::StorageFailed(e @ StorageError::Damaged { .. })) => {
                     return Err(e.into());
                 }
-                // What is there can be read all the same.
+                // The stored memories can still be read.
                 Err(e) => tracing::warn!("what was kept for later is not stored yet: {e}"),
             }
         }
@@ -258,10 +255,9 @@ impl MemoryHome {
         })
     }
 
-    /// Keeps a memory for whoever opens the database next.
+    /// Spools a memory; the next process that opens the database stores it.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When the spool cannot be written.
     pub fn keep_for_later(&self, memory: Memory) -> Result<(), StorageError> {
         let (Some(spool), Some(records)) = (&self.spool, &self.records) else {
             return Err(StorageError::NoState);
@@ -271,14 +267,14 @@ impl MemoryHome {
     }
 }
 
-/// Whose database is in the project.
+/// Returns whose database is in the project.
 fn found(own: &OwnedDir, records: Option<&Records>) -> DatabaseState {
     let dir = match own.open() {
         Ok(dir) => dir,
         Err(e) if e.kind() == ErrorKind::NotFound => return DatabaseState::Nothing,
         Err(_) => return DatabaseState::Unusable,
     };
-    // The record of one that is damaged or gone cannot be told by its id.
+    // A damaged or missing database has no id to look up.
     let was_made = || records.is_some_and(Records::know_any);
     match dir.stat(DATABASE) {
         Err(_) => DatabaseState::Unusable,
@@ -292,7 +288,7 @@ fn found(own: &OwnedDir, records: Option<&Records>) -> DatabaseState {
                 Ok(id) => id.is_some_and(|id| records.is_some_and(|records| records.know(&id))),
                 Err(_) => was_made(),
             };
-            // One that is being made just now is recorded when its maker lets go of the lock.
+            // A database that is being created is recorded before its creator releases the lock.
             if is_ours()
                 || records.is_some_and(|records| records.lock().is_ok_and(|_lock| is_ours()))
             {

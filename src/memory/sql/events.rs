@@ -1,4 +1,5 @@
-//! What happened to files, until it is known who did it, and the episodes that are made of it.
+//! Stores changes of files until the recorder knows their cause, and the episodes that it makes of
+//! them.
 
 use std::collections::BTreeMap;
 
@@ -10,43 +11,43 @@ use super::super::EpisodeSource;
 use super::{MemoryStore, StorageError, Stored, check, delete, put, time};
 use crate::source::FileChange;
 
-/// A change that was kept.
+/// A change of a file as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::memory) struct Noted {
     pub number: i64,
     pub change: FileChange,
     /// Empty outside of sessions.
     pub session_id: String,
-    /// When the index saw it.
+    /// When the indexer saw the change.
     pub at: DateTime<Utc>,
 }
 
-/// What was made of changes.
+/// The result of one run of the recorder.
 #[derive(Debug, Default)]
 pub(in crate::memory) struct Recorded {
-    /// Numbers of the changes.
+    /// Row numbers of the changes that were used.
     pub changes: Vec<i64>,
-    /// How far each work tree's git was read before, if at all, and is now, if it is there.
+    /// For each work tree: the position in git's logs before this run (`None` on the first run) and
+    /// after it (`None` if the repository is gone).
     pub positions: Vec<(String, Option<String>, Option<String>)>,
     pub episodes: Vec<Stored>,
-    /// Episodes that came to nothing.
+    /// Ids of episodes that a later operation undid.
     pub undone: Vec<Uuid>,
 }
 
-/// How many events are kept.
+/// Limits of the stored events.
 #[derive(Debug, Clone)]
 pub(in crate::memory) struct EventLimits {
-    /// Of each source.
+    /// Most events of each source.
     pub most: usize,
-    /// From then on.
+    /// Older events are deleted.
     pub since: DateTime<Utc>,
 }
 
 impl MemoryStore {
-    /// Keeps what happened to files, until it is known who did it.
+    /// Stores changes of files until the recorder knows their cause.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When they cannot be written.
     pub fn note_changes(
         &self,
         changes: &[FileChange],
@@ -63,7 +64,7 @@ impl MemoryStore {
         })
     }
 
-    /// What was kept, oldest first.
+    /// Returns the stored changes, oldest first.
     pub(in crate::memory) fn noted_changes(&self) -> Result<Vec<Noted>, StorageError> {
         let noted = |r: &Row| {
             let symbols: String = r.get(4)?;
@@ -76,7 +77,7 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([], noted)?.collect())
     }
 
-    /// Notes how far each work tree's git has come, where that is not known.
+    /// Stores the position in each work tree's git logs, for work trees without one.
     pub(in crate::memory) fn begin_at(
         &self,
         positions: impl Iterator<Item = (String, String)>,
@@ -91,14 +92,14 @@ impl MemoryStore {
         })
     }
 
-    /// When the oldest memory was made.
+    /// Returns when the oldest memory was made.
     pub(in crate::memory) fn began(&self) -> Result<Option<DateTime<Utc>>, StorageError> {
         let at: Option<i64> =
             self.read(|c| c.query_row("SELECT min(created_at) FROM memories", [], |r| r.get(0)))?;
         Ok(at.map(time))
     }
 
-    /// How far each work tree's git was read, as it was last recorded.
+    /// Returns the last recorded position in each work tree's git logs.
     pub(in crate::memory) fn git_positions(
         &self,
     ) -> Result<BTreeMap<String, String>, StorageError> {
@@ -109,9 +110,9 @@ impl MemoryStore {
         })
     }
 
-    /// Puts episodes in the place of the changes that they were made of, and forgets episodes
-    /// beyond the limits. False, and nothing is different, when somebody else has recorded since
-    /// the changes and positions were read.
+    /// Replaces changes by the episodes that were made of them, and deletes episodes beyond the
+    /// limits. Returns false and changes nothing if another process has recorded since the changes
+    /// and positions were read.
     pub(in crate::memory) fn record(
         &self,
         recorded: &Recorded,
@@ -158,7 +159,7 @@ impl MemoryStore {
     }
 }
 
-/// Events do not pile up for ever. What is pinned stays.
+/// Deletes events beyond the limits. Pinned ones stay.
 fn forget_events(t: &Transaction, limits: &EventLimits) -> rusqlite::Result<()> {
     let oldest = limits.since.timestamp_millis();
     for source in EpisodeSource::ALL.iter().filter(|s| s.is_event()).map(|s| s.as_str()) {

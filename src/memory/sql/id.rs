@@ -1,4 +1,4 @@
-//! The id of a database, by which its owner knows it again.
+//! The id of a database. The record in the user's state directory holds the same id.
 
 use std::path::Path;
 
@@ -8,24 +8,22 @@ use crate::sqlite;
 const ID: &str = "SELECT id FROM project";
 
 impl MemoryStore {
-    /// The id of a database that was just made; from now on [`claimed`] finds it.
+    /// Gives a new database an id, which [`claimed`] reads. Returns the id.
     ///
-    /// # Errors
-    /// When it cannot be read or written.
+    /// # Errors When the database cannot be read or written.
     pub(in crate::memory) fn claim(&self) -> Result<String, StorageError> {
         self.read(|c| {
-            // Into the database itself: `claimed` looks at nothing else.
+            // `claimed` reads the database file alone, without its log.
             c.query_row("PRAGMA wal_checkpoint(FULL)", [], |_| Ok(()))?;
             c.query_row(ID, [], |r| r.get(0))
         })
     }
 }
 
-/// The id of a database; `None`: it has none. It is a stranger's as far as anybody knows: neither
-/// it nor what is beside it is changed.
+/// Returns the id of the database at `path`, or `None` if it has none. A database without an id
+/// counts as foreign: neither it nor the files beside it are changed.
 ///
-/// # Errors
-/// When it is damaged: then it had an id, perhaps.
+/// # Errors When the database is damaged. It may then have had an id.
 pub(in crate::memory) fn claimed(path: &Path) -> Result<Option<String>, StorageError> {
     let damaged = |why: String| StorageError::Damaged { path: path.to_path_buf(), why };
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.len() == 0) {
@@ -35,7 +33,7 @@ pub(in crate::memory) fn claimed(path: &Path) -> Result<Option<String>, StorageE
         sqlite::open_unchanging(path).and_then(|c| c.query_row(ID, [], |r| r.get::<_, String>(0)));
     match id {
         Err(e) if sqlite::is_damaged(&e) => Err(damaged(e.to_string())),
-        // It becomes the name of a file.
+        // The id becomes a file name.
         id => Ok(id.ok().filter(|id| {
             id.len() == 32 && id.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
         })),

@@ -1,7 +1,7 @@
 //! The database of memories.
-//!
-//! Every operation is one transaction; several processes may have it open. Whatever changes a
-//! memory gives it the next number of change, so that a reader finds what is new to it.
+//! Every operation is one transaction, and several processes may have the database open. Every
+//! change of a memory takes the next change number, so a reader can ask for everything after the
+//! last number that it knows.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -30,14 +30,15 @@ mod id;
 pub(super) use events::{EventLimits, Noted, Recorded};
 pub(super) use id::claimed;
 
-/// Nobody else reads what was said here. SQLite gives its other files the same permissions.
+/// Only the user may read the memories. SQLite creates its other files with the same permissions.
 const PRIVATE: u32 = 0o600;
-/// What is wrong with a database without our tables.
+/// The message for a database without our tables.
 const NOT_OURS: &str = "it holds nothing that cortex wrote";
-/// How long an operation waits for another process's.
+/// How long an operation waits for another process's lock.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// What each version of the schema adds to the one before; `user_version` says how many are there.
+/// The migrations. Each adds one version of the schema; `user_version` holds the number of the last
+/// one applied.
 const MIGRATIONS: &[&str] = &[
     "
     CREATE TABLE counters(name TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID;
@@ -109,8 +110,8 @@ const MIGRATIONS: &[&str] = &[
 ",
 ];
 
-/// The memories of a project. Another file in place of the one that was opened (a backup that was
-/// restored) is noticed and opened.
+/// The memories of a project. If another file replaces the open database (a restored backup), the
+/// next operation opens the new file.
 #[derive(Debug)]
 pub struct MemoryStore {
     open: Mutex<Open>,
@@ -120,18 +121,18 @@ pub struct MemoryStore {
     busy: Duration,
 }
 
-/// The database as it was opened.
+/// The open database and the state of its file when it was opened.
 #[derive(Debug)]
 struct Open {
     connection: Connection,
     file: DirId,
-    /// Why it can only be read, if so.
+    /// Why the database is read-only, if it is.
     read_only: Option<String>,
-    /// When the file was written, of one that SQLite takes for unchanging.
+    /// The file's modification time, if SQLite opened the file as immutable.
     unchanged_since: Option<SystemTime>,
 }
 
-/// Why the database did not do what it was asked to.
+/// Why a database operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StorageError {
     #[error(
@@ -175,18 +176,18 @@ pub enum StorageError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Vector {
     pub embedder: String,
-    /// Of what was embedded.
+    /// Fingerprint of the passage that was embedded.
     pub passage: Fingerprint,
     pub vector: Quantized,
 }
 
-/// A memory as it is stored.
+/// A memory with its vectors.
 pub(super) type Stored = (Memory, Vec<Vector>);
 
-/// Which memories; all conditions that are given must hold.
+/// Conditions that select memories. All that are set must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Select {
-    /// By [`MemorySource::name`].
+    /// Values of [`MemorySource::name`].
     pub sources: Vec<String>,
     pub exclude_sources: Vec<String>,
     pub exclude_operations: Vec<String>,
@@ -194,7 +195,7 @@ pub struct Select {
     pub session_id: Option<String>,
     pub file_path: Option<String>,
     pub pinned: Option<bool>,
-    /// Speaks of this file.
+    /// Only memories about this file (path relative to the root).
     pub about: Option<String>,
     /// Made at this time or later.
     pub since: Option<DateTime<Utc>>,
@@ -205,19 +206,19 @@ pub struct Select {
     pub offset: usize,
 }
 
-/// What there is.
+/// Statistics of the database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Stats {
     pub memories: usize,
     pub sessions: usize,
-    /// Memories by [`MemorySource::name`].
+    /// Number of memories by [`MemorySource::name`].
     pub sources: BTreeMap<String, usize>,
     pub pinned: usize,
-    /// Secrets that were taken out before storing.
+    /// Number of secrets that were removed before storing.
     pub redacted: usize,
-    /// Vectors by embedder.
+    /// Number of vectors by embedder.
     pub vectors: BTreeMap<String, usize>,
-    /// Size of the database.
+    /// Size of the database in bytes.
     pub bytes: u64,
 }
 
@@ -225,19 +226,16 @@ const COLUMNS: &str = "m.id, m.name, b.text, m.source, m.session_id, m.group_id,
 const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
 
 impl MemoryStore {
-    /// Opens the database, or makes it where there never was one.
+    /// Opens the database, or creates it if none ever existed.
     ///
-    /// # Errors
-    /// When it cannot be opened, is damaged or none of ours, was written by a newer version, or is
-    /// gone although a backup shows that there was one.
+    /// # Errors When it cannot be opened, is damaged, is not a memory database, was written by a newer version, or is missing although a backup shows that it existed.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         Self::open_within(path, BUSY)
     }
 
-    /// The same, for operations that wait so long at most for another process's.
+    /// Opens the database. Its operations wait at most `busy` for a lock of another process.
     ///
-    /// # Errors
-    /// As [`MemoryStore::open`].
+    /// # Errors As [`MemoryStore::open`].
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
         let unreadable = |cause| StorageError::Unreadable { path: path.to_path_buf(), cause };
         let (directory, name) = folder_of(path).map_err(unreadable)?;
@@ -251,21 +249,21 @@ impl MemoryStore {
         Ok(Self { open: Mutex::new(open), path: path.to_path_buf(), directory, name, busy })
     }
 
-    /// Where it is.
+    /// Path of the database.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Why it can only be read, if so.
+    /// Why the database is read-only, if it is.
     #[must_use]
     pub fn read_only(&self) -> Option<String> {
         self.open.lock().read_only.clone()
     }
 
-    /// The database that is there now.
+    /// Returns the connection, after opening the database again if its file was replaced.
     fn connection(&self) -> Result<MutexGuard<'_, Open>, StorageError> {
-        // What a panic left of a transaction was rolled back when that was dropped.
+        // A panic within a transaction rolled it back when the transaction was dropped.
         let mut open = self.open.lock();
         if !open.is_of(&there(&self.directory, &self.name)?) {
             *open = Open::new(&self.directory, &self.name, self.busy)?;
@@ -273,7 +271,7 @@ impl MemoryStore {
         Ok(open)
     }
 
-    /// All or nothing of it.
+    /// Runs `f` in a write transaction: all of it is applied, or nothing.
     fn write<T>(
         &self,
         work: impl FnOnce(&Transaction) -> rusqlite::Result<T>,
@@ -292,20 +290,18 @@ impl MemoryStore {
         work(&self.connection()?.connection).map_err(|e| read_error(&self.path, e))
     }
 
-    /// Stores a memory with its vectors; one that is there already is replaced.
+    /// Stores a memory with its vectors. It replaces a memory with the same id.
     ///
-    /// # Errors
-    /// When it is too long, or cannot be written: then nothing of it is stored.
+    /// # Errors When the memory is too long or cannot be written. Nothing of it is stored then.
     pub fn store(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
         check(memory)?;
         self.write(|t| put(t, memory, vectors))
     }
 
-    /// Puts the memories of a file in the place of those that were made of it before, and notes its
-    /// hash. Without `hash` the file is gone. Returns how many were replaced.
+    /// Replaces the memories made of a file by new ones, and stores the file's hash. A `hash` of
+    /// `None` means that the file is gone. Returns how many memories were replaced.
     ///
-    /// # Errors
-    /// As [`MemoryStore::store`].
+    /// # Errors As [`MemoryStore::store`].
     pub fn replace_file(
         &self,
         path: &str,
@@ -329,10 +325,9 @@ impl MemoryStore {
         })
     }
 
-    /// The memory with this id.
+    /// Returns the memory with this id.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn get(&self, id: Uuid) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.id = ?1");
         let row = self.read(|c| {
@@ -341,17 +336,16 @@ impl MemoryStore {
         row.transpose()
     }
 
-    /// The memory with this number.
+    /// Returns the memory with this row number.
     pub(super) fn numbered(&self, number: u32) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.number = ?1");
         self.read(|c| c.prepare_cached(&sql)?.query_row([number], |r| Ok(memory(r))).optional())?
             .transpose()
     }
 
-    /// The memories whose ids begin or end so, at most ten.
+    /// Returns at most ten memories whose ids begin or end with `id`.
     ///
-    /// # Errors
-    /// When they cannot be read.
+    /// # Errors When they cannot be read.
     pub fn named(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
         let sql = format!(
             "SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10"
@@ -375,10 +369,9 @@ impl MemoryStore {
         .collect()
     }
 
-    /// Memories, newest first.
+    /// Returns the selected memories, newest first.
     ///
-    /// # Errors
-    /// When they cannot be read.
+    /// # Errors When they cannot be read.
     pub fn select(&self, select: &Select) -> Result<Vec<Memory>, StorageError> {
         let (condition, mut values) = select.condition();
         let limit =
@@ -387,10 +380,9 @@ impl MemoryStore {
         self.all(&format!("SELECT {COLUMNS} {FROM} WHERE {condition} ORDER BY m.created_at DESC, m.number DESC LIMIT ? OFFSET ?"), values)
     }
 
-    /// How many there are.
+    /// Returns how many memories `select` matches.
     ///
-    /// # Errors
-    /// When they cannot be counted.
+    /// # Errors When they cannot be counted.
     pub fn count(&self, select: &Select) -> Result<usize, StorageError> {
         let (condition, values) = select.condition();
         self.read(|c| {
@@ -402,31 +394,28 @@ impl MemoryStore {
         })
     }
 
-    /// The memories of a session, newest first.
+    /// Returns the memories of a session, newest first.
     ///
-    /// # Errors
-    /// As [`MemoryStore::select`].
+    /// # Errors As [`MemoryStore::select`].
     pub fn get_by_session(&self, session_id: &str) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { session_id: Some(session_id.into()), ..Select::default() })
     }
 
-    /// The memories that are about a file, newest first.
+    /// Returns the memories about a file, newest first.
     ///
-    /// # Errors
-    /// As [`MemoryStore::select`].
+    /// # Errors As [`MemoryStore::select`].
     pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { file_path: Some(path.into()), ..Select::default() })
     }
 
-    /// Deletes a memory. False when there is none.
+    /// Deletes a memory. Returns false if none has this id.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When the deletion cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
 
-    /// Deletes memories and stores others; all of it or nothing.
+    /// Deletes memories and stores others, in one transaction.
     pub(super) fn exchange(&self, gone: &[Uuid], new: &[Stored]) -> Result<(), StorageError> {
         new.iter().try_for_each(|(memory, _)| check(memory))?;
         self.write(|t| {
@@ -435,18 +424,16 @@ impl MemoryStore {
         })
     }
 
-    /// Deletes what was made of the pieces of a file; 0 when there is nothing of it.
+    /// Deletes the memories made of a file's pieces. Returns how many there were.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When the deletion cannot be written.
     pub fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
         self.replace_file(path, None, &[])
     }
 
-    /// The hash of a file whose pieces are here.
+    /// Returns the hash of a file whose pieces are stored.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
         self.read(|c| {
             c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?
@@ -455,10 +442,9 @@ impl MemoryStore {
         })
     }
 
-    /// The hashes of the files whose pieces are here.
+    /// Returns the hashes of all files whose pieces are stored, by path.
     ///
-    /// # Errors
-    /// When they cannot be read.
+    /// # Errors When they cannot be read.
     pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
         self.read(|c| {
             c.prepare_cached("SELECT path, hash FROM file_hashes")?
@@ -467,10 +453,9 @@ impl MemoryStore {
         })
     }
 
-    /// The vectors of a memory.
+    /// Returns the vectors of a memory.
     ///
-    /// # Errors
-    /// When they cannot be read.
+    /// # Errors When they cannot be read.
     pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
         let sql = "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
         let vector = |r: &Row| {
@@ -483,7 +468,7 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([id.to_string()], vector)?.collect())
     }
 
-    /// Memories that have no vector of this embedder, oldest first.
+    /// Returns memories without a vector of this embedder, oldest first.
     pub(super) fn without_vector(
         &self,
         embedder: &str,
@@ -499,7 +484,7 @@ impl MemoryStore {
         )
     }
 
-    /// Adds vectors to a memory, if it is still the same.
+    /// Adds vectors to a memory, unless its content changed meanwhile.
     pub(super) fn put_vectors(
         &self,
         memory: &Memory,
@@ -518,7 +503,7 @@ impl MemoryStore {
         })
     }
 
-    /// The vectors of passages by one embedder.
+    /// Returns the vectors of passages by one embedder.
     pub(super) fn vectors(
         &self,
         embedder: &str,
@@ -528,7 +513,7 @@ impl MemoryStore {
         self.read(|c| c.prepare_cached(sql)?.query_map([embedder], vector)?.collect())
     }
 
-    /// The same of one passage.
+    /// Returns the vector of one passage.
     pub(super) fn vector(
         &self,
         embedder: &str,
@@ -543,23 +528,22 @@ impl MemoryStore {
         })
     }
 
-    /// Rises with every change, as the generation of a corpus does.
+    /// Returns the number of the last change; it is the generation of the memory corpus.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn generation(&self) -> Result<u64, StorageError> {
         let (_, change, deleted) = self.position()?;
         Ok(u64::try_from(change + deleted).unwrap_or_default())
     }
 
-    /// Which database this is, the number of the last change, and how many memories were ever
-    /// deleted.
+    /// Returns the identity of the database, the number of the last change, and how many memories
+    /// were ever deleted.
     pub(super) fn position(&self) -> Result<(i64, i64, i64), StorageError> {
         self.read(|c| Ok((counter(c, "identity")?, counter(c, "change")?, counter(c, "deleted")?)))
     }
 
-    /// Memories that changed after that change, with their numbers, in order; and their last
-    /// change.
+    /// Returns the memories that changed after `change` with their row numbers, in order of change,
+    /// and the number of their last change.
     pub(super) fn changed_since(&self, change: i64) -> Result<Vec<(u32, Memory)>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.change > ?1 ORDER BY m.number");
         let numbered = |r: &Row| Ok((r.get::<_, u32>(12)?, memory(r)));
@@ -571,7 +555,7 @@ impl MemoryStore {
         rows.into_iter().map(|(number, memory)| Ok((number, memory?))).collect()
     }
 
-    /// The numbers of all memories, in order.
+    /// Returns the row numbers of all memories, in order.
     pub(super) fn numbers(&self) -> Result<Vec<u32>, StorageError> {
         self.read(|c| {
             c.prepare_cached("SELECT number FROM memories ORDER BY number")?
@@ -580,10 +564,9 @@ impl MemoryStore {
         })
     }
 
-    /// Notes a session, or its new state.
+    /// Stores a session, or its new state.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
         let Session { id, started_at, ended_at, status, .. } = session;
         self.write(|t| {
@@ -595,24 +578,22 @@ impl MemoryStore {
         Ok(())
     }
 
-    /// The session with this id.
+    /// Returns the session with this id.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn session(&self, id: &str) -> Result<Option<Session>, StorageError> {
         Ok(self.sessions_where("id = ?1", vec![id.to_string().into()])?.pop())
     }
 
-    /// Sessions, newest first; 0 for all.
+    /// Returns at most `limit` sessions, newest first; all if `limit` is 0.
     ///
-    /// # Errors
-    /// When they cannot be read.
+    /// # Errors When they cannot be read.
     pub fn sessions(&self, limit: usize) -> Result<Vec<Session>, StorageError> {
         let limit = if limit == 0 { i64::MAX } else { i64::try_from(limit).unwrap_or(i64::MAX) };
         self.sessions_where("TRUE ORDER BY started_at DESC, id DESC LIMIT ?1", vec![limit.into()])
     }
 
-    /// Those that nobody has ended.
+    /// Returns the sessions that have not ended.
     pub(super) fn active_sessions(&self) -> Result<Vec<Session>, StorageError> {
         self.sessions_where("status = ?1", vec![SessionStatus::Active.as_str().to_string().into()])
     }
@@ -640,10 +621,10 @@ impl MemoryStore {
         })
     }
 
-    /// Notes what a session was given, and returns which of it is new to it.
+    /// Records that a session received these memories, and returns those that it had not received
+    /// before.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn give(&self, session_id: &str, ids: &[Uuid]) -> Result<Vec<Uuid>, StorageError> {
         self.write(|t| {
             let mut statement = t.prepare_cached("INSERT OR IGNORE INTO given VALUES(?1, ?2)")?;
@@ -657,19 +638,18 @@ impl MemoryStore {
         })
     }
 
-    /// The session has forgotten what it was given.
+    /// Deletes the record of the memories that a session received, because its context was
+    /// compacted.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn take_back(&self, session_id: &str) -> Result<(), StorageError> {
         self.write(|t| t.execute("DELETE FROM given WHERE session_id = ?1", [session_id]))?;
         Ok(())
     }
 
-    /// What a session was given.
+    /// Returns the ids of the memories that a session received.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When they cannot be read.
     pub fn given(&self, session_id: &str) -> Result<Vec<Uuid>, StorageError> {
         let id = |r: &Row| Ok(Uuid::parse_str(&r.get::<_, String>(0)?).unwrap_or_default());
         self.read(|c| {
@@ -679,10 +659,9 @@ impl MemoryStore {
         })
     }
 
-    /// Counts secrets that were taken out.
+    /// Adds to the number of removed secrets.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
         if n == 0 {
             return Ok(());
@@ -690,18 +669,16 @@ impl MemoryStore {
         self.write(|t| add(t, "redacted", i64::try_from(n).unwrap_or(i64::MAX)).map(drop))
     }
 
-    /// How many secrets were taken out so far.
+    /// Returns how many secrets were removed so far.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn redacted(&self) -> Result<usize, StorageError> {
         self.read(n_redacted)
     }
 
-    /// What there is.
+    /// Returns statistics of the database.
     ///
-    /// # Errors
-    /// When it cannot be read.
+    /// # Errors When it cannot be read.
     pub fn stats(&self) -> Result<Stats, StorageError> {
         let by_name = |c: &Connection, sql: &str| {
             c.prepare(sql)?
@@ -724,34 +701,32 @@ impl MemoryStore {
         Ok(stats)
     }
 
-    /// Copies the database as it is now into an empty file.
+    /// Copies the database in its present state into an empty file.
     pub(super) fn copy_to(&self, to: &Path) -> Result<(), StorageError> {
         self.read(|c| sqlite::copy(c, to))
     }
 
-    /// Makes it another database for whoever knows how far this one was read.
+    /// Gives the database a new identity, so that readers start from its first change again.
     pub(super) fn renew_identity(&self) -> Result<(), StorageError> {
         self.write(|t| t.execute("UPDATE counters SET n = random() WHERE name = 'identity'", []))?;
         Ok(())
     }
 
-    /// Its size.
+    /// Returns the size of the database in bytes.
     ///
-    /// # Errors
-    /// When it is not there.
+    /// # Errors When the file does not exist.
     pub fn bytes(&self) -> Result<u64, StorageError> {
         Ok(there(&self.directory, &self.name)?.bytes)
     }
 
-    /// What is in the database, if it is whole.
+    /// Checks the database and returns a summary of its content.
     pub(super) fn examine(&self) -> Result<Examined, StorageError> {
         examined(&self.connection()?.connection, &self.path)
     }
 
-    /// Has SQLite check the whole database: pages, indexes, and what refers to what.
+    /// Lets SQLite check the whole database: pages, indexes and foreign keys.
     ///
-    /// # Errors
-    /// When something is wrong with it, or it cannot be read.
+    /// # Errors When a check fails or the database cannot be read.
     pub fn check_integrity(&self) -> Result<(), StorageError> {
         let lost = "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 1";
         let found: Option<String> = self.read(|c| {
@@ -765,7 +740,7 @@ impl MemoryStore {
 }
 
 impl Select {
-    /// Conditions, and what stands in the place of their question marks.
+    /// Returns the SQL conditions and the values of their placeholders.
     fn condition(&self) -> (String, Vec<Value>) {
         let (mut parts, mut values): (Vec<String>, Vec<Value>) = (vec!["TRUE".into()], Vec::new());
         let lists = [
@@ -779,7 +754,7 @@ impl Select {
             values.extend(list.iter().map(|text| text.clone().into()));
         }
         let singles: [(&str, Option<Value>); 6] = [
-            // The path as it stands in JSON.
+            // The path as a JSON string.
             (
                 "instr(m.code, ?) > 0",
                 self.about
@@ -802,19 +777,19 @@ impl Select {
     }
 }
 
-/// What was found in a database that is whole.
+/// Summary of an undamaged database.
 pub(super) struct Examined {
     pub memories: usize,
     /// When the newest memory was made.
     pub newest: Option<DateTime<Utc>>,
 }
 
-/// Looks into a database that nobody has open, such as a backup.
+/// Checks a database that no process has open, such as a backup.
 pub(super) fn examine(path: &Path) -> Result<Examined, StorageError> {
     examined(&source(path)?, path)
 }
 
-/// Whether a database that nobody has open holds one of these memories.
+/// Returns whether a database that no process has open holds one of these memories.
 pub(super) fn holds_any(path: &Path, ids: &[Uuid]) -> Result<bool, StorageError> {
     let c = source(path)?;
     let holds = |id: &Uuid| {
@@ -823,7 +798,7 @@ pub(super) fn holds_any(path: &Path, ids: &[Uuid]) -> Result<bool, StorageError>
     ids.iter().try_fold(false, |any, id| Ok(any || holds(id)?)).map_err(|e| read_error(path, e))
 }
 
-/// Copies a database that nobody has open into an empty file.
+/// Copies a database that no process has open into an empty file.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<(), StorageError> {
     sqlite::copy(&source(from)?, to).map_err(|e| write_error(to, e))
 }
@@ -879,10 +854,10 @@ impl Open {
             }
             _ => bring_up_to_date(&path, &mut connection)?,
         }
-        // What is deleted is overwritten.
+        // Deleted content is overwritten.
         connection.execute_batch("PRAGMA secure_delete = ON").map_err(|e| read_error(&path, e))?;
         if stat.mode & 0o077 != 0 && read_only.is_none() {
-            // Of another owner it stays as it is.
+            // A file of another owner keeps its permissions.
             let _ = directory.open_file(name).and_then(|file| set_mode(&file, PRIVATE));
         }
         Ok(Self {
@@ -893,14 +868,14 @@ impl Open {
         })
     }
 
-    /// Whether that is the file which was opened, as it was then.
+    /// Returns whether `there` is the file that was opened, unchanged.
     fn is_of(&self, there: &Stat) -> bool {
         self.file == there.id && self.unchanged_since.is_none_or(|at| at == there.modified)
     }
 }
 
-/// What the file system says of the database. SQLite would take an empty file for a database
-/// without anything in it.
+/// Returns the file's state. An empty file is an error, because SQLite would read it as an empty
+/// database.
 fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     let path = directory.full(name);
     let unreadable = |cause| StorageError::Unreadable { path: path.clone(), cause };
@@ -921,8 +896,8 @@ fn there(directory: &Dir, name: &OsString) -> Result<Stat, StorageError> {
     }
 }
 
-/// Makes the database beside its place, so that nobody takes one that is not complete for one that
-/// was emptied.
+/// Creates the database under another name and renames it, so that no process takes an incomplete
+/// database for one that was emptied.
 fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageError> {
     let unreadable = |cause| StorageError::Unreadable { path: directory.full(name), cause };
     let (aside, _) = directory.unfinished(PRIVATE).map_err(unreadable)?;
@@ -932,16 +907,16 @@ fn make(directory: &Dir, name: &OsString, busy: Duration) -> Result<(), StorageE
         .and_then(|mut new| bring_up_to_date(&path, &mut new));
     let named = made.and_then(|()| match directory.hard_link(&aside, name) {
         Ok(()) => Ok(()),
-        // Another process was quicker.
+        // Another process was faster.
         Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-        // Some file systems know no second names.
+        // Some file systems have no hard links.
         Err(_) => directory.rename(&aside, name).map_err(unreadable),
     });
     let _ = directory.remove_file(&aside);
     named
 }
 
-/// Makes of a database of an older version, or of an empty one, one of this version.
+/// Migrates an empty or older database to this version of the schema.
 pub(super) fn bring_up_to_date(
     path: &Path,
     connection: &mut Connection,
@@ -1042,7 +1017,7 @@ fn insert_vectors(t: &Transaction, number: i64, vectors: &[Vector]) -> rusqlite:
     Ok(())
 }
 
-/// Deletes what was made of the pieces of a file. What happened to it stays.
+/// Deletes the memories made of a file's pieces. Its events stay.
 fn delete_pieces(t: &Transaction, path: &str) -> rusqlite::Result<usize> {
     delete(t, "file_path = ?1 AND source_name = 'md_file_chunk'", &[&path])
 }
@@ -1062,7 +1037,7 @@ fn delete(t: &Transaction, condition: &str, values: &[&dyn ToSql]) -> rusqlite::
     Ok(gone.len())
 }
 
-/// Drops a body that no memory has.
+/// Deletes a body that no memory uses.
 fn drop_body(t: &Transaction, body: i64) -> rusqlite::Result<()> {
     t.prepare_cached("DELETE FROM bodies WHERE number = ?1 AND NOT EXISTS (SELECT 1 FROM memories WHERE body = ?1)")?.execute([body])?;
     Ok(())
@@ -1086,7 +1061,7 @@ fn n_redacted(c: &Connection) -> rusqlite::Result<usize> {
     Ok(usize::try_from(counter(c, "redacted")?).unwrap_or_default())
 }
 
-/// Of [`COLUMNS`].
+/// Reads a memory from a row of [`COLUMNS`].
 fn memory(r: &Row) -> Result<Memory, StorageError> {
     let id: String = r.get(0).unwrap_or_default();
     let damaged = |message: String| StorageError::SerializationFailed { id: id.clone(), message };
