@@ -1,4 +1,4 @@
-//! Changes of files, taken in at once.
+//! Views and edits files, and indexes each edit at once.
 
 use super::freshness::AnswerState;
 use super::serving::Engine;
@@ -7,10 +7,10 @@ use crate::edit::{Edit, Edited, JsonValue, Root, ViewedLines, trusted};
 use crate::source::may_hold_secrets;
 
 impl Engine {
-    /// Changes a file, and takes the change in. The change, and the state of the index after it.
+    /// Edits a file and indexes it. Returns the edit and the state of the index after it.
     ///
     /// # Errors
-    /// When the file cannot be changed so, or must not be.
+    /// When the edit does not fit the file, or the file must not be changed.
     pub fn edit(
         &self,
         path: &str,
@@ -19,17 +19,17 @@ impl Engine {
         call: &Call,
     ) -> Result<(Edited, AnswerState), AskError> {
         let edited = self.changeable()?.edit(path, expected, edit)?;
-        // What is written is written: from here on there are warnings, and no errors.
+        // The file is written now, so a problem from here on is a warning and not an error.
         let late = edited.lines.and_then(|_| self.index_now(&edited.path, call));
-        // Nobody reads the reply to a call that was cancelled.
+        // The state fails only for a cancelled call, whose reply nobody reads.
         let state = self.state(call).unwrap_or_default().warning_first(late).in_brief(call);
         Ok((edited, state))
     }
 
-    /// Lines of a file as it is, with the hash that an edit may name.
+    /// Returns lines of the current file, with the hash that an edit may expect.
     ///
     /// # Errors
-    /// When the file cannot be read, or must not be.
+    /// When the file cannot be read, or must not be read.
     pub fn view_file(
         &self,
         path: &str,
@@ -40,7 +40,7 @@ impl Engine {
         Ok((self.readable()?.view(path, Some(lines))?, self.state(call)?))
     }
 
-    /// The value that a JSON Pointer names.
+    /// Returns the value that a JSON Pointer names.
     ///
     /// # Errors
     /// When the file cannot be read, or has no such value.
@@ -53,13 +53,13 @@ impl Engine {
         Ok((self.readable()?.get(path, pointer)?, self.state(call)?))
     }
 
-    /// The files that may be read: not those that may hold secrets.
+    /// Returns the files that may be read: all except those that may hold secrets.
     fn readable(&self) -> Result<Root, AskError> {
         self.files_but(secret)
     }
 
-    /// The files that may be changed: of those that may be read, not those that programs execute or
-    /// trust, unless the user said so.
+    /// Returns the files that may be changed: the readable ones, except those that programs execute
+    /// or trust, unless the user allowed these.
     fn changeable(&self) -> Result<Root, AskError> {
         let is_allowed = self.project.config.edit_trusted;
         let trusted = move |path: &str| trusted(path).filter(|_| !is_allowed);
@@ -80,5 +80,6 @@ impl Engine {
 }
 
 fn secret(path: &str) -> Option<String> {
-    may_hold_secrets(path).then(|| "it may hold secrets: it is neither read nor edited".to_string())
+    may_hold_secrets(path)
+        .then(|| "it may hold secrets, so it is neither read nor edited".to_string())
 }

@@ -1,4 +1,4 @@
-//! What may be found, as a part of requests.
+//! Filters: the part of a request that restricts which chunks and files may be found.
 
 use globset::GlobSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -9,11 +9,11 @@ use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
 use crate::search::Filter;
 
-/// Globs that are compiled for one question; nested ones cost stack.
+/// Maximum number of globs in one request. Together with the length it bounds time and stack.
 const MAX_GLOBS: usize = 64;
 const MAX_GLOB_BYTES: usize = 1024;
 
-/// Kinds of chunks. Part of the requests that find chunks.
+/// Filters by the kind of a chunk.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct Kinds {
     /// Only chunks of these types.
@@ -25,7 +25,7 @@ pub struct Kinds {
     pub languages: Vec<String>,
 }
 
-/// Where and what. Part of the requests that search.
+/// Filters by kind, path and tag.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct Filters {
     #[serde(flatten)]
@@ -58,12 +58,12 @@ impl Filters {
     }
 }
 
-/// Names of languages as the index has them.
+/// Converts names of languages to lower case, as in the index.
 pub(super) fn lower_case(languages: &[String]) -> Vec<String> {
     languages.iter().map(|language| language.to_lowercase()).collect()
 }
 
-/// Files that match one of these globs; an empty set when none is given.
+/// Compiles the globs of a request; the set is empty if there are none.
 pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
     if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
         return Err(AskError::Arguments(format!(
@@ -73,11 +73,11 @@ pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
     globs(patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
 }
 
-/// A warning of languages that nothing here is written in.
+/// Returns a warning if the filter names languages that no indexed file has.
 pub(super) fn unknown_languages(chunks: &ChunkSet, filter: &Filter) -> Option<String> {
     let (unknown, there) = filter.unknown_languages(chunks)?;
     Some(format!(
-        "nothing here is written in {}; there are {}",
+        "no indexed file is written in {}; the languages are {}",
         unknown.join(", "),
         there.join(", ")
     ))

@@ -1,4 +1,4 @@
-//! Who calls whom, and who depends on what.
+//! Queries the code graph: callers, callees, dependencies, paths and impact.
 
 use std::path::Path;
 
@@ -13,25 +13,25 @@ use crate::index::IndexingService;
 use crate::source::read_text;
 use crate::store::SourceTable;
 
-/// A question to the code graph.
+/// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// path: how `target` leads to `to`; impact: what a change of it may touch.
+    /// path: how `target` leads to `to`; impact: what a change of `target` may affect.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
     /// A name, `Type::method`, `file.rs:line`, a chunk by its id, or a file.
     pub target: String,
-    /// path: where it leads.
+    /// path: the symbol or file at its end.
     pub to: Option<String>,
-    /// Steps that are followed.
+    /// Maximum number of steps from the target.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10))]
     pub depth: usize,
-    /// Lines shown around the first use of each.
+    /// Number of lines to show around the first use of each result.
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
     pub context: usize,
-    /// Most results.
+    /// Maximum number of results.
     #[serde(default = "thirty")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: usize,
@@ -49,23 +49,23 @@ fn operations() -> Vec<&'static str> {
     Operation::ALL.into_iter().map(Operation::as_str).collect()
 }
 
-/// What the code graph answers.
+/// The answer of the code graph.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct GraphAnswer {
-    /// What was asked.
+    /// The operation of the request.
     #[schemars(with = "String")]
     pub operation: Operation,
-    /// What the target was taken for; empty: there is nothing of that name.
+    /// The symbols or files that the target matches; empty if there is none.
     pub targets: Vec<GraphNode>,
-    /// Nearest first; of a path in its order.
+    /// Nearest first; a path in its order.
     pub results: Vec<GraphRow>,
-    /// What may belong to the results, but is not sure enough.
+    /// Possible results whose confidence is too low.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub candidates: Vec<GraphRow>,
-    /// Results there are.
+    /// Number of all results.
     pub total: usize,
-    /// Results were left out.
+    /// Whether results were left out.
     pub truncated: bool,
     #[serde(flatten)]
     pub state: AnswerState,
@@ -76,11 +76,11 @@ pub struct GraphAnswer {
 pub struct GraphNode {
     /// Relative to the root.
     pub path: String,
-    /// Of the definition; 0 for a file.
+    /// First line of the definition; 0 for a file.
     pub line: u32,
-    /// Its last line; 0 for a file.
+    /// Last line of the definition; 0 for a file.
     pub end_line: u32,
-    /// The name with those around it.
+    /// Name, qualified by the enclosing names.
     pub symbol: String,
     /// function, struct, file …
     pub kind: String,
@@ -91,13 +91,13 @@ pub struct GraphNode {
 pub struct GraphRow {
     #[serde(flatten)]
     pub node: GraphNode,
-    /// Lines of the uses, in the file of whoever uses.
+    /// Lines of the uses, in the file that contains them.
     pub sites: Vec<u32>,
-    /// 0 to 1.
+    /// How sure the step is, 0 to 1.
     pub confidence: f64,
-    /// Steps from the target.
+    /// Number of steps from the target.
     pub depth: usize,
-    /// What it is a step from.
+    /// The symbol that the last step comes from.
     pub via: String,
     /// Lines around the first use.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,19 +105,19 @@ pub struct GraphRow {
     /// The line at which `context` begins.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub context_start_line: Option<usize>,
-    /// The file that the uses are in.
+    /// The file that contains the uses.
     #[serde(skip)]
     pub used_in: String,
 }
 
-/// Why there is nothing to ask the code graph.
-pub(super) const NO_SOURCES: &str = "the code graph is made from source files, and none are known here: chunk files alone do not say who calls whom";
+/// The error of a project that has chunk files but no source files.
+pub(super) const NO_SOURCES: &str = "the code graph is built from source files, and this project has none: chunk files alone do not say which symbol calls which";
 
 impl Engine {
-    /// Asks the code graph.
+    /// Answers a query from the updated code graph.
     ///
     /// # Errors
-    /// When the request cannot be used, there are no source files, or the graph cannot be read or
+    /// When the request is not valid, there are no source files, or the graph cannot be read or
     /// written.
     pub fn graph(&self, request: &GraphRequest, call: &Call) -> Result<GraphAnswer, AskError> {
         let unknown = || {
@@ -130,7 +130,7 @@ impl Engine {
         let operation = Operation::parse(&request.operation).ok_or_else(unknown)?;
         if (operation == Operation::Path) != request.to.is_some() {
             return Err(AskError::Arguments(
-                "a path leads from `target` to `to`; the other operations have no `to`".into(),
+                "the operation path needs `to`; the other operations do not accept it".into(),
             ));
         }
         if !(1..=MAX_DEPTH).contains(&request.depth) {
@@ -184,14 +184,14 @@ impl Engine {
         })
     }
 
-    /// The code graph, up to date with the source files that the index knows; beside chunk files of
-    /// another program, with those of the tree. Whether there are any.
+    /// Updates the code graph and returns it, and whether there are source files. The source files
+    /// are those of the index or, if another program writes the chunk files, those of the tree.
     pub(super) fn code_graph(&self) -> Result<(CodeGraph, bool), AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {
             _ if !layout.is_foreign() => SourceTable::read(layout),
             Upkeep::Command(_) => Some(self.project.indexer(super::LONG_WAIT).look_at_sources()),
-            // Nobody else looks at them.
+            // No index run looks at the source files of such a project.
             Upkeep::Server(server) => server
                 .indexing
                 .as_ref()
@@ -215,7 +215,8 @@ impl Engine {
     }
 }
 
-/// So many lines around a use, and the first of them.
+/// Returns `n_lines` lines around line `at`, and the number of the first one. `None` if no line is
+/// requested or the file cannot be read.
 fn around(root: &Path, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
     let before = n_lines.checked_sub(1)? / 2;
     let text = read_text(root, path).ok()?;
@@ -237,7 +238,7 @@ impl GraphNode {
 }
 
 impl GraphAnswer {
-    /// The same with so many of its results, and then of its candidates.
+    /// Returns a copy with the first `n` rows: the results come first, then the candidates.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
         let n_all = self.results.len() + self.candidates.len();

@@ -1,4 +1,4 @@
-//! A ranked outline of the project.
+//! Outlines the project: its most important files and symbols.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,19 +10,20 @@ use super::serving::Engine;
 use super::{AskError, Call};
 use crate::graph::Map;
 
-/// Files that a question puts in focus.
+/// Number of search results that become the focus, if the focus is a question.
 const FOCUS: usize = 5;
 
-/// How long an outline may be, and from where it is seen.
+/// The arguments of a map.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct MapRequest {
-    /// How long it may be.
+    /// Maximum length in tokens.
     pub tokens: usize,
-    /// Seen from this file, relative to the root, or from the files that answer this question.
+    /// Rank by closeness to this file (relative to the root), or to the files that answer this
+    /// question.
     pub focus: Option<String>,
 }
 
-/// The outline.
+/// The map, with the index state behind it.
 #[derive(Debug, Clone, Serialize)]
 pub struct MapAnswer {
     #[serde(flatten)]
@@ -32,10 +33,10 @@ pub struct MapAnswer {
 }
 
 impl Engine {
-    /// Outlines the project.
+    /// Outlines the project within the requested number of tokens.
     ///
     /// # Errors
-    /// When the index or the graph cannot be read.
+    /// When there are no source files, or the index or the graph cannot be read.
     pub fn map(&self, request: &MapRequest, call: &Call) -> Result<MapAnswer, AskError> {
         let state = self.state(call)?;
         let focus = match &request.focus {

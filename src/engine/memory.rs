@@ -1,4 +1,4 @@
-//! What is remembered: asked, added to, forgotten.
+//! Searches, adds and forgets memories, and lists sessions.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -18,30 +18,30 @@ use crate::memory::{
     MemorySource, Operation, Period, Recall, RecalledMemory, forget_in_backups, now,
 };
 
-/// How long a call waits for another process's write, and for what was just stored to be found.
+/// How long a call to a server waits for a write of another process, or for new memories to load.
 const BUSY: Duration = Duration::from_secs(2);
-/// What is said before anything is remembered.
-const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory remembers a decision, `cortex hook install` whole sessions";
+/// The warning of an answer in a project without memories.
+const NOTHING_YET: &str = "nothing is remembered in this project yet: add_memory stores a decision, `cortex hook install` makes agents store sessions";
 
-/// Which memories are wanted.
+/// The arguments of a search in memories.
 #[derive(Debug, Clone, Default)]
 pub struct RecallRequest {
-    /// A question, or some words; without it, the newest.
+    /// A question, or some words. If it is empty, the newest memories are returned.
     pub query: String,
     /// Only from these sources; all when empty.
     pub sources: Vec<String>,
     pub exclude_sources: Vec<String>,
     pub exclude_operations: Vec<String>,
-    /// Only of these groups; all when empty.
+    /// Only in these groups; all when empty.
     pub group_ids: Vec<String>,
-    /// Only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 12h, 3d, 2w.
+    /// Only since this time (2026-01-31, 2026-01-31T12:00:00Z) or age (12h, 3d, 2w).
     pub since: Option<String>,
-    /// Only before then; of a date until its end.
+    /// Only before this time or age. A date includes its whole day.
     pub until: Option<String>,
     pub limit: usize,
 }
 
-/// Memories that answer.
+/// The memories that were found.
 #[derive(Debug, Clone, Serialize)]
 pub struct RecallAnswer {
     /// Best first.
@@ -50,43 +50,43 @@ pub struct RecallAnswer {
     pub state: AnswerState,
 }
 
-/// Something to be remembered.
+/// A memory to store.
 #[derive(Debug, Clone, Default)]
 pub struct RememberRequest {
-    /// What it is called; may be empty.
+    /// Title; may be empty.
     pub name: String,
     pub content: String,
     /// text, json, message …
     pub source: String,
-    /// What happened to a file.
+    /// The change of a file that the memory describes.
     pub operation: Option<String>,
-    /// The file, relative to the root.
+    /// The file that changed, relative to the root.
     pub origin_path: Option<String>,
-    /// What one git operation did has one.
+    /// Id that all memories of one git operation share.
     pub git_batch_id: Option<String>,
-    /// What it belongs to, where one project holds several things; may be empty.
+    /// Group, for projects that keep the memories of several topics apart; may be empty.
     pub group_id: String,
-    /// Every session begins with it.
+    /// Whether the briefing of every session contains it.
     pub pinned: bool,
 }
 
-/// What was remembered.
+/// The memory as it was stored.
 #[derive(Debug, Clone)]
 pub struct RememberAnswer {
     pub memory: Memory,
-    /// Secrets that were taken out before it was stored.
+    /// Number of secrets that were removed before the memory was stored.
     pub secrets_redacted: usize,
     pub state: AnswerState,
 }
 
-/// What a session is told when it begins.
+/// The briefing of a session.
 #[derive(Debug, Clone)]
 pub struct BriefingAnswer {
     pub text: String,
     pub state: AnswerState,
 }
 
-/// When agents worked here.
+/// The sessions of agents in this project.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionsAnswer {
     /// Newest first.
@@ -98,22 +98,24 @@ pub struct SessionsAnswer {
 /// One session.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SessionRow {
-    /// As the agent names it.
+    /// Id that the agent gave it.
     pub id: String,
     /// Active, Completed or Abandoned.
     pub status: &'static str,
     /// When it began.
     pub started_at: String,
-    /// When it ended, or was given up.
+    /// When it ended or was abandoned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<String>,
-    /// Memories of it.
+    /// Number of its memories.
     pub memories: u32,
 }
 
 impl RecallRequest {
+    /// Parses the restrictions of the request.
+    ///
     /// # Errors
-    /// When it names a source, an operation or a time that there is not.
+    /// When a source or an operation is unknown, or a time is not valid.
     pub fn filter(&self) -> Result<MemoryFilter, AskError> {
         let Self { sources, exclude_sources, exclude_operations, group_ids, .. } = self.clone();
         let period = Period::parse(self.since.as_deref(), self.until.as_deref(), now())
@@ -124,7 +126,7 @@ impl RecallRequest {
         if !unknown.is_empty() {
             let known = MemorySource::names().join(", ");
             return Err(AskError::Arguments(format!(
-                "unknown: {}. Sources are {known}",
+                "unknown source or operation: {}. The sources are {known}",
                 unknown.join(", ")
             )));
         }
@@ -133,10 +135,10 @@ impl RecallRequest {
 }
 
 impl Engine {
-    /// The memories that answer a question, best first.
+    /// Finds the memories that answer a question, best first.
     ///
     /// # Errors
-    /// When the request cannot be used, or memories cannot be read.
+    /// When the request is not valid, or the memories cannot be read.
     pub fn recall(&self, request: &RecallRequest, call: &Call) -> Result<RecallAnswer, AskError> {
         let filter = request.filter()?;
         let Some(memories) = self.memories_so_far()? else {
@@ -157,8 +159,8 @@ impl Engine {
         Ok(RecallAnswer { results, state: self.state_of_memories(&memories, call) })
     }
 
-    /// What of the memories helps with a prompt that a session was not told before, and which these
-    /// are. What is served is asked.
+    /// Selects memories relevant to `prompt`, without those in `given`. Returns their text and ids.
+    /// Searches the memories that are loaded; see [`Engine::load_memories`].
     ///
     /// # Errors
     /// When the memories cannot be searched.
@@ -175,7 +177,7 @@ impl Engine {
         }
     }
 
-    /// Loads the memories, to be asked.
+    /// Loads the memories for searches.
     ///
     /// # Errors
     /// When they cannot be read.
@@ -194,7 +196,7 @@ impl Engine {
         Some(Recall { corpus, facts: &self.facts, store: &memories.store, embedder, root })
     }
 
-    /// What a session should know when it begins: pinned, decided, done last.
+    /// Returns the briefing of a new session: pinned memories, decisions and recent work.
     ///
     /// # Errors
     /// When memories cannot be read.
@@ -213,10 +215,10 @@ impl Engine {
         })
     }
 
-    /// Remembers something, for whoever asks next.
+    /// Stores a memory.
     ///
     /// # Errors
-    /// When the request cannot be used, or nothing can be written.
+    /// When the request is not valid, or the database cannot be written.
     pub fn remember(
         &self,
         request: &RememberRequest,
@@ -234,7 +236,9 @@ impl Engine {
         if source == EpisodeSource::Json {
             let parsed: Result<serde_json::Value, _> = serde_json::from_str(&request.content);
             parsed.map_err(|e| {
-                AskError::Arguments(format!("the source is json, and the text is none: {e}"))
+                AskError::Arguments(format!(
+                    "the source is json, but the content is not valid JSON: {e}"
+                ))
             })?;
         }
         let memories = self.memories(self.patience())?;
@@ -252,7 +256,7 @@ impl Engine {
         let before = memories.store.redacted()?;
         let id = memories.capture.capture(memory)?;
         let secrets_redacted = memories.store.redacted()?.saturating_sub(before);
-        let gone = || AskError::Failed("it was stored, and is gone".into());
+        let gone = || AskError::Failed("another process removed the memory: add it again".into());
         let memory = memories.store.get(id)?.ok_or_else(gone)?;
         self.serve_change(&memories, call)?;
         Ok(RememberAnswer {
@@ -262,10 +266,11 @@ impl Engine {
         })
     }
 
-    /// Forgets these memories, in backups, too. All of them must be there.
+    /// Deletes these memories from the database and from backups. If one does not exist, none is
+    /// deleted.
     ///
     /// # Errors
-    /// When one is not there, or nothing can be written.
+    /// When one does not exist, or the database cannot be written. A failed backup is only logged.
     pub fn forget(&self, ids: &[Uuid], call: &Call) -> Result<AnswerState, AskError> {
         let unknown = |id: &Uuid| AskError::NotFound(format!("there is no memory {id}"));
         let Some(memories) = self.memories_so_far()? else {
@@ -280,13 +285,13 @@ impl Engine {
             memories.capture.forget(*id)?;
         }
         if let Err(e) = forget_in_backups(&memories.capture, ids) {
-            tracing::warn!("what was forgotten is still in a backup: {e}");
+            tracing::warn!("forgotten memories are still in a backup: {e}");
         }
         self.serve_change(&memories, call)?;
         Ok(self.state_of_memories(&memories, call))
     }
 
-    /// When agents worked here, the newest first.
+    /// Lists up to `limit` sessions of agents, newest first.
     ///
     /// # Errors
     /// When memories cannot be read.
@@ -311,17 +316,17 @@ impl Engine {
         })
     }
 
-    /// The memories of the project; `None` before anything is remembered.
+    /// Opens the memories of the project; `None` if nothing was ever remembered.
     fn memories_so_far(&self) -> Result<Option<Arc<Memories>>, AskError> {
         if self.remembers() { Ok(Some(self.memories(self.patience())?)) } else { Ok(None) }
     }
 
-    /// How long another process's write is waited for.
+    /// How long to wait while another process writes to the database.
     fn patience(&self) -> Duration {
         if self.server().is_some() { BUSY } else { LONG_WAIT }
     }
 
-    /// Serves everything that this or another process stored before.
+    /// Loads everything that this process or another one stored before this call.
     fn serve(&self, memories: &Memories, call: &Call) -> Result<(), AskError> {
         match self.server() {
             Some(server) if self.is_behind(memories)? => {
@@ -334,7 +339,7 @@ impl Engine {
         call.check()
     }
 
-    /// The same after a change: the process of a command ends, and the next one loads it.
+    /// Does the same after a change, but only in a server: a command ends before it searches again.
     fn serve_change(&self, memories: &Memories, call: &Call) -> Result<(), AskError> {
         if self.server().is_some() { self.serve(memories, call) } else { Ok(()) }
     }
@@ -348,7 +353,7 @@ impl Engine {
             .is_none_or(|served| served.generation < wanted))
     }
 
-    /// The state of an answer that finds nothing because nothing was ever remembered.
+    /// The state of an answer that is empty because nothing was ever remembered.
     fn state_without_memories(&self, call: &Call) -> AnswerState {
         self.state_with(
             self.project.memory_home().notice().or_else(|| Some(NOTHING_YET.into())),

@@ -1,4 +1,4 @@
-//! What there is, in a file or below a directory.
+//! Outlines a file or a directory: its symbols, sections and files.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,7 @@ use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::{Chunk, ChunkType};
 
-/// A file or directory that is to be outlined.
+/// The arguments of an outline.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct OutlineRequest {
     /// A file or directory, relative to the root; empty: the whole project.
@@ -22,7 +22,7 @@ pub struct OutlineRequest {
     pub path: String,
 }
 
-/// An outline, whole.
+/// The complete outline of a file or directory.
 #[derive(Debug, Clone, Serialize)]
 pub struct OutlineAnswer {
     /// Relative to the root; empty: the root.
@@ -33,13 +33,13 @@ pub struct OutlineAnswer {
     pub state: AnswerState,
 }
 
-/// What was outlined.
+/// The content of an outline.
 #[derive(Debug, Clone, Serialize)]
 pub enum Outlined {
-    /// Of a file: what it defines, in order.
+    /// The definitions or sections of a file, in order.
     #[serde(rename = "symbols")]
     File(Vec<OutlineSymbol>),
-    /// Of a directory: the files below it, in order.
+    /// The files below a directory, in order.
     #[serde(rename = "files")]
     Directory(Vec<FileOutline>),
 }
@@ -47,19 +47,19 @@ pub enum Outlined {
 /// A definition, or a section of a document.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct OutlineSymbol {
-    /// Without what encloses it.
+    /// Name without the enclosing names.
     pub name: String,
     /// function, struct, section …
     pub kind: String,
-    /// 1-based; 0 when unknown.
+    /// First line, 1-based; 0 when unknown.
     pub start_line: u32,
-    /// Inclusive.
+    /// Last line, inclusive.
     pub end_line: u32,
-    /// Nesting; 0 at the top.
+    /// Nesting depth; 0 at the top.
     pub depth: usize,
 }
 
-/// A file of a directory.
+/// The outline of one file of a directory.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileOutline {
     /// Relative to the root.
@@ -73,7 +73,7 @@ impl Engine {
     /// Outlines a file or a directory.
     ///
     /// # Errors
-    /// When there is no such file.
+    /// When the path is not valid or not in the index, or the index cannot be read.
     pub fn outline(
         &self,
         request: &OutlineRequest,
@@ -108,7 +108,7 @@ impl Engine {
     }
 }
 
-/// The symbols of a file that nothing encloses, each once: an `impl` says nothing beside its type.
+/// Returns the top-level symbols of a file, one for each name: an `impl` has the name of its type.
 fn top_level(chunks: &[Arc<Chunk>]) -> Vec<String> {
     let mut seen = BTreeSet::new();
     let top = symbols(chunks)
@@ -117,7 +117,7 @@ fn top_level(chunks: &[Arc<Chunk>]) -> Vec<String> {
     top.map(|symbol| format!("{} {}", symbol.kind, symbol.name).trim().to_string()).collect()
 }
 
-/// What the chunks of a file define, in order; the sections of a document.
+/// Returns the definitions in the chunks of a file, in order. Without definitions, its sections.
 fn symbols(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
     let names = chunks.iter().flat_map(|c| &c.metadata.names).map(|n| OutlineSymbol {
         name: n.name.clone(),
@@ -130,9 +130,9 @@ fn symbols(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
     if out.is_empty() {
         out = sections(chunks);
     }
-    // The enclosing one first.
+    // A symbol comes before the ones that it encloses.
     out.sort_by_key(|s| (s.start_line, s.depth, Reverse(s.end_line)));
-    // The values of an enum stand in a chunk of their own too.
+    // The values of an enum are also in a chunk of their own, so remove duplicates.
     let mut seen = BTreeSet::new();
     out.retain(|s| seen.insert((s.start_line, s.name.clone(), s.kind.clone())));
     out
@@ -152,7 +152,7 @@ fn sections(chunks: &[Arc<Chunk>]) -> Vec<OutlineSymbol> {
             end_line,
             depth: path.matches(" > ").count(),
         });
-        // A long section is several chunks.
+        // A long section consists of several chunks.
         section.start_line = section.start_line.min(start_line);
         section.end_line = section.end_line.max(end_line);
     }

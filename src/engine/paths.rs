@@ -1,4 +1,4 @@
-//! Files and chunks as requests name them.
+//! Finds the files and chunks that requests name by path, line or id.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -6,13 +6,14 @@ use std::sync::Arc;
 use super::AskError;
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
 
-/// Paths that are proposed in place of an unknown one.
+/// Number of similar paths that an error proposes for an unknown one.
 const MAX_PROPOSALS: usize = 3;
 const MIN_SIMILARITY: f64 = 0.4;
-/// No system knows longer paths.
+/// Longest accepted path; `PATH_MAX` on Linux.
 const MAX_PATH_BYTES: usize = 4096;
 
-/// A path as the index has it: relative to the root, without `.`. Empty: the root.
+/// Returns a path in the form that the index uses: relative to the root, without `.`. It is empty
+/// for the root.
 pub(super) fn normal(root: &Path, path: &str) -> Result<String, AskError> {
     if path.len() > MAX_PATH_BYTES {
         return Err(AskError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
@@ -36,7 +37,7 @@ pub(super) fn normal(root: &Path, path: &str) -> Result<String, AskError> {
     Ok(parts.join("/"))
 }
 
-/// The chunks of a file of the index.
+/// Returns the chunks of an indexed file.
 pub(super) fn chunks_of(chunks: &ChunkSet, path: &str) -> Result<Vec<Arc<Chunk>>, AskError> {
     let found = chunks.read_file(path);
     if found.is_empty() { Err(AskError::NotFound(unknown(chunks, path))) } else { Ok(found) }
@@ -54,24 +55,24 @@ fn unknown(chunks: &ChunkSet, path: &str) -> String {
     nearest.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     let nearest: Vec<&str> = nearest.into_iter().take(MAX_PROPOSALS).map(|(_, p)| p).collect();
     let advice = if nearest.is_empty() {
-        "cortex_outline lists what is".into()
+        "cortex_outline lists the indexed files".into()
     } else {
         format!("similar: {}", nearest.join(", "))
     };
     format!("`{path}` is not in the index (ignored, skipped or not there); {advice}")
 }
 
-/// The chunk with this id.
+/// Returns the chunk with this id.
 pub(super) fn chunk(chunks: &ChunkSet, id: &str) -> Result<Arc<Chunk>, AskError> {
     chunks.by_id(id).and_then(|entry| entry.chunk()).ok_or_else(|| {
         AskError::NotFound(format!(
-            "there is no chunk `{id}`: ids look like `src/live/manager.rs#ChunkManager::reload` and stand as chunk_id in results of cortex_search; give path and lines instead"
+            "there is no chunk `{id}`: use a chunk_id from the results of cortex_search, such as `src/live/manager.rs#ChunkManager::reload`, or give path and lines instead"
         ))
     })
 }
 
-/// The chunk of a file that a line is in: the smallest; without a line the file's outline, or its
-/// first.
+/// Returns the smallest chunk of a file that contains a line. Without a line, returns the chunk
+/// with the file's outline or, if there is none, the first chunk.
 pub(super) fn chunk_at(
     chunks: &ChunkSet,
     path: &str,

@@ -1,4 +1,4 @@
-//! Lines of a file as they are now. Only files of the index can be read.
+//! Reads the current lines of files. Only indexed files can be read.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::source::{ReadError, read_text};
 use crate::text::cut;
 
-/// What is to be read.
+/// The arguments of a read: a chunk, or a file and lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ReadRequest {
     /// A chunk, by the `chunk_id` of a result.
@@ -26,27 +26,27 @@ pub struct ReadRequest {
     pub lines: Option<String>,
 }
 
-/// What was read.
+/// The lines that were read.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct ReadAnswer {
     /// Relative to the root.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// Of a chunk without a file.
+    /// Id of the chunk, if its text does not come from a file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_id: Option<String>,
     /// First line of `content`.
     pub start_line: usize,
     /// Last line of `content`, inclusive.
     pub end_line: usize,
-    /// Lines of the file.
+    /// Number of lines of the file.
     pub total_lines: usize,
     /// The lines, without numbers.
     pub content: String,
-    /// Where to read on, when not all that was asked for fits.
+    /// Line to continue at, if not all requested lines fit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_start_line: Option<usize>,
-    /// The file changed since it was indexed; `content` is the present one.
+    /// Whether the file changed since it was indexed; `content` is the current text.
     pub changed: bool,
     #[serde(flatten)]
     pub state: AnswerState,
@@ -56,7 +56,7 @@ impl Engine {
     /// Reads lines of a file, or a chunk.
     ///
     /// # Errors
-    /// When there is no such file, chunk or line.
+    /// When the file, chunk or line does not exist, or must not be read.
     pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
         let range = line_range(request.lines.as_deref())?;
         self.with_code(call, |View { code, state }| {
@@ -70,7 +70,7 @@ impl Engine {
                     let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                     (ReadAnswer { path: Some(path), changed, ..ReadAnswer::default() }, text, range)
                 }
-                (None, None) => return Err(AskError::Arguments("what is to be read? Give chunk_id, or path and lines".into())),
+                (None, None) => return Err(AskError::Arguments("nothing to read is given. Give chunk_id, or path and lines".into())),
             };
             call.check()?;
             if answer.changed {
@@ -81,17 +81,17 @@ impl Engine {
         })
     }
 
-    /// The text of a chunk as it was indexed.
+    /// Returns the text of a chunk as it was indexed.
     ///
     /// # Errors
-    /// When there is no such chunk.
+    /// When the chunk does not exist.
     pub fn chunk_text(&self, id: &str, call: &Call) -> Result<String, AskError> {
         self.with_code(call, |view| Ok(paths::chunk(view.code.corpus.chunks(), id)?.text.clone()))
     }
 }
 
 impl ReadAnswer {
-    /// Takes the lines of a text.
+    /// Fills in the lines `first..=last` of a text.
     fn with_lines(
         self,
         text: &str,
@@ -101,7 +101,7 @@ impl ReadAnswer {
         let all: Vec<&str> = text.lines().collect();
         if first > all.len().max(1) {
             return Err(AskError::Arguments(format!(
-                "there is no line {first}: there are {}",
+                "there is no line {first}: the last one is {}",
                 all.len()
             )));
         }
@@ -117,7 +117,8 @@ impl ReadAnswer {
         })
     }
 
-    /// The same with so many of its first lines, at least one, each cut to so many characters.
+    /// Returns a copy with the first `n_lines` lines (at least one), each cut to `n_chars`
+    /// characters.
     #[must_use]
     pub fn first(&self, n_lines: usize, n_chars: usize) -> Self {
         let all: Vec<&str> = self.content.split('\n').collect();
@@ -147,11 +148,15 @@ impl ReadAnswer {
     }
 }
 
-/// First and last line of `10-40`, `10-`, `-40` or `10`.
+/// Parses `10-40`, `10-`, `-40` or `10` into the first and the last line.
 pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError> {
     let lines = lines.unwrap_or("-").trim();
-    let wrong =
-        || AskError::Arguments(format!("lines is `{}`: give them like 10-40", cut(lines, 40)));
+    let wrong = || {
+        AskError::Arguments(format!(
+            "cannot parse lines `{}`: give them like 10-40",
+            cut(lines, 40)
+        ))
+    };
     let number = |s: &str, open: usize| {
         if s.trim().is_empty() { Ok(open) } else { s.trim().parse().map_err(|_| wrong()) }
     };
@@ -165,7 +170,7 @@ pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError
     Ok((first, last))
 }
 
-/// The answer without its lines, the text that they are taken from, and which they are.
+/// Prepares the read of a chunk: the answer without lines, the text, and the lines to take from it.
 fn of_chunk(
     root: &Path,
     chunk: &Arc<Chunk>,
@@ -186,7 +191,7 @@ fn of_chunk(
         Ok(text) => {
             let changed = is_verbatim(chunk) && !holds(&text, chunk);
             let lines = (first as usize, last as usize);
-            // A chunk that only moved is read where it is now.
+            // If the chunk only moved, read it at its new place.
             let range = if whole {
                 if changed { found_in(&text, chunk).unwrap_or(lines) } else { lines }
             } else {
@@ -201,7 +206,8 @@ fn of_chunk(
     }
 }
 
-/// The present text of a file of the index; the last one of a file that was deleted, if it is kept.
+/// Returns the current text of an indexed file or, if the file was deleted, the text of its kept
+/// chunks.
 fn current(
     root: &Path,
     chunks: &ChunkSet,
@@ -218,7 +224,7 @@ fn current(
     }
 }
 
-/// The lines of a file that its chunks hold.
+/// Rebuilds the text of a file from its chunks. Lines that no chunk holds are empty.
 fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
     let mut lines = BTreeMap::new();
     for chunk in chunks {
@@ -239,12 +245,13 @@ fn from_disk(root: &Path, path: &str) -> Result<String, AskError> {
     })
 }
 
-/// The chunks of a file whose text is that of its lines.
+/// Returns the chunks of a file whose text is a literal copy of its lines.
 fn verbatim(chunks: &ChunkSet, path: &str) -> impl Iterator<Item = Arc<Chunk>> {
     chunks.read_file(path).into_iter().filter(|c| is_verbatim(c))
 }
 
-/// An outline, or another program's summary, is not what stands in the file.
+/// Whether a chunk's text is a literal copy of its lines: not an outline or another program's
+/// summary.
 fn is_verbatim(chunk: &Chunk) -> bool {
     let m = &chunk.metadata;
     let n_lines = m.start_line.zip(m.end_line).map(|(a, b)| (b.saturating_sub(a)) as usize + 1);
@@ -257,10 +264,10 @@ fn overlaps(chunk: &Chunk, (first, last): (usize, usize)) -> bool {
         && m.end_line.is_some_and(|l| l as usize >= first)
 }
 
-/// Whether the chunk's text stands at its lines.
+/// Whether the chunk's lines in the file still have the chunk's text.
 fn holds(text: &str, chunk: &Chunk) -> bool {
     let first = chunk.metadata.start_line.unwrap_or(1).max(1) as usize;
-    // A part of a very long line is contained in it.
+    // A chunk of one line may be a part of a very long line.
     let mut there = text.lines().skip(first - 1);
     chunk.text.lines().all(|line| {
         there
@@ -269,7 +276,7 @@ fn holds(text: &str, chunk: &Chunk) -> bool {
     })
 }
 
-/// The lines at which the chunk's text stands now.
+/// Finds the lines that have the chunk's text now.
 fn found_in(text: &str, chunk: &Chunk) -> Option<(usize, usize)> {
     let (lines, wanted): (Vec<&str>, Vec<&str>) =
         (text.lines().collect(), chunk.text.lines().collect());

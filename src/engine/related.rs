@@ -1,4 +1,4 @@
-//! What is near in meaning to a piece of code.
+//! Finds code that is near in meaning to a given chunk.
 
 use std::sync::Arc;
 
@@ -14,17 +14,17 @@ use super::{AskError, Call};
 use crate::chunk::Chunk;
 use crate::search::Searcher;
 
-/// The place that results are to be near to.
+/// The arguments of a search for related code: a chunk, or a place in a file.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct RelatedRequest {
     /// A chunk, by the `chunk_id` of a result.
     pub chunk_id: Option<String>,
-    /// Or a file, relative to the root; without `line` the whole file is meant.
+    /// Or a file, relative to the root; without `line`, the whole file.
     pub path: Option<String>,
     /// A line of that file.
     #[schemars(range(min = 1))]
     pub line: Option<u32>,
-    /// Most results, one a file.
+    /// Maximum number of results, one per file.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: usize,
@@ -36,23 +36,23 @@ fn ten() -> usize {
     10
 }
 
-/// What is near.
+/// The related files.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RelatedAnswer {
-    /// What the results are near to.
+    /// The chunk that the results are related to.
     pub chunk: RelatedTo,
-    /// Nearest first; the score is the cosine. The chunk's own file is left out.
+    /// Nearest first, without the chunk's own file. The score is the cosine similarity.
     pub results: Vec<ResultRow>,
-    /// Files that are near.
+    /// Number of related files.
     pub total: usize,
     #[serde(flatten)]
     pub state: AnswerState,
-    /// What the results are near to.
+    /// The chunk that the results are related to, with its text.
     #[serde(skip)]
     pub of: Arc<Chunk>,
 }
 
-/// The chunk that was asked about.
+/// The chunk that the results are related to, and its file.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct RelatedTo {
     /// Relative to the root.
@@ -63,10 +63,10 @@ pub struct RelatedTo {
 }
 
 impl Engine {
-    /// Finds what is near to a chunk.
+    /// Ranks files by the cosine similarity of their chunks to the given chunk.
     ///
     /// # Errors
-    /// When there is no such chunk, it has no vector, or the index cannot be read.
+    /// When the chunk does not exist or has no vector, or the index cannot be read.
     pub fn related(
         &self,
         request: &RelatedRequest,
@@ -82,7 +82,7 @@ impl Engine {
                 }
                 (None, None) => {
                     return Err(AskError::Arguments(
-                        "which code is meant? Give chunk_id, or path and line".into(),
+                        "no code is given. Give chunk_id, or path and line".into(),
                     ));
                 }
             };
@@ -90,7 +90,7 @@ impl Engine {
                 Searcher::new(corpus).related(&of.id, &request.kinds.filter(), request.limit)?;
             let Some(found) = found else {
                 return Err(AskError::NotFound(format!(
-                    "`{}` has no vector, so nothing is near it: search for its words",
+                    "`{}` has no vector, so related code cannot be found: search for its words",
                     of.id
                 )));
             };

@@ -1,4 +1,4 @@
-//! Chunks and hits as rows of an answer.
+//! The rows of an answer that stand for hits and chunks.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::chunk::{Chunk, ChunkSet};
 use crate::search::{Hit, Term};
 
-/// One result: a file, by its best chunk.
+/// One result: a file, represented by its best chunk.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResultRow {
     /// Relative to the root.
@@ -16,12 +16,12 @@ pub struct ResultRow {
     pub path: Option<String>,
     #[serde(flatten)]
     pub chunk: ChunkRow,
-    /// Higher is better; comparable within one reply.
+    /// Higher is better; comparable only within one reply.
     pub score: f64,
-    /// The lines with most of the words asked for, numbered.
+    /// The lines that hold most words of the query, with line numbers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub snippet: Option<String>,
-    /// The whole text of the chunk; on the command line alone.
+    /// The whole text of the chunk; only on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub text: Option<String>,
@@ -33,16 +33,16 @@ pub struct ResultRow {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub others: Vec<ChunkRow>,
-    /// What the score is the sum of.
+    /// The parts that add up to the score.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub explain: Vec<ScorePart>,
-    /// What it is a row of.
+    /// The hit that the row describes.
     #[serde(skip)]
     pub hit: Arc<Hit>,
 }
 
-/// What a chunk is and where it stands.
+/// A chunk: its place, name and type.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChunkRow {
     /// First line, 1-based.
@@ -54,23 +54,23 @@ pub struct ChunkRow {
     /// Symbol or heading path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// When there is no symbol.
+    /// Title, if there is no symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// Lower case.
+    /// Language, in lower case.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
     /// symbols, definitions, data or documentation.
     pub chunk_type: &'static str,
-    /// The file was deleted; this is what it held.
+    /// Whether the file was deleted; the chunk is its last content.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// For `cortex_read` and `cortex_related`.
+    /// Id for `cortex_read` and `cortex_related`.
     pub chunk_id: String,
-    /// Which chunk of the file, from 0.
+    /// Position among the chunks of the file, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chunk_index: Option<usize>,
-    /// How many the file has.
+    /// Number of chunks of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub total_chunks: Option<usize>,
 }
@@ -78,18 +78,18 @@ pub struct ChunkRow {
 /// One part of a score.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ScorePart {
-    /// Of the ranking.
+    /// Name of the ranking feature.
     pub feature: &'static str,
-    /// How much of it there is.
+    /// Value of the feature.
     pub value: f64,
-    /// What one of it is worth.
+    /// Weight of the feature.
     pub weight: f64,
-    /// What it adds to the score.
+    /// `value` × `weight`, which is added to the score.
     pub contribution: f64,
 }
 
 impl ResultRow {
-    /// `set` holds all chunks of the corpus that was searched.
+    /// Creates the row of a hit. `set` holds all chunks of the corpus that was searched.
     pub(crate) fn new(hit: Arc<Hit>, set: &ChunkSet, explain: bool) -> Self {
         let part = |t: &Term| ScorePart {
             feature: t.feature,
@@ -115,7 +115,7 @@ impl ResultRow {
         }
     }
 
-    /// The same with the whole text of the chunk.
+    /// Adds the whole text of the chunk.
     #[must_use]
     pub fn with_text(self) -> Self {
         let chunk = &self.hit.chunk;
@@ -143,7 +143,7 @@ impl ChunkRow {
         }
     }
 
-    /// The same chunk as a part of what stands at these lines.
+    /// Replaces the chunk's lines by those of the function or section that it belongs to.
     fn at(self, lines: Option<(u32, u32)>) -> Self {
         Self { start_line: lines.map(|l| l.0), end_line: lines.map(|l| l.1), ..self }
     }

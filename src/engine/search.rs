@@ -1,4 +1,4 @@
-//! What answers a question, ranked; and every place where something is written.
+//! Searches the code corpus: ranked results for a question, or every match of an exact query.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use crate::memory::{EpisodeSource, RecalledMemory};
 use crate::search::{Filter, Form, Hit, Query, Results, SearchError, Searcher};
 use crate::text::{count, cut};
 
-/// What is searched for.
+/// The arguments of a search.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct SearchRequest {
     /// A question, some words, or an identifier.
@@ -25,30 +25,30 @@ pub struct SearchRequest {
     /// hybrid: words and meaning; semantic: meaning alone; exact: the syntax of `cortex_exact`.
     #[serde(default)]
     pub mode: SearchMode,
-    /// Most results, one a file.
+    /// Maximum number of results, one per file.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: usize,
     #[serde(flatten)]
     pub filters: Filters,
-    /// `next_cursor` of the reply before.
+    /// `next_cursor` of the previous reply.
     pub cursor: Option<String>,
-    /// Also tell so many memories of earlier sessions that answer it.
+    /// Also return up to this many relevant memories of earlier sessions.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub memories: usize,
-    /// Tell the time taken and how much was searched.
+    /// Also return the time taken and the number of chunks searched.
     #[serde(default)]
     pub include_stats: bool,
-    /// Tell what each score is made of.
+    /// Also return the parts of each score.
     #[serde(default)]
     pub explain: bool,
-    /// What the query is taken for, whatever it looks like.
+    /// The form to rank the query as; `None` detects it from the query.
     #[serde(skip)]
     pub form: Option<Form>,
 }
 
-/// By what is searched.
+/// The kind of search.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SearchMode {
@@ -63,60 +63,60 @@ pub(crate) fn default_limit() -> usize {
     15
 }
 
-/// What was found.
+/// One page of results.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SearchAnswer {
     /// Best first.
     pub results: Vec<ResultRow>,
-    /// Files that match; in exact searches chunks that do.
+    /// Number of matching files, or of matching chunks in an exact search.
     pub total: usize,
-    /// There are more: pass it as `cursor`.
+    /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_cursor: Option<String>,
-    /// What earlier sessions knew of it.
+    /// Relevant memories of earlier sessions.
     #[serde(skip)]
     pub memories: Vec<RecalledMemory>,
-    /// What the search took.
+    /// Time taken and number of chunks searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stats: Option<SearchStats>,
-    /// How the query was read where it was not taken as it stands, and what was left out.
+    /// Corrections of the query, and what was left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub state: AnswerState,
-    /// Chunks in the index.
+    /// Number of chunks in the index.
     #[serde(skip)]
     pub n_chunks: usize,
-    /// Where these results stand among all.
+    /// Position of the page among all results.
     #[serde(skip)]
     pub page: Page,
 }
 
-/// What a search took.
+/// The cost of a search.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SearchStats {
-    /// Chunks in the index.
+    /// Number of chunks in the index.
     pub chunks: usize,
-    /// Files or chunks that were ranked.
+    /// Number of files or chunks that were ranked.
     pub candidates: usize,
-    /// Of the search, without waiting.
+    /// Duration of the search, without waiting for the index.
     pub milliseconds: f64,
 }
 
-/// A part of the results, and how to come by the next.
+/// The position of a page among all results, from which the next cursor is made.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Page {
     generation: u64,
-    /// Results before this page.
+    /// Number of results before this page.
     pub offset: usize,
     limit: usize,
-    /// Results up to the end of the page, and whether there are more.
+    /// Number of hits found. It is greater than `offset + limit` if another page follows.
     n_found: usize,
 }
 
 impl SearchAnswer {
-    /// The same with the first results alone; the cursor is that of the next one.
+    /// Returns a copy with the first `n` results. Its cursor continues after them.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
         let mut answer =
@@ -127,10 +127,10 @@ impl SearchAnswer {
 }
 
 impl Engine {
-    /// Searches.
+    /// Searches code, documents and data, and also memories if the request asks for them.
     ///
     /// # Errors
-    /// When the request cannot be used, or the index cannot be read.
+    /// When the request is not valid, or the index cannot be read.
     pub fn search(&self, request: &SearchRequest, call: &Call) -> Result<SearchAnswer, AskError> {
         if request.mode != SearchMode::Exact && Query::new(&request.query).is_empty()
             || request.query.trim().is_empty()
@@ -194,11 +194,10 @@ impl Engine {
         })
     }
 
-    /// All that a query finds, up to `n` files, as the ranking gives it, and how long that took:
-    /// for whoever measures it.
+    /// Returns the first `n` hits of a query and the time that the search took, for measurements.
     ///
     /// # Errors
-    /// As [`Engine::search`].
+    /// Same as [`Engine::search`].
     pub fn hits(
         &self,
         request: &SearchRequest,
@@ -213,12 +212,12 @@ impl Engine {
         })
     }
 
-    /// What whoever asks a command should know of an index whose vectors nobody makes meanwhile.
+    /// Returns a warning if chunks have no vectors and, as in every command, no thread makes them.
     fn lacking_vectors(&self, code: &Served) -> Option<String> {
         let (n, all) = (code.n_without_vectors, code.corpus.chunks().len());
         let lacking = || {
             format!(
-                "{} of {all} can be found by words alone until `cortex index` has had the vectors made",
+                "{} of {all} can be found by words alone until `cortex index` makes their vectors",
                 count(n, "chunk")
             )
         };
@@ -247,8 +246,8 @@ impl Engine {
         Ok(Found { results, warning })
     }
 
-    /// The memories that are told beside code, and what is to be said of them. Files that git
-    /// changed are none.
+    /// Returns the memories to show with the code, and the state of the answer with their warnings.
+    /// Memories of bulk changes by git are left out.
     fn beside(
         &self,
         request: &SearchRequest,
@@ -287,8 +286,8 @@ impl From<Results> for Found {
     }
 }
 
-/// Searches for all that an exact query matches. Agents and people write code as it stands, like
-/// `Lock::open(`, and that is seldom a query: it is taken as a phrase, and they are told.
+/// Finds everything that an exact query matches. Agents and people often paste code such as
+/// `Lock::open(`, which is not a valid query: it is searched as a phrase, with a warning.
 fn exact(
     searcher: Searcher,
     query: &str,
@@ -302,14 +301,14 @@ fn exact(
                 filter,
                 n_wanted,
             )?,
-            warning: Some(format!("{}: it is taken as a phrase in quotes", e.message())),
+            warning: Some(format!("{}: searched as a phrase in quotes", e.message())),
         }),
         results => Ok(results?.into()),
     }
 }
 
 impl Page {
-    /// The page that a cursor names; the first without one.
+    /// Returns the page that a cursor names, or the first page without a cursor.
     fn new(cursor: Option<&str>, limit: usize, generation: u64) -> Result<Self, AskError> {
         let offset = match cursor {
             None => 0,
@@ -317,7 +316,7 @@ impl Page {
                 parse(cursor)
                     .ok_or_else(|| {
                         let cursor = cut(cursor, 40);
-                        AskError::Arguments(format!("cursor is `{cursor}`: give the next_cursor of an earlier reply, or leave it out"))
+                        AskError::Arguments(format!("cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"))
                     })?
                     .1
             }
@@ -325,27 +324,27 @@ impl Page {
         Ok(Self { generation, offset, limit, n_found: 0 })
     }
 
-    /// What is said when the index changed since the page before.
+    /// Returns a warning if the index changed since the previous page.
     fn changed_from(&self, cursor: Option<&str>) -> Option<String> {
         let (then, now) = (parse(cursor?)?.0, self.generation);
         (then != now).then(|| {
-            format!("the index changed since the page before this one (generation {then}, now {now}): results may be missing or come twice")
+            format!("the index changed since the previous page (generation {then}, now {now}): results may be missing or repeated")
         })
     }
 
-    /// How many hits to search for: one more than is shown tells whether there are more.
+    /// The number of hits to search for: one more than is shown, to learn whether a page follows.
     fn n_wanted(&self) -> usize {
         self.offset.saturating_add(self.limit).saturating_add(1)
     }
 
-    /// The cursor of what follows, when `n_shown` of this page's results are shown.
+    /// Returns the cursor of the next page, if `n_shown` results of this page are shown.
     fn next(&self, n_shown: usize) -> Option<String> {
         let next = self.offset.saturating_add(n_shown);
         (next < self.n_found).then(|| format!("{:x}.{next:x}", self.generation))
     }
 }
 
-/// The generation and the offset of a cursor.
+/// Parses a cursor into its generation and offset.
 fn parse(cursor: &str) -> Option<(u64, usize)> {
     let (generation, offset) = cursor.trim().split_once('.')?;
     Some((u64::from_str_radix(generation, 16).ok()?, usize::from_str_radix(offset, 16).ok()?))

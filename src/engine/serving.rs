@@ -123,9 +123,9 @@ impl Engine {
         Ok(Self { project, manager, upkeep, facts, open: Mutex::default() })
     }
 
-    /// Creates and starts the engine of a server: it loads and watches the index and, with `follow`,
-    /// also follows the tree and indexes it in the background. It calls `changed`, on any thread,
-    /// when the index or its state may have changed.
+    /// Creates and starts the engine of a server: it loads and watches the index and, with
+    /// `follow`, also follows the tree and indexes it in the background. It calls `changed`, on any
+    /// thread, when the index or its state may have changed.
     ///
     /// # Errors
     /// When a text index cannot be created, or a thread cannot be started.
@@ -201,8 +201,8 @@ impl Engine {
         }
     }
 
-    /// Saves the corpora that a command loaded, for the next one. Memories are saved only if at least
-    /// this share of them (0–1) changed.
+    /// Saves the corpora that a command loaded, for the next one. Memories are saved only if at
+    /// least this share of them (0–1) changed.
     pub fn save(&self, memories_from: f64) {
         self.manager.save_feed(ChunkFiles::NAME, 0.0);
         self.manager.save_feed(MemoryFeed::NAME, memories_from);
@@ -307,8 +307,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Updates the index. If it is locked or cannot be written, an existing index still answers, with
-    /// a warning.
+    /// Updates the index. If it is locked or cannot be written, an existing index still answers,
+    /// with a warning.
     fn index(&self, command: &Command) -> Result<(), AskError> {
         let first = !self.project.layout.is_indexed();
         let tell = |progress| (command.tell)(Step::Indexing(progress));
@@ -342,8 +342,8 @@ impl Engine {
             server.reloader.handle().wait(server.reloader.handle().request(), deadline, cancel)
         };
         if self.manager.metrics().n_reloads == 0 || self.manager.current().damage().is_some() {
-            // Nothing is loaded yet, or the loaded index is damaged. A late answer is better than an
-            // empty one.
+            // Nothing is loaded yet, or the loaded index is damaged. A late answer is better than
+            // an empty one.
             let _ = reload_until(Instant::now() + FIRST_LOAD);
         }
         if min_generation.is_none() && wait_ms.is_none() {
@@ -356,14 +356,12 @@ impl Engine {
         if wait_ms.is_some() {
             match &server.indexing {
                 _ if self.project.layout.is_foreign() => {
-                    in_vain = Some(
-                        "another program writes this index, and only that program updates it",
-                    );
+                    in_vain =
+                        Some("another program writes this index, and only that program updates it");
                 }
                 None => {
-                    in_vain = Some(
-                        "this server does not index: run `cortex index` to update the index",
-                    );
+                    in_vain =
+                        Some("this server does not index: run `cortex index` to update the index");
                 }
                 Some(indexing) => {
                     in_time = indexing.handle().wait(indexing.sync(), deadline, cancel);
@@ -411,10 +409,12 @@ impl Engine {
                 );
             }
             Some((server, Some(indexing))) => (server, indexing),
-            _ => return Some(
-                "the file is written, but this server does not index: run `cortex index`"
-                    .into(),
-            ),
+            _ => {
+                return Some(
+                    "the file is written, but this server does not index: run `cortex index`"
+                        .into(),
+                );
+            }
         };
         let deadline = Instant::now() + AFTER_EDIT;
         let is_done =
@@ -426,7 +426,7 @@ impl Engine {
                 );
         let late = || {
             format!(
-                "the file is written, but not indexed within {} ms: searches find its old text until then",
+                "written, but not indexed within {} ms: searches find the old text until then",
                 AFTER_EDIT.as_millis()
             )
         };
@@ -474,8 +474,8 @@ impl Engine {
             troubles.push(format!("{e}. The last good generation is served"));
         }
         let status = server.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
-        // A process that does not lead relies on the leader, unless there is no generation yet: then
-        // the leader is still building the first one.
+        // A process that does not lead relies on the leader, unless there is no generation yet:
+        // then the leader is still building the first one.
         let has_looked = status.has_looked
             || (server.indexing.is_some() && !status.leads && code.generation > 0);
         let error = status.last_error.or(status.lock_error);
@@ -509,8 +509,8 @@ impl Engine {
         }
     }
 
-    /// Returns the index state that is served now, or the one on disk in a command that has not loaded
-    /// the code corpus.
+    /// Returns the index state that is served now, or the one on disk in a command that has not
+    /// loaded the code corpus.
     #[must_use]
     pub fn freshness(&self) -> Freshness {
         let layout = &self.project.layout;

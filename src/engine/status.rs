@@ -1,4 +1,4 @@
-//! What is indexed, and how keeping it up to date goes.
+//! Reports what is indexed, how fresh it is, and how indexing and reloading progress.
 
 use std::collections::BTreeMap;
 
@@ -14,32 +14,32 @@ use crate::live::resident_bytes;
 use crate::search::Hnsw;
 use crate::store::{Activity, SourceTable};
 
-/// How much is to be told.
+/// The level of detail of a status.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub struct StatusRequest {
-    /// Tell every file that was skipped, and every secret that was hidden.
+    /// List every skipped file and every hidden secret.
     #[serde(default)]
     pub verbose: bool,
 }
 
-/// What is indexed.
+/// The state of the index and of the process.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct StatusAnswer {
-    /// Of the project.
+    /// Root of the project, an absolute path.
     pub root: String,
     /// Why that directory is the root.
     pub root_reason: &'static str,
     /// The directory of the index: `.cortex`, or one in the user's cache.
     pub kept_in: String,
-    /// Of Cortex.
+    /// Version of Cortex.
     pub version: &'static str,
-    /// Indexed files.
+    /// Number of indexed files.
     pub files: usize,
-    /// Their chunks.
+    /// Number of chunks.
     pub chunks: usize,
-    /// Chunks by type.
+    /// Number of chunks by type.
     pub chunk_types: BTreeMap<&'static str, usize>,
-    /// Files by language.
+    /// Number of files by language.
     pub languages: BTreeMap<String, usize>,
     /// Another program wrote the index.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -49,122 +49,122 @@ pub struct StatusAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub other_files: Vec<String>,
-    /// Files changed since the index was brought up to date; only told by a process that does not
-    /// follow them.
+    /// Whether files changed since the index was updated. Only the command reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<bool>,
-    /// What makes the vectors.
+    /// Id of the embedder that makes the vectors.
     pub embedder: String,
-    /// Vectors in the graph that proposes candidates; without it every vector is compared.
+    /// Number of vectors in the HNSW graph; absent if every vector is compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors_in_hnsw: Option<usize>,
-    /// Files that were left out, by reason.
+    /// Number of skipped files by reason.
     pub skipped: BTreeMap<String, usize>,
-    /// Each of them, with the reason, if that was asked for.
+    /// Each skipped file with the reason, if `verbose`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("default" = {}))]
     pub skipped_files: BTreeMap<String, String>,
-    /// Secrets that were taken out of the files: replies have `[REDACTED:rule]` in their place.
+    /// Secrets that were removed from the indexed text; replies show `[REDACTED:rule]` instead.
     pub secrets: Secrets,
-    /// Settings of files that do not count, and why.
+    /// Settings that are ignored, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub ignored_settings: Vec<String>,
-    /// Chunk files that this command parsed.
+    /// Number of chunk files that this command parsed.
     #[serde(skip_serializing_if = "is_zero")]
     #[schemars(extend("default" = 0))]
     pub files_parsed: usize,
-    /// How a server loads new generations.
+    /// Statistics of a server's reloads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reload: Option<Reloads>,
-    /// What a server holds.
+    /// Memory use of a server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<ResidentMemory>,
-    /// How indexing goes.
+    /// Progress of indexing.
     pub indexing: Indexing,
     #[serde(flatten)]
     pub state: AnswerState,
 }
 
-/// Secrets in files.
+/// The secrets that were found in files.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Secrets {
-    /// How many there are.
+    /// Number of secrets.
     pub total: usize,
-    /// The first of them.
+    /// The first ones; all if `verbose`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub first: Vec<HiddenSecret>,
 }
 
-/// Where a secret is; never what it is.
+/// The place of a secret, never its text.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct HiddenSecret {
     /// Relative to the root.
     pub path: String,
     /// 1-based.
     pub line: u32,
-    /// What found it.
+    /// Name of the rule that found it.
     pub rule: String,
 }
 
-/// Secrets that are named where not all are asked for.
+/// Number of secrets that a reply lists unless all are requested.
 const SECRETS_SHOWN: usize = 20;
 
-/// How loading of new generations goes.
+/// Statistics of a server's reloads.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Reloads {
-    /// That ended well.
+    /// Number of successful reloads.
     pub successful: u64,
-    /// That did not.
+    /// Number of failed reloads.
     pub failed: u64,
-    /// That found something new.
+    /// Number of reloads that found a change.
     pub published: u64,
-    /// Chunk files that were parsed in them, each once for all indexes.
+    /// Number of chunk files parsed; a file counts once, however many indexes use it.
     pub files_parsed: u64,
-    /// Milliseconds.
+    /// Duration of the last reload, in milliseconds.
     pub last_duration_ms: f64,
-    /// Of the last one, if it failed.
+    /// Error of the last reload, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
-/// What this process holds.
+/// Memory use of this process.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ResidentMemory {
-    /// Megabytes that it holds; null where the system does not tell.
+    /// Resident memory in MiB; null if the system does not report it.
     pub resident_mb: Option<u64>,
-    /// Megabytes that it may hold, if that is limited.
+    /// Memory budget in MiB, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_mb: Option<u64>,
-    /// What it does without to hold no more: caches, vectors.
+    /// What it gave up to stay within the budget: caches, vectors.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     #[schemars(extend("default" = []))]
     pub given_up: &'static [&'static str],
 }
 
-/// How indexing goes.
+/// Progress of indexing.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Indexing {
-    /// This process follows the source tree.
+    /// Whether this process watches the source tree.
     pub leads: bool,
     /// How changes are noticed.
     pub watching: String,
-    /// Runs of this process that wrote a generation.
+    /// Number of runs of this process that wrote a generation.
     pub runs: u64,
-    /// Files done in the run under way.
+    /// Files done in the current run.
     pub done: usize,
-    /// Files to do in it; 0 when none is under way.
+    /// Files to do in the current run; 0 if there is no run.
     pub total: usize,
     /// Changed paths that wait for the next run.
     pub queued: usize,
-    /// Of the last one, if it failed.
+    /// Error of the last run, if it failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
 impl Engine {
-    /// What is indexed, and how fresh it is. A command reads the index as it is, and makes nothing.
+    /// Reports what is indexed and how fresh it is. In a command it reads the index as it is, and
+    /// does not update it.
     ///
     /// # Errors
     /// When the index cannot be read.
@@ -200,7 +200,8 @@ impl Engine {
             }
             Upkeep::Command(_) => {
                 let loaded = self.project.read_chunks()?;
-                // Whoever serves such files counts what it sees of them, from 1.
+                // Chunk files of another program have no generation. A server counts the states of
+                // them from 1, so a command, which sees one state, reports 1.
                 let foreign = loaded.generation.is_none() && !loaded.set.is_empty();
                 let mut index = self.freshness();
                 (index.generation, index.local) =
@@ -221,7 +222,7 @@ impl Engine {
         }
     }
 
-    /// What every process can tell of these chunks.
+    /// Fills the part of a status that commands and servers share.
     fn status_of(
         &self,
         chunks: &ChunkSet,
@@ -283,7 +284,7 @@ impl Engine {
             Some(Watching::Elsewhere) => "by another process, or not yet".into(),
             Some(Watching::Events(1)) => "by events from 1 directory".into(),
             Some(Watching::Events(n)) => format!("by events from {n} directories"),
-            Some(Watching::Polling(why)) => format!("by looking now and then: {why}"),
+            Some(Watching::Polling(why)) => format!("by polling: {why}"),
         };
         let service = service.unwrap_or_default();
         Indexing {

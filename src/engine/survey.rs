@@ -1,5 +1,5 @@
-//! What can be said of the indexed files as they are now: where code has a given shape, how much
-//! there is of what.
+//! Surveys the current text of the indexed files: finds code by a syntax pattern, and counts files,
+//! lines and bytes.
 
 use globset::GlobSet;
 use schemars::JsonSchema;
@@ -13,22 +13,22 @@ use crate::chunk::ChunkSet;
 use crate::survey::{self, By, PatternMatch, SizeGroup, Sort};
 use crate::text::count;
 
-/// Code of which shape is to be found.
+/// The arguments of a search by syntax pattern.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct PatternRequest {
     /// Code with $NAME for one part and $$$NAME for any number: `if err != nil { return $$$ }`
     pub pattern: String,
-    /// Of which languages; by default all in which it is code.
+    /// Only these languages; by default all that can parse the pattern.
     #[serde(default)]
     pub languages: Vec<String>,
     /// Only files that match one of these globs: src/**, *.rs, docs
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Lines shown before and after each place.
+    /// Number of lines to show before and after each match.
     #[serde(default)]
     #[schemars(range(min = 0, max = 20))]
     pub context: u32,
-    /// Most places.
+    /// Maximum number of matches.
     #[serde(default = "hundred")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: usize,
@@ -38,33 +38,33 @@ fn hundred() -> usize {
     100
 }
 
-/// Where code has the shape.
+/// The matches of a pattern.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct PatternAnswer {
-    /// In order of paths and lines.
+    /// Sorted by path and line.
     pub places: Vec<PatternMatch>,
-    /// Places there are.
+    /// Number of all matches.
     pub total: usize,
-    /// Files that were looked at.
+    /// Number of files that were searched.
     pub files: usize,
     #[serde(flatten)]
     pub state: AnswerState,
 }
 
-/// What is to be counted.
+/// The arguments of a count of files.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct FilesRequest {
-    /// What is counted together.
+    /// How to group the files.
     #[serde(default)]
     pub by: CountBy,
-    /// Of directories: levels.
+    /// Levels of directories, if grouped by directory.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 20))]
     pub depth: usize,
-    /// What comes first.
+    /// The order of the rows.
     #[serde(default)]
     pub sort: CountSort,
-    /// Most rows.
+    /// Maximum number of rows.
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: usize,
@@ -84,7 +84,7 @@ fn twenty() -> usize {
     20
 }
 
-/// What is counted together.
+/// The grouping of the files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountBy {
@@ -94,7 +94,7 @@ pub enum CountBy {
     File,
 }
 
-/// What comes first.
+/// The order of the rows: largest first, or by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CountSort {
@@ -105,37 +105,37 @@ pub enum CountSort {
     Name,
 }
 
-/// How much there is of what.
+/// The counts of files, lines and bytes.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FilesAnswer {
-    /// What was asked for, in order.
+    /// The groups, in the requested order.
     pub rows: Vec<FileCount>,
-    /// Rows there are.
+    /// Number of all rows.
     pub total_rows: usize,
-    /// Of all rows together.
+    /// Sum of all rows.
     pub total: FileCount,
     #[serde(flatten)]
     pub state: AnswerState,
 }
 
-/// Files that are counted together.
+/// The counts of one group.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct FileCount {
-    /// A language, directory or file.
+    /// Name of the language, directory or file.
     pub name: String,
-    /// Files.
+    /// Number of files.
     pub files: u64,
-    /// Lines of them.
+    /// Number of lines.
     pub lines: u64,
-    /// Bytes of them.
+    /// Number of bytes.
     pub bytes: u64,
 }
 
 impl Engine {
-    /// Finds code of a shape.
+    /// Finds code that matches a syntax pattern.
     ///
     /// # Errors
-    /// When the pattern is code in none of the languages.
+    /// When the globs are not valid, or the pattern is not valid in any of the languages.
     pub fn pattern(
         &self,
         request: &PatternRequest,
@@ -162,7 +162,7 @@ impl Engine {
         call.check()?;
         if found.n_left > 0 {
             state.warnings.push(format!(
-                "{} were left out, because it took too long: name paths",
+                "the search took too long and skipped {}: restrict it with paths",
                 count(found.n_left, "file")
             ));
         }
@@ -177,7 +177,7 @@ impl Engine {
     /// Counts files, lines and bytes.
     ///
     /// # Errors
-    /// When the request cannot be used.
+    /// When the globs are not valid.
     pub fn files(&self, request: &FilesRequest, call: &Call) -> Result<FilesAnswer, AskError> {
         let paths = of_paths(&request.paths)?;
         let View { code, state } = self.view(call)?;
@@ -208,7 +208,7 @@ impl Engine {
     }
 }
 
-/// The files of an index that match, each with its language. None of a list restricts nothing.
+/// Returns the indexed files that match, each with its language. An empty list restricts nothing.
 fn files(chunks: &ChunkSet, paths: &GlobSet, languages: &[String]) -> Vec<(String, String)> {
     let is_wanted = |path: &str, language: &str| {
         (paths.is_empty() || paths.is_match(path))

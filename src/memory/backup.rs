@@ -1,4 +1,4 @@
-//! Backups of the database: a copy a day beside it, of which two are kept, and how one is put back.
+//! Backs up the database once a day beside it, keeps two backups, and restores them.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -15,18 +15,17 @@ use super::folder::{BACKUPS, DAMAGED, folder_of};
 use super::sql::{self, MemoryStore, Select, StorageError};
 use crate::dir::{Dir, FileKind, Stat};
 
-/// What SQLite keeps beside a database.
+/// Files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
-/// How old the newest backup is before there is another.
+/// Age of the newest backup at which the next one is due.
 const DAY: Duration = Duration::from_hours(24);
-/// Nobody else reads what was said here.
+/// Only the user may read the memories.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a backup, if the last one is a day old. True when one was made. A database that is
-/// damaged, or empty, takes no backup's place.
+/// Makes a backup if the last one is a day old. Returns whether it made one. A damaged or empty
+/// database never replaces a backup.
 ///
-/// # Errors
-/// When the database is damaged, or the backup cannot be written.
+/// # Errors When the database is damaged, or the backup cannot be written.
 pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
     let unwritable =
         |cause| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), cause };
@@ -52,11 +51,11 @@ pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
     done
 }
 
-/// Copies a database into an empty file, and checks the copy.
+/// Copies the database into an empty file and checks the copy.
 fn copied(store: &MemoryStore, to: &Path, file: &File) -> Result<(), StorageError> {
     store.copy_to(to)?;
     sql::examine(to).map_err(|e| match e {
-        // It is a true copy.
+        // The copy is exact, so the database itself is damaged.
         StorageError::Damaged { why, .. } => {
             StorageError::Damaged { path: store.path().to_path_buf(), why }
         }
@@ -71,11 +70,10 @@ fn is_due(folder: &Dir) -> bool {
     })
 }
 
-/// Takes memories out of the backups as well, with what was derived from them: what is forgotten is
-/// not to come back.
+/// Deletes memories, and everything derived from them, from the backups too, so that a restore does
+/// not bring them back.
 ///
-/// # Errors
-/// When a backup holds one of them, and cannot be written anew. It is as it was then.
+/// # Errors When a backup holds one of them and cannot be written. That backup is unchanged then.
 pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result<(), CaptureError> {
     let path = capture.store().path();
     let unwritable =
@@ -92,7 +90,7 @@ pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result
         }
         let (new, file) = folder.unfinished(PRIVATE).map_err(unwritable)?;
         let done = without(capture, &folder.full(name), &folder.full(&new), ids).and_then(|()| {
-            // It is as old as what is in it.
+            // The backup keeps the age of its content.
             let kept = file.set_modified(stat.modified).and_then(|()| file.sync_all());
             kept.and_then(|()| folder.rename(&new, name)).map_err(|e| unwritable(e).into())
         });
@@ -120,20 +118,20 @@ fn without(
     Ok(())
 }
 
-/// What is to be restored, and in place of what.
+/// A backup and the database that it is to replace.
 #[derive(Debug)]
 pub struct RestorePlan {
     /// The backup.
     pub file: PathBuf,
-    /// When it was made.
+    /// When the backup was made.
     pub made: DateTime<Utc>,
     pub memories: usize,
-    /// When the newest of them was made.
+    /// When the newest memory in it was made.
     pub newest: Option<DateTime<Utc>>,
     database: PathBuf,
 }
 
-/// Why nothing is restored. The database is as it was then.
+/// Why nothing was restored. The database is unchanged then.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreError {
     #[error("{}: it cannot be restored: {why}; name another file with --from", path.display())]
@@ -149,11 +147,10 @@ pub enum RestoreError {
 }
 
 impl RestorePlan {
-    /// Chooses what is restored: `from`, or the newest backup that is whole. A database that is not
-    /// damaged is replaced only by a file that is named.
+    /// Chooses the backup: `from`, or the newest undamaged one. An undamaged database is replaced
+    /// only by a file that the user names.
     ///
-    /// # Errors
-    /// When nothing can be restored, or nothing has to be.
+    /// # Errors When there is nothing to restore from, or no need to.
     pub fn new(database: &Path, from: Option<&Path>) -> Result<Self, RestoreError> {
         let failed = |cause| RestoreError::Failed { path: database.to_path_buf(), cause };
         if let Some(from) = from {
@@ -195,10 +192,10 @@ impl RestorePlan {
         Ok(Self { file, made, memories: found.memories, newest: found.newest, database })
     }
 
-    /// Puts the backup in place of the database. Returns where that is kept, if there was one.
+    /// Replaces the database by the backup. Returns where the old database is kept, if there was
+    /// one.
     ///
-    /// # Errors
-    /// When the files cannot be written.
+    /// # Errors When the files cannot be written.
     pub fn carry_out(&self) -> Result<Option<PathBuf>, RestoreError> {
         let failed = |cause| RestoreError::Failed { path: self.database.clone(), cause };
         let unusable = |e: StorageError| RestoreError::Unusable {
@@ -225,7 +222,7 @@ impl RestorePlan {
     }
 }
 
-/// Gives a database, and what SQLite keeps beside it, names under which it is not opened.
+/// Renames a database and SQLite's files beside it, so that no process opens them.
 fn put_aside(folder: &Dir, name: &OsStr) -> io::Result<Option<String>> {
     let beside = |of: &OsStr, end: &str| {
         let mut name = of.to_os_string();
@@ -233,7 +230,7 @@ fn put_aside(folder: &Dir, name: &OsStr) -> io::Result<Option<String>> {
         name
     };
     let date = Local::now().format("%Y-%m-%d-%H%M%S");
-    // Within a second there may be two.
+    // There may be two in one second.
     let names = (0..).map(|i| {
         format!("{DAMAGED}{date}{}.db", if i == 0 { String::new() } else { format!("-{i}") })
     });
@@ -241,7 +238,7 @@ fn put_aside(folder: &Dir, name: &OsStr) -> io::Result<Option<String>> {
     let Some(kept) = names.take(100).find(is_free) else {
         return Err(io::Error::other("no name is free to keep it under"));
     };
-    // Its log first: a new database of the same name must not be given it.
+    // The log is moved first: a new database of the same name must not use it.
     for end in BESIDE {
         match folder.rename(beside(name, end), beside(OsStr::new(&kept), end)) {
             Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(e),

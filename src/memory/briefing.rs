@@ -1,5 +1,5 @@
-//! What a session is told when it begins: what is pinned, what was decided, what happened since; a
-//! line each, with its source.
+//! Builds the briefing, the text that a session receives at its start: pinned memories, decisions,
+//! and what happened since; one line each, with its source.
 
 use std::collections::BTreeSet;
 
@@ -15,41 +15,41 @@ use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
 /// Most memories of a briefing (D5).
 const MOST: usize = 20;
-/// Memories of each section that are looked at.
+/// Most memories that are considered for each section.
 const LOOKED_AT: usize = 100;
 /// Longest line, in bytes.
 const LINE: usize = 240;
 /// Longest statement, and longest summary of a session.
 const STATEMENT: usize = 420;
 const SUMMARY: usize = 900;
-/// What of an operation of git is told, and of each part of the reason for it.
+/// Bytes shown of a git operation, and of each part of the reason for it.
 const OPERATION: usize = 160;
 const WHY: usize = 110;
-/// A line is not cut to less than this, but left out.
+/// A line that would be cut to less than this is left out.
 const LEAST: usize = 80;
 
 const CLOSING: &str = "More: search_memory_nodes, or `cortex memory search`.\n";
 
-/// A heading, and what stands below it.
+/// A heading and the lines below it.
 struct Section {
     heading: &'static str,
-    /// What it may take while others are waiting, in tokens; the rest of the budget is shared out
-    /// in the order of sections.
+    /// Tokens that the section may use while other sections wait; the rest of the budget is
+    /// assigned in the order of the sections.
     share: usize,
-    /// The best first.
+    /// Best first.
     candidates: Vec<Line>,
     lines: Vec<String>,
 }
 
-/// What may be told in a line.
+/// A candidate for a line.
 struct Line {
-    /// The memories that it is of.
+    /// The memories that it shows.
     ids: Vec<Uuid>,
-    /// What is said; what was told already is left out.
+    /// Its texts; a text that was shown already is left out.
     parts: Vec<Part>,
     /// `text, 2026-01-31`
     source: String,
-    /// Longest, in bytes.
+    /// Longest length in bytes.
     most: usize,
 }
 
@@ -57,15 +57,14 @@ struct Part {
     /// `Asked: `
     start: String,
     text: String,
-    /// Whether another part that says the same is enough.
+    /// Whether the part may be left out if another part says the same.
     may_be_left_out: bool,
 }
 
-/// What a session should know that was given `given` already, in at most so many tokens, and which
-/// memories that are. Empty when there is nothing to tell.
+/// Returns the briefing for a session that has received `given`, in at most `max_tokens` tokens,
+/// and the ids of the memories in it. It is empty if there is nothing to show.
 ///
-/// # Errors
-/// When the memories cannot be read.
+/// # Errors When the memories cannot be read.
 pub fn briefing(
     store: &MemoryStore,
     given: &[Uuid],
@@ -89,19 +88,19 @@ pub fn briefing(
     Ok((if told.is_empty() { told } else { format!("{DATA}\n{told}{CLOSING}") }, budget.told))
 }
 
-/// What is left, and what was told of it.
+/// The rest of the budget, and the texts that were shown.
 struct Budget {
-    /// Tokens.
+    /// Tokens left.
     left: usize,
-    /// Lines.
+    /// Memories left.
     n: usize,
-    /// Keys of what was said, each between blanks.
+    /// Normalized texts that were shown, each between blanks.
     known: Vec<String>,
     told: Vec<Uuid>,
 }
 
 impl Budget {
-    /// Moves candidates of a section to its lines as long as they fit.
+    /// Moves candidates of a section to its lines while they fit.
     fn fill(&mut self, section: &mut Section, share: usize) {
         let mut spent = 0;
         while let Some(line) = section.candidates.first() {
@@ -125,7 +124,7 @@ impl Budget {
         }
     }
 
-    /// Whether a text was said, perhaps as a part of another.
+    /// Returns whether a text was shown, perhaps as part of another.
     fn is_known(&self, text: &str) -> bool {
         let key = between_blanks(text);
         self.known.iter().any(|known| known.contains(&key))
@@ -137,8 +136,8 @@ fn between_blanks(text: &str) -> String {
 }
 
 impl Line {
-    /// `> We keep the cache in one file (text, 2026-01-31)`, in at most so many tokens; `None`
-    /// where too little of it would be left.
+    /// Formats a line such as `> We keep the cache in one file (text, 2026-01-31)` in at most
+    /// `max_tokens` tokens. `None` if too little would be left.
     fn text(&self, parts: &[&Part], max_tokens: usize) -> Option<String> {
         let mut said = String::new();
         for part in parts {
@@ -157,7 +156,7 @@ impl Line {
     }
 }
 
-/// In the order in which they are told and claim the budget.
+/// Returns the sections in the order in which they are shown and use the budget.
 fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, StorageError> {
     let of = |sources: &[EpisodeSource]| Select {
         sources: sources.iter().map(|s| s.as_str().into()).collect(),
@@ -174,7 +173,7 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
     let pinned = read(Select { pinned: Some(true), limit: LOOKED_AT, ..Select::default() })?;
     let mut decided =
         read(of(&[EpisodeSource::Text, EpisodeSource::Message, EpisodeSource::Json]))?;
-    // What a person noted counts as what was decided.
+    // Notes of a person count as decisions.
     decided.sort_by_key(
         |m| if is_recognised(m) { statements::kind_of(&m.content).unwrap_or(StatementKind::Fact) } else { StatementKind::Decision } == StatementKind::Fact,
     );
@@ -185,7 +184,7 @@ fn sections(store: &MemoryStore, given: &[Uuid]) -> Result<Vec<Section>, Storage
     let mut files: BTreeSet<String> = BTreeSet::new();
     let mut edits: Vec<Line> = Vec::new();
     for edit in read(of(&[EpisodeSource::FilesystemWatch]))? {
-        // A file that was edited twice is told once.
+        // A file that was edited twice is shown once.
         if edit.source.file_path().is_none_or(|path| files.insert(path.into())) {
             edits.push(Line::new(&edit, &named(&edit), when(edit.created_at), LINE));
         }
@@ -219,7 +218,7 @@ impl Line {
     }
 }
 
-/// The last session: what was decided in it first.
+/// Formats the summary of the last session, decisions first.
 fn summary(memory: &Memory) -> Line {
     let part = |(start, text): (&str, &str)| Part {
         start: start.into(),
@@ -227,12 +226,12 @@ fn summary(memory: &Memory) -> Line {
         may_be_left_out: true,
     };
     let mut parts: Vec<Part> = parts_of_summary(&memory.content).into_iter().map(part).collect();
-    // What an older version wrote has them anywhere.
+    // Older versions wrote the decisions in any place.
     parts.sort_by_key(|p| p.start != DECIDED);
     Line { ids: vec![memory.id], parts, source: source_and_time(memory), most: SUMMARY }
 }
 
-/// An operation of git, and why the agent was asked for it, where that is known.
+/// Formats a git operation with its reason, if that is known.
 fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
     let mut line = Line::new(
         memory,
@@ -257,7 +256,7 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
     line
 }
 
-/// Its text on one line, with its name where that says more.
+/// Returns the text on one line, with the memory's name if that adds something.
 fn named(memory: &Memory) -> String {
     let content = folded(&memory.content);
     if memory.name.is_empty() || content.contains(&memory.name) {
@@ -271,7 +270,7 @@ fn named(memory: &Memory) -> String {
 
 fn source_and_time(memory: &Memory) -> String {
     let source = match &memory.source {
-        // Its text names the file.
+        // The text names the file.
         MemorySource::Episode(episode) => episode.source.as_str().into(),
         source => source_of(source),
     };

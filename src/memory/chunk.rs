@@ -1,14 +1,14 @@
-//! A memory as the search engine knows it.
+//! Converts a memory into a chunk for the search engine.
 
 use super::{Memory, Operation};
 use crate::chunk::{Chunk, ChunkType, Metadata};
 
-/// Longest title that is made of a first line, in characters.
+/// Longest title taken from a first line, in characters.
 const MAX_TITLE: usize = 80;
 
-/// A memory as it is searched.
+/// Returns the chunk of a memory.
 pub(super) fn chunk_of(memory: &Memory) -> Chunk {
-    // A piece of what somebody said is of no file.
+    // A piece of a prompt or answer has no file.
     let piece = memory.chunk_metadata.as_ref().filter(|p| !p.file_path.is_empty());
     let first_line = || {
         memory

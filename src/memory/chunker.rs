@@ -1,9 +1,8 @@
-//! Text of a Markdown file → overlapping chunks for the memory store.
-//!
-//! The text is first divided into pieces: a word and the white space behind it. A piece too long
-//! for a chunk is cut into several, and then each part of its word counts as a word. A chunk is a
-//! run of pieces, so its content is a slice of the file: all chunks, each without what it shares
-//! with the one before, are the file again.
+//! Cuts the text of a Markdown file into overlapping chunks for the memory store.
+//! The text is first divided into pieces: a word and the white space after it. A piece that is too
+//! long for a chunk is cut into several, and each part of its word then counts as a word. A chunk
+//! is a run of pieces, so its content is a slice of the file: the chunks, each without its overlap
+//! with the one before, make up the file.
 
 use serde::{Deserialize, Serialize};
 use unicode_segmentation::UnicodeSegmentation;
@@ -11,16 +10,18 @@ use unicode_segmentation::UnicodeSegmentation;
 use super::MAX_CONTENT_CHARS;
 use crate::source::sha256;
 
-/// Words of a chunk, at most.
+/// Most words of a chunk.
 pub const CHUNK_SIZE_WORDS: usize = 200;
-/// Words that a chunk shares with the one before.
+/// Words that a chunk shares with the one before it.
 pub const OVERLAP_WORDS: usize = 50;
-/// A smaller chunk size is refused, and a smaller last chunk begins earlier if that helps.
+/// A smaller chunk size is refused, and a smaller last chunk starts earlier if that makes it
+/// longer.
 pub const MIN_CHUNK_WORDS: usize = 50;
-/// What ends a sentence.
+/// Characters that end a sentence.
 pub const SENTENCE_TERMINATORS: [char; 3] = ['.', '!', '?'];
 
-/// What may stand between the end of a sentence and the white space: quotes, brackets, emphasis.
+/// Characters allowed between the end of a sentence and the white space: quotes, brackets,
+/// emphasis.
 const CLOSERS: [char; 14] = ['"', '\'', ')', ']', '}', '*', '_', '`', '~', '>', '”', '’', '»', '›'];
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +37,7 @@ pub struct ChunkMetadata {
     pub file_path: String,
     /// From 0.
     pub chunk_index: u32,
-    /// How many chunks the file has.
+    /// Number of chunks of the file.
     pub total_chunks: u32,
     /// Words of the file before the chunk.
     pub word_offset: u32,
@@ -44,9 +45,9 @@ pub struct ChunkMetadata {
     pub char_offset: u32,
     /// SHA-256 of the file in lower-case hexadecimal.
     pub original_file_hash: String,
-    /// The line of the first character, from 1.
+    /// Line of the first character, 1-based.
     pub start_line: u32,
-    /// The line of the last character; a line break belongs to the line that it ends.
+    /// Line of the last character. A line break belongs to the line that it ends.
     pub end_line: u32,
 }
 
@@ -60,7 +61,7 @@ pub enum ChunkerError {
     ConfigError { message: String },
 }
 
-/// Divides texts into chunks of so many words that have so many in common.
+/// Cuts texts into chunks of `chunk_size` words with `overlap` words in common.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TextChunker {
     chunk_size: usize,
@@ -89,10 +90,9 @@ impl TextChunker {
         Err(ChunkerError::ConfigError { message })
     }
 
-    /// The chunks of a file as it was read; see [`chunk_text`](Self::chunk_text).
+    /// Returns the chunks of a file's bytes; see [`chunk_text`](Self::chunk_text).
     ///
-    /// # Errors
-    /// When the file is empty or not UTF-8.
+    /// # Errors When the file is empty or not UTF-8.
     pub fn chunk_bytes(
         &self,
         bytes: &[u8],
@@ -103,10 +103,9 @@ impl TextChunker {
         self.chunk_text(content, file_path)
     }
 
-    /// The chunks of a text in its order; none if it is all white space.
+    /// Returns the chunks of a text in order; none if it is only white space.
     ///
-    /// # Errors
-    /// When the text is empty.
+    /// # Errors When the text is empty.
     pub fn chunk_text(
         &self,
         content: &str,
@@ -146,16 +145,16 @@ impl TextChunker {
         Ok(ranges.iter().enumerate().map(chunk).collect())
     }
 
-    /// Where the chunks start and end, as indexes of cuts. Both strictly advance from chunk to
-    /// chunk.
+    /// Returns where the chunks start and end, as indexes of cuts. Both strictly increase from
+    /// chunk to chunk.
     fn ranges(&self, cuts: &[Cut]) -> Vec<(usize, usize)> {
         let last = cuts.len() - 1;
         let all = &cuts[last];
-        // In front of the word of this number, from 0.
+        // The cut before word number `word`, from 0.
         let at_word = |word: usize| cuts.partition_point(|c| c.words <= word) - 1;
-        // The first cut with no more than so many characters up to another.
+        // The first cut with at most `chars` characters between it and another cut.
         let within = |chars: usize, to: &Cut| cuts.partition_point(|c| c.chars + chars < to.chars);
-        // The last chunk starts here at the latest, if it can hold all from here on.
+        // The latest start of the last chunk, if that chunk can hold everything from there on.
         let tail = all.words.checked_sub(MIN_CHUNK_WORDS).map(at_word);
         let tail = tail.filter(|t| *t >= within(MAX_CONTENT_CHARS, all)).unwrap_or(last);
 
@@ -173,15 +172,15 @@ impl TextChunker {
             }
             let words = cuts[end].words - from.words;
             let early = cuts[end].words - words / 5;
-            // In the last fifth; an end no further than the one before would be no progress.
+            // Within the last fifth of the chunk. The end must be after the previous chunk's end.
             let sentence = (previous_end + 1..=end)
                 .rev()
                 .take_while(|i| cuts[*i].words > early)
                 .find(|i| cuts[*i].ends_sentence);
             end = sentence.unwrap_or(end);
             ranges.push((start, end));
-            // Of few long words at most half a chunk is shared, and there must be room for the next
-            // one.
+            // If the words are few and long, at most half a chunk is shared, and there must be room
+            // for the next word.
             let shared =
                 if words == self.chunk_size { MAX_CONTENT_CHARS } else { MAX_CONTENT_CHARS / 2 };
             let earliest =
@@ -200,11 +199,11 @@ struct Cut {
     chars: usize,
     /// Words before it.
     words: usize,
-    /// Whether the last of them ends a sentence.
+    /// Whether the last word before it ends a sentence.
     ends_sentence: bool,
 }
 
-/// All places, from the start of the text to its end.
+/// Returns all cuts, from the start of the text to its end.
 fn cuts(text: &str) -> Vec<Cut> {
     let mut cuts = vec![Cut::default()];
     let (mut byte, mut chars, mut words) = (0, 0, 0);
@@ -224,8 +223,9 @@ fn cuts(text: &str) -> Vec<Cut> {
     cuts
 }
 
-/// A word (none if the text starts with white space) and the white space behind it; of both only
-/// whole graphemes that fit in a chunk. A grapheme that does not fit is cut between characters.
+/// Returns the first word (empty if the text starts with white space) and the white space after it,
+/// in whole graphemes, as far as they fit in a chunk. A grapheme that does not fit is cut between
+/// characters.
 fn first_piece(text: &str) -> &str {
     let mut behind = false;
     for (n, (i, c)) in text.char_indices().enumerate() {
@@ -233,7 +233,7 @@ fn first_piece(text: &str) -> &str {
             return &text[..i];
         }
         if n == MAX_CONTENT_CHARS {
-            // With one character more it is known whether a grapheme ends here.
+            // One character more shows whether a grapheme ends here.
             let start_of_last = text[..i + c.len_utf8()]
                 .grapheme_indices(true)
                 .next_back()

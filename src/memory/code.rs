@@ -1,5 +1,5 @@
-//! The code that a memory speaks of: which files and definitions it names, what they were then, and
-//! whether they still are.
+//! Links memories to code: which files and definitions a text names, their state at that time, and
+//! whether it changed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,21 +13,21 @@ use crate::languages::{LanguageKind, detect};
 use crate::source::head;
 use crate::syntax;
 
-/// Most files that one memory is tied to, and definitions of each.
+/// Most files that one memory is linked to, and most definitions in each.
 const MAX_FILES: usize = 8;
 const MAX_SYMBOLS: usize = 8;
-/// Names that are looked up, and how long they are in bytes.
+/// Most names that are looked up, and their maximum length in bytes.
 const MAX_NAMES: usize = 16;
 const MIN_NAME: usize = 4;
 const MAX_NAME: usize = 100;
-/// Larger files are no code that somebody speaks of.
+/// Larger files are not looked at.
 const MAX_BYTES: u64 = 1 << 20;
-/// A longer word is no path.
+/// A longer word is not a path.
 const MAX_PATH: usize = 300;
 
-/// The files below `root` that a text names, each with the definitions of it that the text names,
-/// too; and definitions that it names without their file, where the code graph in `graph` knows but
-/// one.
+/// Returns the files below `root` that a text names, each with the definitions in it that the text
+/// names, and definitions named without their file if the code graph `graph` knows only one of that
+/// name.
 #[must_use]
 pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     let mut all = Vec::new();
@@ -54,7 +54,7 @@ pub fn references(text: &str, root: &Path, graph: &Path) -> Vec<CodeReference> {
     all
 }
 
-/// Whether the code is no longer what it was.
+/// Returns whether the code differs from the recorded state.
 #[must_use]
 pub fn is_stale(reference: &CodeReference, root: &Path) -> bool {
     let now = read(root, &reference.path)
@@ -68,7 +68,7 @@ fn read(root: &Path, path: &str) -> Option<String> {
     fs::read_to_string(full).ok()
 }
 
-/// Words of the text that are files below the root.
+/// Returns the words of the text that are files below the root.
 fn paths(text: &str, root: &Path) -> BTreeSet<String> {
     let is_between = |c: char| c.is_whitespace() || "`'\"()[]{}<>,;*|=".contains(c);
     let mut found = BTreeSet::new();
@@ -76,7 +76,7 @@ fn paths(text: &str, root: &Path) -> BTreeSet<String> {
         .split(is_between)
         .filter(|w| w.contains(['.', '/']) && w.len() <= MAX_PATH && !w.contains("://"))
     {
-        // `src/a.rs:12-30`, `src/a.rs#name`, the end of a sentence.
+        // Accepts `src/a.rs:12-30`, `src/a.rs#name` and the end of a sentence.
         let word = word.trim_end_matches(['.', ':', '!', '?']);
         let word = word.split_once([':', '#']).map_or(word, |(path, _)| path);
         let path = Path::new(word);
@@ -94,7 +94,7 @@ fn paths(text: &str, root: &Path) -> BTreeSet<String> {
     found
 }
 
-/// Words of the text that can hardly be anything but identifiers.
+/// Returns the words of the text that are almost certainly identifiers.
 fn identifiers(text: &str) -> Vec<&str> {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let mut found: Vec<&str> = text
@@ -107,7 +107,7 @@ fn identifiers(text: &str) -> Vec<&str> {
     found
 }
 
-/// Whether the text names an identifier: as a whole word, and not one that any sentence has.
+/// Returns whether the text names an identifier as a whole word that is not a common English word.
 fn names(text: &str, identifier: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_marked = |at: usize| {
@@ -122,7 +122,7 @@ fn names(text: &str, identifier: &str) -> bool {
     })
 }
 
-/// Names that a file defines, and their lines.
+/// Returns the names that a file defines, with their lines.
 fn definitions(path: &str, code: &str) -> impl Iterator<Item = (String, (u32, u32))> {
     let outline = match &detect(path, code).kind {
         LanguageKind::Code(grammar) => syntax::outline(grammar, code),
@@ -131,7 +131,7 @@ fn definitions(path: &str, code: &str) -> impl Iterator<Item = (String, (u32, u3
     outline.unwrap_or_default().symbols.into_iter().map(|s| (s.name, (s.start_line, s.end_line)))
 }
 
-/// Of the whole file, or of everything in it that has this name.
+/// Hashes the whole file, or everything in it with this name.
 fn hash_of(path: &str, code: &str, symbol: Option<&str>) -> Option<String> {
     let written = |text: &str| format!("xxh3:{:032x}", xxh3_128(text.as_bytes()));
     let Some(symbol) = symbol else { return Some(written(code)) };

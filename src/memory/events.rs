@@ -1,5 +1,5 @@
-//! From what happened to files, and what git did, to episodes: one for each file, and one for each
-//! operation of git that changed files, so that many files can be told in a line.
+//! Makes episodes of file changes and git operations: one for each file, and one for each git
+//! operation that changed files, so that a briefing can mention many files in one line.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::Path;
@@ -15,24 +15,25 @@ use super::{
 use crate::source::{self, Attribution, Commit, FileChange, OperationKind};
 use crate::text::{cut_at_word as cut, folded};
 
-/// Most definitions that are named of a file.
+/// Most definitions that are named for one file.
 const MAX_SYMBOLS: usize = 12;
-/// Most files or folders that an event names.
+/// Most files or folders that one event names.
 const MAX_PLACES: usize = 8;
-/// Edits of a file are one event as long as the session and this last.
+/// Edits of a file within this time and the same session are one event.
 const ONE_EVENT: TimeDelta = TimeDelta::hours(12);
-/// What of the session's last prompt and answer is kept with what git did, in bytes.
+/// Bytes kept of the session's last prompt and answer with a git operation.
 const REASONING: usize = 600;
-/// Among so many memories the last prompt and answer are looked for; a long one is in pieces.
+/// Number of newest memories in which the last prompt and answer are looked for; a long one is in
+/// pieces.
 const RECENT: usize = 1_000;
 
-/// What happened to one file.
+/// A change of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Event {
     pub operation: Operation,
-    /// Relative to the project root, as it is called now.
+    /// Present path, relative to the root.
     pub path: String,
-    /// Where it was before it was moved.
+    /// Path before a move.
     pub from: Option<String>,
     pub symbols: Vec<String>,
     pub whose: Attribution,
@@ -40,8 +41,7 @@ pub(super) struct Event {
     pub at: DateTime<Utc>,
 }
 
-/// What is left of changes when several of one file within a session are taken together, and those
-/// that come to nothing are left out.
+/// Merges changes of one file within a session, and drops those that cancel out.
 pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     let mut all: BTreeMap<(String, String), Noted> = BTreeMap::new();
     for new in noted {
@@ -60,7 +60,7 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
         };
         *before = Noted { change, ..new };
     }
-    // One that is there and no longer indexed was not deleted.
+    // A file that exists but is no longer indexed was not deleted.
     let is_event = |n: &Noted| {
         n.change.before != n.change.after
             && (n.change.after.is_some() || root.join(&n.change.path).symlink_metadata().is_err())
@@ -68,8 +68,8 @@ pub(super) fn coalesced(noted: Vec<Noted>, root: &Path) -> Vec<Noted> {
     all.into_values().filter(is_event).collect()
 }
 
-/// The events, in order of paths. A file that went and one with the same content that came to the
-/// same work tree are one that was moved, by whoever made the new one.
+/// Returns the events in order of paths. A deleted file and a new one with the same content in the
+/// same work tree become one move, attributed to whatever created the new one.
 pub(super) fn events(
     changes: Vec<(Noted, Attribution)>,
     tree_of: impl Fn(&str) -> Option<String>,
@@ -116,7 +116,7 @@ impl Event {
         format!("{} {from}{}", self.operation.as_str(), self.path)
     }
 
-    /// How many files it is about, as git counts them.
+    /// Returns how many files it covers, as git counts them.
     fn n_files(&self) -> usize {
         1 + usize::from(self.from.is_some())
     }
@@ -141,16 +141,16 @@ impl Event {
     }
 }
 
-/// What becomes of an edit by hand.
+/// The effect of an edit by hand.
 pub(super) enum Edit {
-    /// Kept; in the place of the event that it goes on with, if that has the same id.
+    /// The episode is stored; it replaces the event with the same id.
     Kept(Box<Memory>),
-    /// What this event told has come to nothing.
+    /// The event with this id was undone.
     Undone(Uuid),
 }
 
-/// An edit by hand: `update src/a.rs: parse, Config::load`. Several of one file within a session
-/// are one.
+/// Returns the episode of an edit by hand: `update src/a.rs: parse, Config::load`. Several edits of
+/// one file within a session are one episode.
 pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageError> {
     let before = match event.from {
         Some(_) => None,
@@ -184,7 +184,7 @@ pub(super) fn edit(event: &Event, store: &MemoryStore) -> Result<Edit, StorageEr
     Ok(Edit::Kept(Box::new(Memory { id: before.map_or(new.id, |m| m.id), ..new })))
 }
 
-/// The event that an edit goes on with.
+/// Returns the event that an edit continues.
 fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageError> {
     let select = Select {
         sources: vec![EpisodeSource::FilesystemWatch.as_str().into()],
@@ -195,7 +195,7 @@ fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageE
         ..Select::default()
     };
     let found = store.select(&select)?.pop();
-    // A move is an event of its own.
+    // A move is always an event of its own.
     Ok(found.filter(|m| {
         matches!(
             m.source.operation(),
@@ -204,17 +204,17 @@ fn former(event: &Event, store: &MemoryStore) -> Result<Option<Memory>, StorageE
     }))
 }
 
-/// An operation of git, and what it did to files so far.
+/// A git operation, and its effect on files so far.
 #[derive(Debug, Clone)]
 pub(super) struct Batch {
-    /// The work tree, relative to the project root.
+    /// The work tree, relative to the root.
     pub tree: String,
     pub operation: source::GitOperation,
     memory_id: Uuid,
     pub git_batch_id: String,
     session_id: String,
     n_files: usize,
-    /// Files by folder at the top.
+    /// Number of files by top folder.
     places: BTreeMap<String, usize>,
     /// The first files.
     files: Vec<String>,
@@ -234,7 +234,8 @@ impl Batch {
         }
     }
 
-    /// Of files that git changed without saying what it did (`git restore` says nothing).
+    /// Creates the operation for files that git changed without a log entry (`git restore` writes
+    /// none).
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
         let (at, subject) = (event.at.timestamp(), String::new());
@@ -249,17 +250,17 @@ impl Batch {
         Self::new(tree, operation, &event.session_id)
     }
 
-    /// No file of it is known.
+    /// Returns whether no file of the operation is known.
     pub(super) fn is_empty(&self) -> bool {
         self.n_files == 0
     }
 
-    /// How far an event is from it, in seconds.
+    /// Returns the time between an event and the operation, in seconds.
     pub(super) fn distance(&self, event: &Event) -> u64 {
         self.operation.at.abs_diff(event.at.timestamp())
     }
 
-    /// Takes in a file; what is remembered of it.
+    /// Adds a file, and returns its memory.
     pub(super) fn take(&mut self, event: &Event) -> Memory {
         self.n_files += event.n_files();
         let place = event.path.split_once('/').map_or(".", |(top, _)| top);
@@ -276,7 +277,7 @@ impl Batch {
         self.operation.summary(self.n_files)
     }
 
-    /// What is remembered of the operation as a whole.
+    /// Returns the memory of the whole operation.
     pub(super) fn memory(&self) -> Memory {
         let source::GitOperation { from, to, subject, at, .. } = &self.operation;
         let name = self.summary();
@@ -313,7 +314,7 @@ impl Batch {
     }
 }
 
-/// A commit: its subject and its files.
+/// Returns the memory of a commit: its subject and files.
 pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> Memory {
     let name = commit_name(commit);
     let inside =
@@ -352,8 +353,8 @@ fn metadata(
     }
 }
 
-/// Why git was told to: what the session was asked last, and what the agent said last. `None` when
-/// that is not known.
+/// Returns the reason for a git operation: the session's last prompt and answer. `None` if there
+/// are none.
 pub(super) fn context(
     what: &[String],
     session_id: &str,
@@ -401,12 +402,12 @@ pub(super) fn context(
     }))
 }
 
-/// What of a prompt or an answer is kept with what git did.
+/// Returns the part of a prompt or an answer that is kept with a git operation.
 pub(super) fn quoted(memory: &Memory) -> String {
     cut(&folded(&memory.content), REASONING)
 }
 
-/// As git abbreviates it.
+/// Shortens a commit id as git does.
 fn short(id: &str) -> &str {
     id.get(..7).unwrap_or(id)
 }

@@ -1,8 +1,6 @@
-//! Memories as a corpus: the database as a [`Feed`].
-//!
-//! An entry is a row of the database; its text is read when somebody wants it. What changed is
-//! found by the numbers of changes, so that a process which starts from a saved index reads only
-//! what is new.
+//! Provides the memories in the database as a [`Feed`].
+//! An entry refers to a row of the database; its text is read when needed. Change numbers show what
+//! is new, so a process that starts from a saved index reads only the new memories.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,34 +23,33 @@ use crate::chunk::{
 };
 use crate::search::Condition;
 
-/// More vectors than these are not asked for one by one.
+/// More vectors than this are read in one query instead of one by one.
 const FEW: usize = 64;
-/// Search gives one result for each file. Entries of memories name no file, so that each memory is
-/// a result of its own, also when several are pieces of one file. Their text and their chunk name
-/// it.
+/// Search returns one result for each file. Entries of memories name no file, so each memory is a
+/// separate result, even if several are pieces of one file. Their chunk names the file.
 const NO_FILE: Option<Arc<str>> = None;
 /// How long loading waits for another process's write.
 const BUSY: Duration = Duration::from_secs(5);
 
-/// What filters ask of a memory.
+/// The properties of a memory that filters test.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 struct Fact {
     /// Position in [`MemorySource::names`].
     source: u8,
-    /// Position in [`Operation::ALL`], after one for none.
+    /// Position in [`Operation::ALL`] plus one; 0 for none.
     operation: u8,
     /// Fingerprint of its group.
     group: u64,
-    /// When it was made, in milliseconds since 1970.
+    /// Time of the memory in milliseconds since 1970.
     at: i64,
 }
 
-/// What filters ask of every memory that is served, by its number.
+/// The filter properties of every served memory, by its row number.
 #[derive(Debug, Clone, Default)]
 pub struct Facts(Arc<RwLock<Arc<Vec<Fact>>>>);
 
 impl Facts {
-    /// A condition that a memory meets which the filter allows.
+    /// Returns a predicate for the memories that the filter allows.
     #[must_use]
     pub fn condition(&self, filter: &MemoryFilter) -> Condition {
         let facts = self.0.read().clone();
@@ -62,13 +59,13 @@ impl Facts {
         })
     }
 
-    /// Whoever still reads them keeps them as they were.
+    /// Changes a copy if a reader still holds the old list.
     fn change(&self, change: impl FnOnce(&mut Vec<Fact>)) {
         change(Arc::make_mut(&mut self.0.write()));
     }
 }
 
-/// The number of a memory is where its text stands.
+/// The start of an entry's range is the row number of the memory.
 fn number_of(entry: &Entry) -> Option<usize> {
     entry.line().map(|(_, at)| at.start as usize)
 }
@@ -86,10 +83,10 @@ pub struct MemoryFeed {
     home: MemoryHome,
     embedder: String,
     cache: Box<dyn CorpusCache>,
-    /// There once the database is.
+    /// Set once the database exists.
     store: Option<Opened>,
     position: Position,
-    /// By number.
+    /// By row number.
     entries: BTreeMap<u32, Arc<Entry>>,
     set: Arc<ChunkSet>,
     facts: Facts,
@@ -100,7 +97,7 @@ struct Opened {
     inode: u64,
 }
 
-/// Which database it is, and how far it was read.
+/// The identity of the database, and the position up to which it was read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Encode, Decode)]
 struct Position {
     identity: i64,
@@ -108,7 +105,7 @@ struct Position {
     deleted: i64,
 }
 
-/// The texts of memories, which stand in the database. A range begins with the number of a memory.
+/// The texts of memories, read from the database. A range starts with the row number of a memory.
 #[derive(Debug)]
 struct Rows(Arc<MemoryStore>);
 
@@ -139,8 +136,8 @@ impl MemoryFeed {
     /// The feed's name.
     pub const NAME: &str = "memory";
 
-    /// The memories of a project, of which there need not be any yet. What is made of them is kept
-    /// in `cache`.
+    /// Creates the feed of a project, which may have no memories yet. The saved index is in
+    /// `cache`.
     #[must_use]
     pub fn new(home: MemoryHome, embedder: &str, cache: Box<dyn CorpusCache>) -> Self {
         Self {
@@ -155,26 +152,26 @@ impl MemoryFeed {
         }
     }
 
-    /// What filters ask; goes on knowing what the feed does.
+    /// Returns the filter properties; they stay up to date as the feed changes.
     #[must_use]
     pub fn facts(&self) -> Facts {
         self.facts.clone()
     }
 
-    /// The database that is there now.
+    /// Returns the database, after opening it again if its file was replaced.
     fn store(&mut self) -> Result<Option<Arc<MemoryStore>>, StorageError> {
         if !self.home.is_in_use() {
             self.store = None;
             return Ok(None);
         }
-        // Without one it is lost, which opening it tells.
+        // If the file is missing, the memories are lost; opening reports that.
         let inode = self.home.identity().unwrap_or_default();
         if let Some(opened) = self.store.as_ref().filter(|o| o.inode == inode) {
             return Ok(Some(opened.store.clone()));
         }
         let store = match self.home.store(BUSY) {
-            // It came after this process began: it is not told, and what is told of the code does
-            // not suffer.
+            // The database was put there while this process ran: it is not read, and answers about
+            // code are unaffected.
             Err(StorageError::Foreign) => {
                 self.store = None;
                 return Ok(None);
@@ -240,7 +237,7 @@ impl Fact {
             .operation()
             .and_then(|o| Operation::ALL.iter().position(|one| *one == o))
             .map_or(0, |at| at + 1);
-        // There are ten of them, and five.
+        // There are ten sources and five operations.
         #[expect(clippy::cast_possible_truncation, reason = "a few names")]
         let (source, operation) = (source as u8, operation as u8);
         Self {
@@ -341,21 +338,21 @@ impl StoredVectors for Vectors {
     }
 }
 
-/// Which memories may be found.
+/// The conditions on memories that may be found.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryFilter {
-    /// By [`MemorySource::name`]; all when empty.
+    /// Values of [`MemorySource::name`]; empty: all.
     pub sources: Vec<String>,
     pub exclude_sources: Vec<String>,
     pub exclude_operations: Vec<String>,
-    /// All when empty.
+    /// Empty: all.
     pub group_ids: Vec<String>,
     /// When they were made.
     pub period: Period,
 }
 
 impl MemoryFilter {
-    /// Whether everything may be found.
+    /// Returns whether the filter allows every memory.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         [&self.sources, &self.exclude_sources, &self.exclude_operations, &self.group_ids]
@@ -364,7 +361,7 @@ impl MemoryFilter {
             && self.period == Period::default()
     }
 
-    /// What it says, to be asked of many memories.
+    /// Compiles the filter for tests on many memories.
     fn compiled(&self) -> Allowed {
         let listed = |list: &[String], name: &str| list.iter().any(|one| one == name);
         let source = |name: &&str| {
@@ -382,7 +379,7 @@ impl MemoryFilter {
         }
     }
 
-    /// Names that no source or operation has.
+    /// Returns the names that no source or operation has.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let sources = MemorySource::names();
@@ -398,7 +395,7 @@ impl MemoryFilter {
 }
 
 impl From<&MemoryFilter> for Select {
-    /// The memories in the database that the filter allows.
+    /// Selects the memories in the database that the filter allows.
     fn from(filter: &MemoryFilter) -> Self {
         let MemoryFilter { sources, exclude_sources, exclude_operations, group_ids, period } =
             filter.clone();
@@ -414,21 +411,21 @@ impl From<&MemoryFilter> for Select {
     }
 }
 
-/// A filter, ready to be asked.
+/// A compiled filter.
 #[derive(Debug, Clone)]
 struct Allowed {
     /// By position, as in [`Fact`].
     sources: Vec<bool>,
     operations: Vec<bool>,
-    /// All when empty.
+    /// Fingerprints; empty: all.
     groups: Vec<u64>,
-    /// In milliseconds, the second exclusive.
+    /// Milliseconds since 1970; `until` is exclusive.
     since: i64,
     until: i64,
 }
 
 impl Allowed {
-    /// Whether this memory may be found.
+    /// Returns whether the filter allows this memory.
     fn allows(&self, fact: Fact) -> bool {
         let at = |list: &[bool], at: u8| list.get(usize::from(at)).is_some_and(|is| *is);
         at(&self.sources, fact.source)

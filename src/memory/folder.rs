@@ -1,4 +1,4 @@
-//! The folder that the files of a memory lie in, reached without following a link.
+//! Opens the folder of a memory's files without following a link.
 
 use std::ffi::OsString;
 use std::io::{Error, ErrorKind, Result};
@@ -9,10 +9,10 @@ use crate::dir::{Dir, FileKind, OwnedDir};
 
 /// The newest backup, and the one before it.
 pub(super) const BACKUPS: [&str; 2] = ["memory.backup.db", "memory.backup.1.db"];
-/// How the names of databases begin that a backup was put in place of.
+/// Prefix of databases that were replaced by a backup.
 pub(super) const DAMAGED: &str = "memory.damaged-";
 
-/// Opens the folder of a file, and returns it with the file's name. The folder must belong to this
+/// Opens the folder of a file and returns it with the file's name. The folder must belong to this
 /// user.
 pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
@@ -28,7 +28,7 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     Ok((folder, name.to_os_string()))
 }
 
-/// The names of files which show that there was a database here.
+/// Returns the name of a file that shows that there was a database here.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
     let is_trace = |name: &String| {
         BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"))

@@ -1,4 +1,4 @@
-//! What an agent's hooks tell, and what they are told.
+//! Converts the input of an agent's hooks into memories, and finds the memories that hooks return.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -18,38 +18,38 @@ use super::{
     Select, StorageError, question,
 };
 
-/// What a session may be told when it begins, and with each prompt, in tokens.
+/// Limit in tokens of the text that a session receives at its start, and of that with each prompt.
 pub const BRIEFING_TOKENS: usize = 500;
 pub const PROMPT_TOKENS: usize = 600;
-/// What is told before a file is edited.
+/// Limit in tokens of the text before a file is edited.
 pub const FILE_TOKENS: usize = 200;
-/// Memories that a prompt is told, at most.
+/// Most memories returned for a prompt.
 const MOST: usize = 5;
-/// A prompt is told memories whose [`super::RecalledMemory::evidence`] is at least this. Chosen
-/// with [`LEAST_BESIDE_BEST`] on the projects of `tests/data/remembered.toml` that are not held
-/// out, alone and among 80 and 800 paragraphs of documentation.
+/// A memory is returned for a prompt if its [`super::RecalledMemory::evidence`] is at least this.
+/// The value and [`LEAST_BESIDE_BEST`] were chosen on the projects of `tests/data/remembered.toml`
+/// that are not held out, alone and among 80 and 800 paragraphs of documentation.
 const LEAST_EVIDENCE: f64 = 0.65;
-/// Share of the best memory's evidence that another one needs to be told with it.
+/// Another memory is returned only if its evidence is at least this share of the best one's.
 const LEAST_BESIDE_BEST: f64 = 0.85;
-/// What of a prompt is searched for, in characters.
+/// Characters of a prompt that are searched for.
 const ASKED: usize = 2_000;
-/// What of anything is looked at to be remembered: more than is kept, so that a secret at the cut
-/// is known for one.
+/// Characters of a text that are processed: more than are stored, so that a secret at the cut is
+/// still recognised.
 const KEPT: usize = MAX_TEXT_CHARS + 2_000;
-/// Memories of each kind that are told of a file, at most.
+/// Most memories of each kind that are returned for a file.
 const MOST_OF_FILE: usize = 10;
-/// What of a tool's arguments is remembered.
+/// Bytes of a tool's arguments that are stored.
 const ARGUMENT: usize = 300;
-/// An answer of so many words is worth telling later.
+/// An answer with this many words is worth showing later.
 const SIGNIFICANT_WORDS: usize = 120;
 
-/// What an agent tells a hook, as Claude Code does. Everything may be absent.
+/// The input of a hook, as Claude Code sends it. All fields may be missing.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub struct HookInput {
     pub session_id: String,
     pub cwd: Option<std::path::PathBuf>,
-    /// Of `SessionStart`: startup, resume, clear or compact.
+    /// For `SessionStart`: startup, resume, clear or compact.
     pub source: Option<String>,
     pub prompt: Option<String>,
     pub tool_name: Option<String>,
@@ -58,23 +58,24 @@ pub struct HookInput {
     pub transcript_path: Option<std::path::PathBuf>,
 }
 
-/// The first characters.
+/// Returns the first `n_chars` characters.
 fn first(text: &str, n_chars: usize) -> &str {
     text.char_indices().nth(n_chars).map_or(text, |(at, _)| &text[..at])
 }
 
 impl HookInput {
-    /// What the user asked, to be remembered.
+    /// Returns the memory of a user's prompt.
     #[must_use]
     pub fn prompt_memory(&self) -> Option<Memory> {
         let prompt = self.prompt.as_deref()?.trim();
-        // Commands of the agent's own say nothing of the project.
+        // Commands of the agent itself say nothing about the project.
         let is_command = prompt.starts_with('/') && !prompt.contains(char::is_whitespace);
         (!prompt.is_empty() && !is_command)
             .then(|| self.described(first(prompt, KEPT), HookType::UserPromptSubmit, None))
     }
 
-    /// What a tool did in the project at `root`, to be remembered: only what changes something.
+    /// Returns the memory of a tool call in the project at `root`; `None` if the tool changed
+    /// nothing.
     #[must_use]
     pub fn tool_memory(&self, root: &Path) -> Option<Memory> {
         let tool = self.tool_name.as_deref()?;
@@ -113,7 +114,7 @@ impl HookInput {
         Some(self.described(&said, HookType::PostToolUse, None))
     }
 
-    /// What the agent answered last, to be remembered.
+    /// Returns the memory of the agent's last answer.
     #[must_use]
     pub fn answer_memory(&self, transcript: Option<&str>) -> Option<Memory> {
         let answer = self.last_assistant_message.clone().or_else(|| last_answer(transcript?))?;
@@ -139,7 +140,7 @@ impl HookInput {
         )
     }
 
-    /// The file that a tool is about, relative to `root` where it is below.
+    /// Returns the file that a tool works on, relative to `root` if it is below it.
     #[must_use]
     pub fn file(&self, root: &Path) -> Option<String> {
         let path = ["file_path", "notebook_path"]
@@ -149,7 +150,7 @@ impl HookInput {
         if path.as_os_str().is_empty() {
             return None;
         }
-        // An agent may know the project by a link to it.
+        // The agent may know the project by the path of a link to it.
         let full = self.cwd.as_deref().filter(|_| path.is_relative()).unwrap_or(root).join(path);
         let below = full.strip_prefix(root).ok().filter(|p| is_plain(p)).map(Path::to_path_buf);
         let below =
@@ -158,12 +159,12 @@ impl HookInput {
     }
 }
 
-/// Whether a path has no part that leads up.
+/// Returns whether a path has no `..`.
 fn is_plain(path: &Path) -> bool {
     path.components().all(|c| matches!(c, Component::Normal(_)))
 }
 
-/// The path without links above the file, which need not be there.
+/// Resolves links in the directories of a path. The file itself need not exist.
 fn canonical(path: &Path) -> Option<PathBuf> {
     let above = path.ancestors().skip(1).find_map(|above| {
         Some((std::fs::canonicalize(above).ok()?, path.strip_prefix(above).ok()?))
@@ -171,7 +172,7 @@ fn canonical(path: &Path) -> Option<PathBuf> {
     above.filter(|(_, rest)| is_plain(rest)).map(|(above, rest)| above.join(rest))
 }
 
-/// The text of the last answer in a transcript: JSON, one message a line.
+/// Returns the text of the last answer in a transcript (JSON, one message a line).
 fn last_answer(transcript: &str) -> Option<String> {
     transcript.lines().rev().find_map(|line| {
         let message: Value =
@@ -186,18 +187,17 @@ fn last_answer(transcript: &str) -> Option<String> {
     })
 }
 
-/// What of the memories helps with a prompt that a session was not told before, and which these
-/// are.
+/// Returns the memories relevant to `prompt` that this session has not received, as text, and their
+/// ids.
 ///
-/// # Errors
-/// When the memories cannot be searched.
+/// # Errors When the memories cannot be searched.
 pub fn for_prompt(
     recall: &Recall,
     prompt: &str,
     given: &[Uuid],
     now: DateTime<Utc>,
 ) -> Result<(String, Vec<Uuid>), RecallError> {
-    // What was asked before is no answer, and what was done to files is told when a session begins.
+    // Earlier prompts are not answers, and changes of files are in the briefing.
     let filter = MemoryFilter {
         exclude_sources: ["git_bulk_update", "filesystem_watch", "hook_description"]
             .map(String::from)
@@ -211,7 +211,8 @@ pub fn for_prompt(
         return Ok((String::new(), Vec::new()));
     }
     let mut found = recall.ranked(&subject, prompt, &filter, 4 * MOST, now)?;
-    // What this session said itself, and was told, is no measure for the others.
+    // Memories of this session, and those that it received, must not raise the threshold for the
+    // others.
     found.retain(|f| !given.contains(&f.memory.id) && f.memory.content.trim() != prompt.trim());
     let best = found.iter().map(|f| f.evidence).fold(0.0, f64::max);
     found.retain(|f| f.evidence >= LEAST_EVIDENCE.max(LEAST_BESIDE_BEST * best));
@@ -221,11 +222,10 @@ pub fn for_prompt(
     Ok((text, found[..n].iter().map(|f| f.memory.id).collect()))
 }
 
-/// What is known of a file that is about to be changed, and was not told before: what was said of
-/// it, and what was changed in it.
+/// Returns what is stored about a file that is about to change and that this session has not
+/// received: texts about it and changes of it.
 ///
-/// # Errors
-/// When the memories cannot be read.
+/// # Errors When the memories cannot be read.
 pub fn for_file(
     store: &MemoryStore,
     path: &str,

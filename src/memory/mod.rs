@@ -1,9 +1,8 @@
-//! What was said, decided and done in this project, kept across sessions.
-//!
-//! One table of memories in SQLite, whatever they came from; the search engine serves them as one
-//! more corpus behind [`crate::chunk::Feed`]. Everything is redacted before it is stored.
+//! Stores what was said, decided and done in this project, across sessions.
+//! One SQLite table holds all memories, whatever their source. The search engine serves them as one
+//! more corpus behind [`crate::chunk::Feed`]. Secrets are removed before anything is stored.
 
-/// An enum whose variants have names that are written.
+/// Defines an enum whose variants have stored names.
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($variant:ident = $text:literal),* $(,)? }) => {
         $(#[$doc])*
@@ -15,7 +14,7 @@ macro_rules! names {
         impl $name {
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// As it is written.
+            /// Returns the stored name.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -23,7 +22,7 @@ macro_rules! names {
                 }
             }
 
-            /// The one that is written so.
+            /// Returns the variant with this stored name.
             #[must_use]
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|one| one.as_str() == text)
@@ -84,11 +83,11 @@ pub use watcher::{MDFileWatcher, Statistics, WatcherError, notes_of_agents};
 /// Longest content of a memory, in characters.
 pub const MAX_CONTENT_CHARS: usize = 10_000;
 
-/// One thing to remember.
+/// One stored text with its source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Memory {
     pub id: Uuid,
-    /// What it is called, for people; may be empty.
+    /// A name for people; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
     /// At most [`MAX_CONTENT_CHARS`].
@@ -97,21 +96,21 @@ pub struct Memory {
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
     pub session_id: String,
-    /// What it belongs to, where one project holds several things.
+    /// The group that it belongs to, if one project holds several subjects.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group_id: String,
-    /// Of a piece of a file.
+    /// Set for a piece of a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_metadata: Option<ChunkMetadata>,
     pub word_count: u32,
-    /// Every session begins with it.
+    /// The memory is part of every briefing.
     #[serde(default)]
     pub pinned: bool,
-    /// Files and symbols that it speaks of, as they were then.
+    /// The files and symbols that it names, in their state at that time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub code: Vec<CodeReference>,
-    /// Memories whose text is in it; it goes when one of them is forgotten. A summary is of its
-    /// whole session and names none.
+    /// Memories whose text it contains; it is deleted with any of them. A summary covers its whole
+    /// session and names none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derived_from: Vec<Uuid>,
 }
@@ -124,7 +123,7 @@ pub enum MemorySource {
         hook_type: HookType,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_name: Option<String>,
-        /// The file that the tool changed, relative to the project root where it is below.
+        /// The file that the tool changed, relative to the root if it is below it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         file_path: Option<String>,
     },
@@ -136,40 +135,40 @@ pub enum MemorySource {
         chunk_index: u32,
         total_chunks: u32,
     },
-    /// An event, or something that somebody said.
+    /// An event, or a text without a hook.
     Episode(Episode),
 }
 
-/// An event, or something that somebody said.
+/// An event, or a text without a hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Episode {
     pub source: EpisodeSource,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<Operation>,
-    /// The file that it is about, relative to the project root.
+    /// The file that it is about, relative to the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin_path: Option<String>,
-    /// Events of one git operation have one.
+    /// All events of one git operation have the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_batch_id: Option<String>,
 }
 
-/// A code location that a memory was true for.
+/// A code location that a memory was true for, with its state then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CodeReference {
-    /// Relative to the project root.
+    /// Relative to the root.
     pub path: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
-    /// The commit that was checked out.
+    /// The commit that was checked out then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<String>,
-    /// Of the code that was named: `xxh3:` and 32 hexadecimal digits.
+    /// Hash of the named code: `xxh3:` and 32 hexadecimal digits.
     pub hash: String,
 }
 
 names!(
-    /// Where an episode comes from.
+    /// The source of an episode.
     EpisodeSource {
         FilesystemWatch = "filesystem_watch",
         GitBulkUpdate = "git_bulk_update",
@@ -182,7 +181,7 @@ names!(
 );
 
 impl EpisodeSource {
-    /// Something that happened, not something that was said.
+    /// Returns whether it is an event and not a text.
     #[must_use]
     pub fn is_event(self) -> bool {
         !matches!(self, Self::Text | Self::Json | Self::Message)
@@ -190,12 +189,12 @@ impl EpisodeSource {
 }
 
 names!(
-    /// What happened to a file.
+    /// The kind of change of a file.
     Operation { Create = "create", Update = "update", Delete = "delete", Move = "move", Rename = "rename" }
 );
 
 names!(
-    /// When an agent calls us.
+    /// The hook that delivered a text.
     HookType {
         SessionStart = "SessionStart",
         UserPromptSubmit = "UserPromptSubmit",
@@ -207,12 +206,13 @@ names!(
 );
 
 names!(
-    /// What an agent answered.
+    /// The kind of an agent's answer.
     ResponseType { SessionSummary = "SessionSummary", StopResponse = "StopResponse", SignificantResponse = "SignificantResponse" }
 );
 
 impl MemorySource {
-    /// What filters call it: the source of an episode, or what else it is.
+    /// Returns the name that filters use: the source of an episode, or the kind of any other
+    /// memory.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -223,7 +223,8 @@ impl MemorySource {
         }
     }
 
-    /// What a reply calls it: the name of its type as it is stored, and of an episode the source.
+    /// Returns the name that replies use: the stored name of its type or, for an episode, of its
+    /// source.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         match self {
@@ -234,14 +235,14 @@ impl MemorySource {
         }
     }
 
-    /// Every name that [`MemorySource::name`] gives.
+    /// Returns every name that [`MemorySource::name`] can return.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         let episodes = EpisodeSource::ALL.iter().map(|s| s.as_str());
         episodes.chain(["hook_description", "claude_response", "md_file_chunk"]).collect()
     }
 
-    /// The file that it is about.
+    /// Returns the file that it is about.
     #[must_use]
     pub fn file_path(&self) -> Option<&str> {
         match self {
@@ -252,7 +253,7 @@ impl MemorySource {
         }
     }
 
-    /// What happened to that file.
+    /// Returns the change of that file.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         match self {
@@ -263,7 +264,7 @@ impl MemorySource {
 }
 
 impl Memory {
-    /// A new one, made now.
+    /// Creates a memory with a new id and the current time.
     #[must_use]
     pub fn new(content: impl Into<String>, source: MemorySource, session_id: &str) -> Self {
         let (content, now) = (content.into(), now());
@@ -284,7 +285,8 @@ impl Memory {
         }
     }
 
-    /// Which piece of a long text it is, from 0, and of how many; `None` where it is all of it.
+    /// Returns the index of this piece of a long text, from 0, and the number of pieces; `None` if
+    /// the memory is the whole text.
     #[must_use]
     pub fn piece(&self) -> Option<(u32, u32)> {
         self.chunk_metadata
@@ -293,14 +295,14 @@ impl Memory {
             .map(|m| (m.chunk_index, m.total_chunks))
     }
 
-    /// Whether it goes on with a text that another memory begins.
+    /// Returns whether it continues a text that another memory begins.
     #[must_use]
     pub fn is_continued(&self) -> bool {
         self.piece().is_some_and(|(index, _)| index > 0)
     }
 }
 
-/// To the millisecond, as it is stored.
+/// Returns the current time in milliseconds, the precision that is stored.
 #[must_use]
 pub fn now() -> DateTime<Utc> {
     DateTime::from_timestamp_millis(Utc::now().timestamp_millis()).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! Times as people and agents write them.
+//! Parses times as people and agents write them.
 
 use chrono::{
     DateTime, Days, Local, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, TimeZone, Utc,
 };
 
-/// From when to when.
+/// A period of time.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Period {
     /// At this time or later.
@@ -13,7 +13,7 @@ pub struct Period {
     pub until: Option<DateTime<Utc>>,
 }
 
-/// Why a text is no time.
+/// Why a text is not a time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a time: give a date (2026-01-31), a date and time (2026-01-31T12:00:00Z), or how long ago (30m, 12h, 3d, 2w)"
@@ -21,11 +21,10 @@ pub struct Period {
 pub struct NoTime(String);
 
 impl Period {
-    /// Reads both ends. A date means the whole day, here: `since` begins with its first moment,
-    /// `until` ends with its last.
+    /// Reads both ends. A date means the whole local day: `since` is its first moment, `until` its
+    /// last.
     ///
-    /// # Errors
-    /// When one of them is not a time.
+    /// # Errors When one of them is not a time.
     pub fn parse(
         since: Option<&str>,
         until: Option<&str>,
@@ -40,14 +39,14 @@ impl Period {
         Ok(Self { since: time(since, 0)?, until: time(until, 1)? })
     }
 
-    /// Whether a time is in it.
+    /// Returns whether the period contains a time.
     #[must_use]
     pub fn contains(&self, at: DateTime<Utc>) -> bool {
         self.since.is_none_or(|since| at >= since) && self.until.is_none_or(|until| at < until)
     }
 }
 
-/// A date stands for the midnight so many days after it.
+/// Parses a time. A date means midnight, `days` days after it.
 fn read(text: &str, days: u64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     if let Ok(at) = DateTime::parse_from_rfc3339(text) {
         return Some(at.to_utc());
@@ -71,7 +70,7 @@ fn read(text: &str, days: u64, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     now.checked_sub_signed(ago?)
 }
 
-/// A time of this place's clocks; the next one that there is where clocks skip it.
+/// Converts a local time. A time that clocks skip becomes the next one that exists.
 fn here(at: NaiveDateTime) -> Option<DateTime<Utc>> {
     let found = Local.from_local_datetime(&at).earliest();
     found

@@ -1,30 +1,30 @@
-//! What a prompt or a query asks about: words that name no subject are told from those that do.
+//! Finds the subject of a prompt or query: tells words that name something from words that do not.
 
 use crate::search::is_stop_word;
 
-/// Words of prompts that say what to do, or are said out of courtesy.
+/// Words of prompts that give an order or are polite.
 const FILLERS: &str = " a add again agreed also always and any anything are before bit change check could create did do does fails find fix for from get \
 give go going good great happens have hello help here hey hi how i if in is it its just let lets like look looks made make me mean means morning my need \
 needs new next nice no not now of ok okay on or our please put really right run same say see should show since so some something soon still sure take tell \
 thank thanks that the then there thing things this time to today try up us want wants was way we well were what when where which who why will with works \
 would write wrong yes yesterday yet you your ";
 
-/// Words of queries for whatever is recent, such as "recent project context".
+/// Words of queries for recent things, such as "recent project context".
 const GENERIC: &str = " all activity changes context events everything facts happened history know known last lately latest memories memory news notes \
 overview previous project recent recently remember remembered repo repository session sessions state status summary work worked ";
 
 fn is_in(list: &str, word: &str) -> bool {
-    // Spaces around the word: only whole words of the list.
+    // Blanks around the word, so that only whole words of the list match.
     !word.is_empty() && list.contains(&format!(" {word} "))
 }
 
-/// The words of a text with the form in which the lists have them.
+/// Returns the words of a text with the form that the lists use.
 fn words(text: &str) -> impl Iterator<Item = (&str, String)> {
     text.split_whitespace()
         .map(|word| (word, word.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase()))
 }
 
-/// The words of a prompt that name its subject; empty where it names none ("ok, go on").
+/// Returns the words of a prompt that name its subject; empty if there are none ("ok, go on").
 pub(super) fn subject(prompt: &str) -> String {
     let named: Vec<&str> = words(prompt)
         .filter(|(_, word)| !word.is_empty() && !is_in(FILLERS, word))
@@ -33,7 +33,7 @@ pub(super) fn subject(prompt: &str) -> String {
     named.join(" ")
 }
 
-/// Whether a query names nothing, or only asks for what is recent.
+/// Returns whether a query names nothing, or only asks for recent things.
 pub(super) fn is_for_recent(query: &str) -> bool {
     words(query).all(|(_, word)| {
         word.is_empty() || is_in(GENERIC, &word) || is_in(FILLERS, &word) || is_stop_word(&word)

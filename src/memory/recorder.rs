@@ -1,9 +1,7 @@
-//! Records what happens to the files of a project, and tells what git did to them from what was
-//! edited by hand.
-//!
-//! Whoever indexes notes which files changed ([`MemoryHome::journal`]); the process that watches
-//! the tree looks at git's own files meanwhile. Nothing is judged before things are quiet: git says
-//! last what it did. Only the record waits for that, never the index.
+//! Records changes of a project's files, and tells changes by git apart from edits by hand.
+//! The indexer stores which files changed ([`MemoryHome::journal`]), and the process that watches
+//! the tree reads git's own files meanwhile. The recorder waits until nothing changes any more,
+//! because git writes its log last. Only the recording waits, never the index.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,61 +18,61 @@ use super::{CaptureError, Memories, Memory, MemoryHome, MemoryStore, StorageErro
 use crate::source::{self, Attribution, ChangeWatcher, ChangedFile, Commit, GitWatch, TreeChange};
 use crate::worker::{Worker, WorkerHandle};
 
-/// Files that change later may be of an operation that was recorded so long ago.
+/// Files that change later can still belong to an operation that was recorded this recently.
 const RECENT: Duration = Duration::from_secs(30);
-/// How often it is looked unasked, at most.
+/// Shortest pause between two looks without an event.
 const LEAST_PAUSE: Duration = Duration::from_secs(1);
-/// How often it is looked whether a backup is due.
+/// Interval at which the age of the backup is checked.
 const BACKUP_PAUSE: Duration = Duration::from_hours(1);
-/// Most commits that are recorded of what happened while nobody looked.
+/// Most commits that are recorded from the time when no process looked.
 const MAX_COMMITS: usize = 100;
 
-/// Memories whose vectors are asked of an embedder at once that takes its time.
+/// Number of vectors requested at once from an embedder that is not immediate.
 const BATCH: usize = 16;
 
 /// How events are kept.
 #[derive(Debug, Clone, Copy)]
 pub struct EventSettings {
-    /// How long before and after git did something a change of a file may be git's; so long things
-    /// must be quiet.
+    /// A change of a file within this time before or after a git operation may belong to it.
+    /// Nothing may change for this long before the recorder runs.
     pub window: Duration,
     /// Most events of each source.
     pub most: usize,
-    /// For how many days.
+    /// Number of days that events are kept.
     pub days: u32,
 }
 
-/// Makes episodes of changes.
+/// Makes episodes of the stored changes.
 pub struct Recorder {
     home: MemoryHome,
     settings: EventSettings,
-    /// By their paths relative to the project root.
+    /// Work trees by their paths relative to the root.
     trees: Arc<Mutex<BTreeMap<String, Tree>>>,
     recent: Vec<(Batch, Instant)>,
-    /// Since when things are not quiet.
+    /// Since when changes keep coming.
     waiting_since: Option<Instant>,
 }
 
-/// A recorder in the background. Dropping it ends it.
+/// A recorder that runs in the background until it is dropped.
 pub struct Recording {
     worker: Worker,
 }
 
 impl Recording {
-    /// To have it look when things are quiet.
+    /// Returns a handle that requests a look once nothing changes any more.
     #[must_use]
     pub fn handle(&self) -> &WorkerHandle {
         self.worker.handle()
     }
 }
 
-/// A work tree: the one that the project is in, or a submodule.
+/// A work tree: that of the project, or of a submodule.
 struct Tree {
-    /// `None`: it was there when it was recorded last, and is gone.
+    /// `None`: the repository existed at the last recording and is gone.
     watch: Option<GitWatch>,
-    /// When git did something last, as far as that was noticed.
+    /// When the last git operation was noticed.
     touched: Option<Instant>,
-    /// How far git was read when that was last recorded.
+    /// Position in git's logs at the last recording.
     position: Option<String>,
 }
 
@@ -84,11 +82,10 @@ impl Recorder {
         Self { home, settings, trees: Arc::default(), recent: Vec::new(), waiting_since: None }
     }
 
-    /// Records in the background while `is_responsible`: a process that watches the tree and has
-    /// compared it with the index.
+    /// Records in the background while `is_responsible` returns true: in a process that watches the
+    /// tree and has compared it with the index.
     ///
-    /// # Errors
-    /// When no thread can be started.
+    /// # Errors When no thread can be started.
     pub fn spawn(
         mut self,
         is_responsible: impl Fn() -> bool + Send + 'static,
@@ -133,15 +130,14 @@ impl Recorder {
         Ok(Recording { worker })
     }
 
-    /// Records what was noted, unless some of it is so new that git may have to say something about
-    /// it: then how long to wait.
+    /// Records the stored changes. If some are so recent that git may still write its log, it
+    /// records nothing and returns how long to wait.
     ///
-    /// # Errors
-    /// When the database refuses. Nothing is lost then.
+    /// # Errors When the database fails. Nothing is lost then.
     pub fn record(&mut self, memories: &Memories) -> Result<Option<Duration>, CaptureError> {
         let result = self.try_to_record(memories);
         if !matches!(result, Ok((true, _))) {
-            // Git is read again from where it was last recorded.
+            // Git's logs are read again from the last recorded position.
             self.forget();
         }
         result.map(|(_, wait)| wait)
@@ -152,8 +148,8 @@ impl Recorder {
         self.recent.clear();
     }
 
-    /// Returns the commits since the last call as memories, each with its name, and begins a batch
-    /// for every other operation of git.
+    /// Returns the commits since the last call as memories, each with its name, and starts a batch
+    /// for every other git operation.
     fn committed(
         &mut self,
         trees: &mut BTreeMap<String, Tree>,
@@ -181,7 +177,7 @@ impl Recorder {
         new
     }
 
-    /// False: somebody else has recorded meanwhile.
+    /// Returns false if another process recorded meanwhile.
     fn try_to_record(
         &mut self,
         memories: &Memories,
@@ -248,7 +244,7 @@ impl Recorder {
         Ok((is_done, None))
     }
 
-    /// Every work tree that the project or a change is in, read from where it was last recorded.
+    /// Opens every work tree that contains the project or a change, at its last recorded position.
     fn open(
         &self,
         trees: &mut BTreeMap<String, Tree>,
@@ -278,15 +274,15 @@ impl Recorder {
             let (at, position) = (root.join(&name), positions.get(&name).cloned());
             let watch = match &position {
                 Some(position) => GitWatch::open_at(&at, position),
-                // It came when there were memories already, or a former version stored them.
+                // The repository is newer than the first memories, or an older version stored them.
                 None if name.is_empty() => GitWatch::open_since(
                     &at,
                     store.began()?.map_or_else(SystemTime::now, SystemTime::from),
                 ),
-                // The first changes come with it.
+                // The first changes arrive together with the repository.
                 None => GitWatch::open_new(&at),
             };
-            // A folder without a repository of its own is in the one around it.
+            // A folder without a repository of its own belongs to the repository around it.
             let watch = watch.filter(|watch| name.is_empty() || watch.is_of(&at));
             if watch.is_some() || position.is_some() {
                 trees.insert(name, Tree { watch, position, touched: None });
@@ -295,8 +291,8 @@ impl Recorder {
         Ok(())
     }
 
-    /// How long until git has said everything, as far as can be known. Changes that never end are
-    /// recorded in between.
+    /// Returns how long to wait until git's logs are complete. Changes that never stop are recorded
+    /// in between.
     fn must_wait(&mut self, noted: &[Noted], trees: &BTreeMap<String, Tree>) -> Option<Duration> {
         let window = self.settings.window;
         if trees.values().filter_map(|tree| tree.watch.as_ref()).any(GitWatch::is_at_work) {
@@ -315,8 +311,8 @@ impl Recorder {
         wait
     }
 
-    /// The commits with their files, the newest of them; what git wrote of them when it cannot say
-    /// more.
+    /// Returns the newest commits with their files, or what git's log says of them if git cannot
+    /// say more.
     fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
         if made.is_empty() {
@@ -336,9 +332,9 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// Returns the operation of the same work tree that is nearest in time, the later of two in the
-    /// same second. One of those before `n_before`, which were told before, is only taken when it
-    /// is near, and rather one of which no file is known yet.
+    /// Returns the operation in the same work tree that is nearest in time, the later of two in the
+    /// same second. An operation before `n_before`, which was recorded earlier, is chosen only if
+    /// it is near, and one without known files is preferred.
     fn batch_of(
         &mut self,
         event: &Event,
@@ -362,7 +358,7 @@ impl Recorder {
     }
 }
 
-/// The innermost work tree that a path is in.
+/// Returns the innermost work tree that contains a path.
 fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
     let is_in = |name: &&String| {
         name.is_empty()
@@ -371,7 +367,7 @@ fn tree_of(path: &str, trees: &BTreeMap<String, Tree>) -> Option<String> {
     trees.keys().filter(is_in).max_by_key(|name| name.len()).cloned()
 }
 
-/// Who made each change.
+/// Decides for each change whether git made it.
 fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, Attribution)> {
     let mut whose: HashMap<String, Attribution> = HashMap::new();
     for (name, tree) in trees {
@@ -386,7 +382,7 @@ fn classified(noted: Vec<Noted>, trees: &BTreeMap<String, Tree>) -> Vec<(Noted, 
             .collect();
         let by_whom = match &tree.watch {
             Some(watch) => watch.classify(&changed),
-            // All of it went at once.
+            // The whole tree disappeared at once.
             None => vec![Attribution::Git; changed.len()],
         };
         whose.extend(own.iter().map(|n| n.change.path.clone()).zip(by_whom));
@@ -406,8 +402,7 @@ struct Watching {
 }
 
 impl Watching {
-    /// Watches what there is now to be watched. Where that cannot be done, git's own log still
-    /// tells most.
+    /// Watches the directories that exist now. Where watching fails, git's log still tells most.
     fn follow(
         &mut self,
         trees: &Arc<Mutex<BTreeMap<String, Tree>>>,

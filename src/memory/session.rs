@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 names!(
-    /// What became of a session.
+    /// The state of a session.
     SessionStatus { Active = "Active", Completed = "Completed", Abandoned = "Abandoned" }
 );
 

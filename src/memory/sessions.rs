@@ -1,4 +1,4 @@
-//! Begins and ends sessions.
+//! Starts and ends sessions.
 
 use std::io::{self, ErrorKind};
 use std::sync::Arc;
@@ -11,16 +11,16 @@ use super::session::{Session, SessionStatus};
 use super::sql::{MemoryStore, Select, StorageError};
 use crate::dir::OwnedDir;
 
-/// A session that nobody has ended is given up after so long without a memory. Hooks do not tell
-/// which process it is of.
+/// A session without a memory for this long is ended, because hooks do not say which process it
+/// belongs to.
 const SILENCE: TimeDelta = TimeDelta::hours(24);
 
-/// The file that names the session under way.
+/// The file that names the current session.
 const CURRENT: &str = "memory.session";
-/// More than an id has by far.
+/// Larger files are not read; an id is much shorter.
 const MAX_ID: u64 = 1 << 12;
 
-/// Why a session was not begun or ended.
+/// Why a session was not started or ended.
 #[derive(Debug, thiserror::Error)]
 pub enum SessionError {
     #[error("the session {session_id} is under way: end it first")]
@@ -31,11 +31,11 @@ pub enum SessionError {
     FileFailed(#[from] io::Error),
 }
 
-/// Begins and ends sessions. The id of the one under way stands in a file.
+/// Starts and ends sessions. A file holds the id of the current one.
 #[derive(Debug, Clone)]
 pub struct SessionManager {
     store: Arc<MemoryStore>,
-    /// Holds the file that names the session under way.
+    /// Directory of the file that names the current session.
     place: OwnedDir,
 }
 
@@ -45,10 +45,9 @@ impl SessionManager {
         Self { store, place }
     }
 
-    /// Begins a session of an agent that does not name its sessions, and returns its id.
+    /// Starts a session for an agent that does not name its sessions, and returns its id.
     ///
-    /// # Errors
-    /// When one is under way, or it cannot be written.
+    /// # Errors When a session is active, or the new one cannot be written.
     pub fn start_session(&self) -> Result<String, SessionError> {
         self.give_up_abandoned()?;
         if let Some(session_id) = self.current_session()?
@@ -61,10 +60,9 @@ impl SessionManager {
         Ok(id)
     }
 
-    /// Sees to it that the session of an agent, which names its sessions itself, is under way.
+    /// Makes the session with this id, which the agent chose, the current one.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn resume(&self, id: &str) -> Result<(), SessionError> {
         self.give_up_abandoned()?;
         if self.store.session(id)?.is_some_and(|s| s.status == SessionStatus::Active) {
@@ -89,10 +87,9 @@ impl SessionManager {
         Ok(self.place.open()?.replace(CURRENT, id.as_bytes(), 0o600, false)?)
     }
 
-    /// Ends a session; one that is unknown, or has ended, is left as it is.
+    /// Ends a session. An unknown or ended session is left unchanged.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
         if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active)
         {
@@ -108,15 +105,14 @@ impl SessionManager {
         Ok(())
     }
 
-    /// The session under way.
+    /// Returns the id of the current session.
     ///
-    /// # Errors
-    /// When the file that names it is there and cannot be read.
+    /// # Errors When the file that names it exists and cannot be read.
     pub fn current_session(&self) -> Result<Option<String>, SessionError> {
         Ok(current(&self.place)?)
     }
 
-    /// Sessions of which nothing was heard for long end here: the process of their agent has died.
+    /// Ends sessions without activity for [`SILENCE`]: the process of their agent has died.
     fn give_up_abandoned(&self) -> Result<(), SessionError> {
         for session in self.store.active_sessions()? {
             let newest =
@@ -135,7 +131,7 @@ impl SessionManager {
     }
 }
 
-/// The session that the file names.
+/// Reads the id of the current session.
 pub(super) fn current(place: &OwnedDir) -> io::Result<Option<String>> {
     match place.open().and_then(|dir| dir.read_text(CURRENT, MAX_ID)) {
         Ok(id) => Ok(Some(id.trim().to_string()).filter(|id| !id.is_empty())),

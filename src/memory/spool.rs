@@ -1,5 +1,5 @@
-//! The spool: memories that could not be stored in time, redacted, one a line. The next process
-//! that opens the database stores them.
+//! The spool holds memories that could not be stored in time, redacted, one a line. The next
+//! process that opens the database stores them.
 
 use std::ffi::OsStr;
 use std::fs::{File, TryLockError};
@@ -13,20 +13,19 @@ use super::folder::folder_of;
 use super::{Memory, Session, SessionStatus, StorageError};
 use crate::dir::{Dir, FileKind, OpenMode, Stat};
 
-/// Permissions of what nobody else may read.
+/// Only the user may read the file.
 const PRIVATE: u32 = 0o600;
-/// More than this is neither written nor read.
+/// A larger spool is neither written nor read.
 const MAX_BYTES: u64 = 64 << 20;
-/// Most that is kept of lines which cannot be stored.
+/// Limit of the file of lines that cannot be stored.
 const MAX_BAD_BYTES: u64 = 4 << 20;
-/// How often it is tried to append while another process writes, and how long each waits.
+/// How often appending is tried while another process holds the lock, and the pause between.
 const TRIES: usize = 50;
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// Keeps a memory for later.
+/// Appends a memory to the spool.
 ///
-/// # Errors
-/// When the file cannot be written, or holds too much already.
+/// # Errors When the file cannot be written, or is too large already.
 pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let (memory, _) = redacted(memory);
     let mut line = serde_json::to_vec(&memory)?;
@@ -43,7 +42,7 @@ pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
         return Err(io::Error::other(why));
     }
     if end > 0 {
-        // A line that a crash cut off must not take this one with it.
+        // A crash may have cut off the last line; the new one must start on its own line.
         let mut last = [0];
         file.seek(SeekFrom::Start(end - 1))?;
         file.read_exact(&mut last)?;
@@ -56,13 +55,13 @@ pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     })
 }
 
-/// The spool, locked, so that nobody takes it away before it is written.
+/// Opens and locks the spool, so that no other process takes it away before it is written.
 fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
     for _ in 0..TRIES {
         let file = folder.file(name, OpenMode::Update, PRIVATE)?;
         match file.try_lock() {
             Err(TryLockError::WouldBlock) => {}
-            // Some file systems know no locks.
+            // Some file systems have no locks.
             Err(TryLockError::Error(_)) => return Ok(file),
             Ok(()) if is_named(&file, folder, name) => return Ok(file),
             Ok(()) => continue,
@@ -75,17 +74,16 @@ fn own(folder: &Dir, name: &OsStr) -> io::Result<File> {
     ))
 }
 
-/// Whether the file still has this name.
+/// Returns whether the file still has this name.
 fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
     matches!((Stat::of(file), folder.stat(name)), (Ok(own), Ok(Some(there))) if own.id == there.id)
 }
 
-/// Stores what was kept, also by a process that died while it did this. Returns how many memories
-/// that were. What the database does not take now stays for the next time. A line that is no
-/// memory, or one that is too long, goes to the file `.bad` beside the spool, with a warning.
+/// Stores the spooled memories, including those of a process that died while it stored them.
+/// Returns how many. Lines that the database refuses for now stay. A line that is not a memory, or
+/// is too long, goes to the file `.bad` beside the spool, with a warning.
 ///
-/// # Errors
-/// When the database refuses.
+/// # Errors When the database fails.
 pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
     let (folder, name) = match folder_of(spool) {
@@ -107,7 +105,7 @@ fn drain_one(
 ) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: folder.full(name), cause };
     let file = match folder.open_file(name) {
-        // Another process was quicker.
+        // Another process was faster.
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(0),
         opened => opened.map_err(unreadable)?,
     };
@@ -140,16 +138,16 @@ fn drain_one(
     } else {
         folder.replace(name, &left, PRIVATE, true)
     };
-    // Where that cannot be written, it is stored once more, under the same ids.
+    // If the file cannot be written, its memories are stored again later, under the same ids.
     let _ = done.inspect_err(|e| tracing::debug!("{e}"));
     result.map(|()| n)
 }
 
 enum SpooledItem {
     Yes,
-    /// It says nothing.
+    /// The line is blank.
     Nothing,
-    /// It will be no better later.
+    /// The line can never be stored, for this reason.
     Unusable(String),
 }
 
@@ -182,7 +180,7 @@ fn store(line: &[u8], capture: &MemoryCaptureService) -> Result<SpooledItem, Cap
     }
 }
 
-/// Keeps lines that cannot be stored for a person to look at.
+/// Moves lines that cannot be stored to a file for a person to look at.
 fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Result<()> {
     let Some((_, why)) = bad.first() else { return Ok(()) };
     let mut name = spool.to_os_string();
@@ -214,11 +212,11 @@ fn keep_aside(folder: &Dir, spool: &OsStr, bad: &[(&[u8], String)]) -> io::Resul
     Ok(())
 }
 
-/// The files of what was kept, taken away from those who keep more.
+/// Takes the spool files away from writers and opens them.
 fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
     match folder.stat(spool)? {
         Some(Stat { kind: FileKind::File, .. }) => {
-            // One that this process took before, and could not store, is not replaced.
+            // A file that this process took before and could not store is not replaced.
             let mut own = spool.to_os_string();
             own.push(format!("-{}-{:016x}", std::process::id(), fastrand::u64(..)));
             match folder.rename(spool, &own) {
@@ -226,7 +224,7 @@ fn taken(folder: &Dir, spool: &OsStr) -> io::Result<Vec<std::ffi::OsString>> {
                 _ => {}
             }
         }
-        // Says why it is not opened.
+        // Opening it gives the error.
         Some(_) => drop(folder.open_file(spool)?),
         None => {}
     }

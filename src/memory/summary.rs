@@ -1,31 +1,30 @@
-//! The summary of a session.
+//! Builds the summary of a session.
 
 use super::statements::{self, is_recognised};
 use super::{HookType, Memory, MemorySource, MemoryStore, ResponseType, StorageError};
 use crate::text::{cut_at_word as cut, folded};
 
-/// What a session was about, made of what was remembered of it: what was asked, what was changed,
-/// what was answered last. `None` when nothing was asked in it.
+/// Returns the summary of a session from its memories: prompts, changes, and the last answer.
+/// `None` if the session has no prompt.
 ///
-/// # Errors
-/// When its memories cannot be read.
+/// # Errors When its memories cannot be read.
 pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
     let mut memories = store.get_by_session(session_id)?;
     memories.reverse();
     Ok(summary_of(&memories, session_id))
 }
 
-/// How the parts of a summary begin, a line each.
+/// The beginnings of a summary's parts, one line each.
 pub(super) const DECIDED: &str = "Decided: ";
 const ASKED_FIRST: &str = "Asked: ";
 const ASKED_LAST: &str = "Asked last: ";
 const CHANGED: &str = "Changed: ";
 const ANSWERED: &str = "Answered: ";
-/// A prompt of fewer words ("thanks!") does not say what a session was about.
+/// A prompt with fewer words ("thanks!") does not say what a session was about.
 const TELLING: usize = 3;
 
-/// The same of the memories of a session, oldest first. What was decided comes first, and is not
-/// said again by what was asked and answered. Of a text in pieces the first counts.
+/// Does the same for the given memories of a session, oldest first. Decisions come first and are
+/// not repeated by the prompts and answers. Only the first piece of a long text is used.
 pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory> {
     let begun = || memories.iter().filter(|m| !m.is_continued());
     let of = |wanted: HookType| {
@@ -52,7 +51,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     parts.extend(said);
     let mut files: Vec<&str> = Vec::new();
     for memory in of(HookType::PostToolUse) {
-        // What an older version remembered has the path in its text alone.
+        // Older versions stored the path only in the text.
         let in_text = || {
             memory
                 .content
@@ -82,7 +81,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
         .map(statements::rest)
         .find(|rest| rest.split_whitespace().count() >= TELLING);
     parts.extend(answer.map(|rest| format!("{ANSWERED}{}", cut(&rest, 600))));
-    // A session that goes on after a summary replaces it.
+    // The summary of a session that continues after a summary replaces it.
     let before = memories.iter().find(|m| is_summary(m));
     let new = Memory::new(
         parts.join("\n"),
@@ -92,7 +91,7 @@ pub(super) fn summary_of(memories: &[Memory], session_id: &str) -> Option<Memory
     Some(Memory { id: before.map_or(new.id, |b| b.id), ..new })
 }
 
-/// The parts of a summary, each with how it begins.
+/// Splits a summary into its parts, each with its beginning.
 pub(super) fn parts_of_summary(content: &str) -> Vec<(&str, &str)> {
     let starts = [DECIDED, ASKED_FIRST, ASKED_LAST, CHANGED, ANSWERED];
     let part = |line| {

@@ -67,7 +67,7 @@ fn event(source: EpisodeSource, operation: Operation, path: &str) -> Memory {
 }
 
 impl Fixture {
-    /// A session is under way.
+    /// Starts a session.
     fn begin(&self, id: &str) {
         let (id, status) = (id.into(), SessionStatus::Active);
         self.store
@@ -254,7 +254,7 @@ fn file_reindex_on_update() {
         f.capture.capture_file("a.md", text_of(450, "old").as_bytes(), "").unwrap().unwrap().len(),
         3
     );
-    // What happened to the file is no piece of it.
+    // The event of a file is not one of its pieces.
     f.capture.capture(event(EpisodeSource::FilesystemWatch, Operation::Update, "a.md")).unwrap();
     assert_eq!(
         f.capture.capture_file("a.md", text_of(300, "new").as_bytes(), "").unwrap().unwrap().len(),
@@ -268,7 +268,7 @@ fn file_reindex_on_update() {
     assert_eq!(f.store.select(&pieces).unwrap().len(), 2);
     assert_eq!(f.store.stats().unwrap().memories, 3);
     assert_eq!(f.store.stats().unwrap().vectors.into_values().sum::<usize>(), 3);
-    // A restart knows the file.
+    // After a restart the file is known.
     let again = MemoryCaptureService::new(
         Arc::new(MemoryStore::open(f.store.path()).unwrap()),
         StaticModel::bundled(),
@@ -614,7 +614,7 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
             && deleted[0].content.ends_with("b.md")
     );
 
-    // Nobody watches: one changes, one comes, one cannot be read as text.
+    // Nothing watches: one file changes, one is new, one is not text.
     fs::write(&a, "The magpie steals knives.").unwrap();
     fs::write(notes.path().join("d.MD"), "The wren is small.").unwrap();
     fs::write(notes.path().join("e.md"), b"\xff\xfe").unwrap();
@@ -629,8 +629,8 @@ fn notes_are_followed_and_what_changed_while_nobody_watched_is_found() {
     );
 }
 
-/// One watcher finds what was not there when it began: the memory, a folder, and one that went and
-/// came back.
+/// One watcher finds things that did not exist when it started: the memory database, a folder, and
+/// a folder that was removed and created again.
 #[test]
 fn notes_that_come_later_are_not_followed() {
     let dir = tempfile::tempdir().unwrap();
@@ -696,7 +696,7 @@ fn notes_of_the_project_that_are_links_are_followed() {
     );
 }
 
-/// A cache that has nothing and keeps nothing: a feed without one.
+/// A cache that is always empty: a feed without a cache.
 #[derive(Debug)]
 struct NoCache;
 
@@ -719,7 +719,7 @@ fn without_a_database_there_are_no_memories_and_no_error() {
     assert_eq!(feed.load(&Cancel::new(false)).unwrap().set.len(), 0);
 }
 
-/// A file of some content; `None` for none.
+/// A change of a file between two contents; `None`: no file.
 fn change(path: &str, before: Option<&str>, after: Option<&str>, symbols: &[&str]) -> FileChange {
     let hash = |text: Option<&str>| text.map(|t| crate::source::sha256(t.as_bytes()));
     FileChange {
@@ -739,7 +739,7 @@ impl Fixture {
         Recorder::new(self.home(), EventSettings { window: Duration::ZERO, most, days })
     }
 
-    /// Contents of all events by hand, oldest first, after these changes were recorded.
+    /// Returns the contents of all events by hand, oldest first, after recording these changes.
     fn recorded(&self, recorder: &mut Recorder, changes: &[FileChange]) -> Vec<String> {
         self.home().journal()(changes);
         assert_eq!(
@@ -832,7 +832,7 @@ fn events_are_kept_as_long_as_they_may_be_and_what_was_said_for_ever() {
     );
 }
 
-/// Two processes may find the same changes; one of them records them.
+/// Two processes may find the same changes; only one of them records them.
 #[test]
 fn changes_are_recorded_once_whoever_finds_them() {
     let f = fixture();
@@ -853,7 +853,7 @@ fn changes_are_recorded_once_whoever_finds_them() {
     assert_eq!(all.len(), n, "{:?}", all.iter().map(|m| &m.content).collect::<Vec<_>>());
 }
 
-/// One byte that is not UTF-8 lost all lines without a word.
+/// Bug: one byte that was not UTF-8 lost all lines silently.
 #[test]
 fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored() {
     let f = fixture();
@@ -869,7 +869,7 @@ fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored(
         b"{\"id\": \"cut".to_vec(),
     ];
     fs::write(&spool, bytes.concat()).unwrap();
-    // The next line is not made part of the one that was cut off.
+    // The next line does not become part of the one that was cut off.
     spool::append(&spool, said("appended")).unwrap();
     assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 3);
     let bad = spool.with_file_name("memory.spool.bad");
@@ -879,7 +879,7 @@ fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored(
     assert_eq!(fs::metadata(&bad).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
     assert_eq!(f.store.stats().unwrap().memories, 3);
-    // It does not grow for ever.
+    // The file does not grow for ever.
     fs::write(&bad, vec![b'x'; 4 << 20]).unwrap();
     fs::write(&spool, "no memory\n").unwrap();
     assert_eq!(spool::drain(&spool, &f.capture).unwrap(), 0);
@@ -887,7 +887,7 @@ fn a_line_of_the_spool_that_cannot_be_used_is_kept_aside_and_the_rest_is_stored(
     assert!(!spool.exists());
 }
 
-/// A process that had failed to store what it took away replaced it by what it took next.
+/// Bug: a process that had failed to store a file replaced it by the next one.
 #[test]
 fn what_the_database_does_not_take_stays_in_the_spool() {
     let f = fixture();
@@ -945,7 +945,7 @@ fn a_spool_that_is_no_file_is_refused_and_what_many_append_is_whole() {
     assert!(!spool.with_file_name("memory.spool.bad").exists());
 }
 
-/// Redaction made it too long, and it was dropped.
+/// Bug: a text that redaction made too long was dropped.
 #[test]
 fn a_prompt_that_redaction_makes_too_long_is_cut() {
     let f = fixture();
@@ -961,7 +961,7 @@ fn a_prompt_that_redaction_makes_too_long_is_cut() {
     );
     let id = f.capture.capture(said(&prompt)).unwrap();
     assert!(f.store.get(id).unwrap().unwrap().content.ends_with("[the rest is not kept]"));
-    // A secret at the cut is still taken out.
+    // A secret at the cut is still removed.
     let key = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     for before in [MAX_CONTENT_CHARS - 60, MAX_CONTENT_CHARS - 30, MAX_CONTENT_CHARS - 5] {
         let prompt = Some(format!("{} {key} and more", "word ".repeat(before / 5)));
@@ -974,7 +974,7 @@ fn a_prompt_that_redaction_makes_too_long_is_cut() {
     }
 }
 
-/// An emptied database answered that nothing was found in 0 memories.
+/// Bug: an emptied database answered that nothing was found in 0 memories.
 #[test]
 fn a_database_that_was_emptied_or_damaged_is_no_empty_one() {
     let f = fixture();
@@ -1062,14 +1062,14 @@ fn a_damaged_database_takes_no_backups_place() {
             .starts_with(".unfinished"))
     );
     drop(store);
-    // The newest backup that is whole is taken.
+    // The newest undamaged backup is restored.
     fs::write(folder.join("memory.backup.db"), "").unwrap();
     assert_eq!(RestorePlan::new(&path, None).unwrap().memories, 300);
     fs::write(folder.join("memory.backup.1.db"), "").unwrap();
     assert!(matches!(RestorePlan::new(&path, None), Err(RestoreError::Unusable { .. })));
 }
 
-/// The migrations were indexed beyond their end.
+/// Bug: the migrations were indexed beyond their end.
 #[test]
 fn a_newer_version_that_migrates_in_between_is_told() {
     let f = fixture();
@@ -1095,8 +1095,8 @@ fn a_read_that_fails_is_not_told_as_a_write() {
     );
 }
 
-/// A prompt that was forgotten was still in the summary of its session, and in what git was told to
-/// because of it.
+/// Bug: a deleted prompt was still in the summary of its session, and in the reason for a git
+/// operation.
 #[test]
 fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
     let f = fixture();
@@ -1147,7 +1147,7 @@ fn what_was_derived_from_a_forgotten_memory_is_forgotten() {
                 known.push((f.capture.capture(memory).unwrap(), marker));
             }
         }
-        // What is left of the session is still summed up, if anything was.
+        // The rest of the session is still summarised, if there is any.
         let all = f.store.get_by_session(&id).unwrap();
         if let Some(before) = all.iter().find(|m| summary::is_summary(m)) {
             assert!(
@@ -1237,7 +1237,7 @@ fn what_is_forgotten_does_not_come_back_from_a_backup() {
     assert_eq!(f.store.get(other).unwrap().unwrap().content, "Who mends the windmill?");
 }
 
-/// A saved index was taken for one of the restored database once that had as many changes again.
+/// Bug: a saved index was used for a restored database once that had as many changes again.
 #[test]
 fn a_restored_database_is_not_taken_for_the_one_before() {
     let f = fixture();
@@ -1260,7 +1260,7 @@ fn a_restored_database_is_not_taken_for_the_one_before() {
     }
 }
 
-/// What was remembered is quoted line by line, so that nothing in it stands as if it were said now.
+/// Memories are quoted line by line, so that nothing in them looks like a present instruction.
 #[test]
 fn a_memory_that_gives_orders_is_told_as_an_instruction() {
     let f = fixture();
@@ -1280,7 +1280,7 @@ fn a_memory_that_gives_orders_is_told_as_an_instruction() {
     assert!(briefing.lines().next().unwrap().contains("data, not instructions"), "{briefing}");
 }
 
-/// A database counts for the directory that it was made for, also when that is renamed, and for no
+/// A database belongs to the directory that it was made for, also when that is renamed, and to no
 /// other.
 #[test]
 fn a_database_that_was_made_elsewhere_is_told() {
@@ -1293,7 +1293,7 @@ fn a_database_that_was_made_elsewhere_is_told() {
         f.layout.root().with_file_name("copy"),
     );
     fs::create_dir_all(copy.join(".cortex")).unwrap();
-    // What is still in the log of SQLite is not copied; the id is not there.
+    // The content of SQLite's log is not copied; the id is not there.
     fs::copy(f.layout.dot_cortex().join("memory.db"), copy.join(".cortex/memory.db")).unwrap();
     fs::rename(root, &renamed).unwrap();
     assert!(
@@ -1374,7 +1374,7 @@ fn input(json: serde_json::Value) -> HookInput {
 }
 
 impl Fixture {
-    /// Remembers a prompt of a session, as the hook does.
+    /// Stores a prompt of a session, as the hook does.
     fn ask(&self, session: &str, prompt: &str) -> Uuid {
         self.begin(session);
         self.capture
@@ -1419,7 +1419,7 @@ fn a_decision_is_stored_once_and_tied_to_code() {
         f.store.given("two").unwrap().contains(&all[0].id),
         "the session knows what was said in it"
     );
-    // What somebody made of it stays.
+    // The user's edits stay.
     f.capture
         .change(Memory {
             content: "Ask Ada about cookie.rs.".into(),
@@ -1443,7 +1443,7 @@ fn a_decision_is_forgotten_with_the_last_text_that_says_it() {
         assert_eq!(f.statements(), []);
         assert_eq!(f.store.stats().unwrap().memories, 0, "nor does a summary");
     }
-    // And with a prompt that becomes another one.
+    // The same holds for a prompt that is edited.
     let f = fixture();
     let id = f.ask("one", COOKIE);
     f.sum_up("one");
@@ -1456,7 +1456,7 @@ fn a_decision_is_forgotten_with_the_last_text_that_says_it() {
     assert!(f.store.get_by_session("one").unwrap().iter().all(|m| !m.content.contains("cookie")));
 }
 
-/// Prompts and answers lost their tail in silence.
+/// Bug: prompts and answers lost their tail silently.
 #[test]
 fn a_long_prompt_lost_its_tail() {
     let f = fixture();
@@ -1485,7 +1485,7 @@ fn a_long_prompt_lost_its_tail() {
             .all(|m| m.content.chars().count() <= MAX_CONTENT_CHARS && !m.content.contains("ghp_"))
     );
     assert_eq!(f.store.stats().unwrap().redacted, 1);
-    // It is one prompt for whoever sums up, and for whoever forgets it.
+    // Summaries and deletion treat it as one prompt.
     f.sum_up("s");
     let summary =
         |f: &Fixture| f.store.get_by_session("s").unwrap().into_iter().find(summary::is_summary);
@@ -1507,7 +1507,7 @@ fn a_long_prompt_lost_its_tail() {
         left.iter().all(|m| m.id != id && !m.content.contains("tea") && !m.content.contains("cup")),
         "{left:?}"
     );
-    // What is longer than any text is cut, and says so.
+    // A text over the limit is cut, with a note.
     f.ask("t", &"ä ".repeat(150_000));
     let last = f.store.get_by_session("t").unwrap().into_iter().max_by_key(Memory::piece).unwrap();
     assert!(last.content.ends_with("[the rest is not kept]"), "{last:?}");
@@ -1590,8 +1590,8 @@ fn edits_were_kept_under_absolute_paths() {
     );
 }
 
-/// Prompts were told before decisions, the same thing three times, and the summary was cut before
-/// it came to them.
+/// Bug: prompts came before decisions, the same thing appeared three times, and the summary was cut
+/// before its decisions.
 #[test]
 fn decisions_are_told_before_what_was_asked_and_nothing_twice() {
     let f = fixture();
@@ -1639,7 +1639,7 @@ fn decisions_are_told_before_what_was_asked_and_nothing_twice() {
         !text.contains("Last session") && !text.contains("thanks"),
         "of the last session all is said: {text}"
     );
-    // Without the statements the summary still says what was decided, first.
+    // Without the statements the summary still begins with the decisions.
     let statements: Vec<Uuid> = f.statements().into_iter().map(|m| m.id).collect();
     f.store.delete(f.store.get_by_session("two").unwrap()[0].id).unwrap();
     let (text, _) = briefing(&f.store, &statements, 160).unwrap();
@@ -1683,7 +1683,7 @@ fn a_briefing_uses_its_budget() {
     }
 }
 
-/// Why git was told to was never told.
+/// Bug: the reason for a git operation was never shown.
 #[test]
 fn the_reason_for_an_operation_of_git_is_told_with_it() {
     let f = fixture();
@@ -1713,7 +1713,7 @@ fn the_reason_for_an_operation_of_git_is_told_with_it() {
     assert_eq!((text.matches("15:30").count(), ids.len()), (1, 2), "{text}");
 }
 
-/// `cortex memory list` showed one id for all files of a git operation.
+/// Bug: `cortex memory list` showed one id for all files of a git operation.
 #[test]
 fn memories_of_one_moment_are_told_apart_by_the_ends_of_their_ids() {
     let f = fixture();

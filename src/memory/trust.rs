@@ -1,8 +1,7 @@
-//! Which databases of memories this user made, and for which directory.
-//!
+//! Records which memory databases this user made, and for which directory.
 //! A database carries a random id. The record of that id is in the user's state directory, where no
-//! repository can write, and names the directory that the database was made for. A database without
-//! one came from somewhere else.
+//! repository can write, and names the directory that the database belongs to. A database without a
+//! record came from somewhere else.
 
 use std::fs::File;
 use std::io;
@@ -14,23 +13,23 @@ use xxhash_rust::xxh3::xxh3_128;
 use crate::dir::{Dir, OpenMode, OwnedDir, SharedDir, own_user};
 use crate::platform::make_private_dir;
 
-/// Below the state directory.
+/// Relative to the state directory.
 const MEMORIES: &str = "cortex/memories";
 const PROJECTS: &str = "cortex/projects";
 const LOCK: &str = "lock";
 const PRIVATE_DIR: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
-/// More than a record has by far.
+/// Larger files are not read; a record is much shorter.
 const MAX_RECORD: u64 = 1 << 16;
 
-/// The records of one user, as one project asks for them.
+/// The records of one user, seen from one project.
 #[derive(Debug, Clone)]
 pub(super) struct Records {
     state: PathBuf,
     tree: SharedDir,
 }
 
-/// The directory that a database was made for.
+/// The directory that a database belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Record {
     root: PathBuf,
@@ -39,26 +38,26 @@ struct Record {
 }
 
 impl Records {
-    /// `state`: the user's state directory, which need not be there yet.
+    /// `state` is the user's state directory, which need not exist yet.
     pub(super) fn new(state: &Path, tree: &SharedDir) -> Self {
         Self { state: state.to_path_buf(), tree: tree.clone() }
     }
 
-    /// Opens the state directory, or makes it.
+    /// Opens or creates the state directory.
     fn state(&self) -> io::Result<Dir> {
         if !self.state.is_dir() {
             make_private_dir(&self.state, true)?;
         }
-        // SQLite opens what is below by its path, without following links.
+        // SQLite opens the files below by their path, without following links.
         Dir::open(&std::fs::canonicalize(&self.state)?)
     }
 
-    /// Where the project's memory is when it is not in the project.
+    /// Returns the directory of the project's memory if it is outside the project, and creates it.
     pub(super) fn apart(&self) -> io::Result<OwnedDir> {
         Ok(OwnedDir::new(self.state()?.into(), self.apart_name()))
     }
 
-    /// The same, before it is there.
+    /// Returns the path of that directory, which need not exist.
     pub(super) fn apart_path(&self) -> PathBuf {
         self.state.join(self.apart_name())
     }
@@ -72,15 +71,15 @@ impl Records {
         OwnedDir::new(self.state()?.into(), MEMORIES).make(PRIVATE_DIR)
     }
 
-    /// Makes all others wait who make a database, or look whether one was made.
+    /// Locks the records, so that only one process creates a database or looks for its record.
     pub(super) fn lock(&self) -> io::Result<File> {
         let file = self.dir()?.file(LOCK, OpenMode::Update, PRIVATE_FILE)?;
         file.lock()?;
         Ok(file)
     }
 
-    /// Whether a database of this id was made for this directory. A directory that was renamed
-    /// since is the same one.
+    /// Returns whether the database with this id belongs to this directory. A renamed directory
+    /// counts as the same one.
     pub(super) fn know(&self, id: &str) -> bool {
         let here = self.here();
         match self.there().and_then(|dir| record(&dir, id)) {
@@ -89,7 +88,7 @@ impl Records {
         }
     }
 
-    /// Whether any database was made for this directory.
+    /// Returns whether any database belongs to this directory.
     pub(super) fn know_any(&self) -> bool {
         let here = self.here();
         let is_here = |dir: Dir| {
@@ -105,17 +104,17 @@ impl Records {
         self.there().is_ok_and(is_here)
     }
 
-    /// The directory of the records, if it is there.
+    /// Opens the directory of the records, if it exists.
     fn there(&self) -> io::Result<Dir> {
         OwnedDir::new(Dir::open(&self.state)?.into(), MEMORIES).open()
     }
 
-    /// Notes that the database of this id is of this directory.
+    /// Records that the database with this id belongs to this directory.
     pub(super) fn put(&self, id: &str) -> io::Result<()> {
         self.dir()?.replace(id, &serde_json::to_vec(&self.here())?, PRIVATE_FILE, true)
     }
 
-    /// This directory, as it is recorded.
+    /// Returns the record of this directory.
     fn here(&self) -> Record {
         let (device, inode) = self.tree.id();
         Record { root: self.tree.path().to_path_buf(), device, inode }
@@ -123,7 +122,7 @@ impl Records {
 }
 
 impl Record {
-    /// By its path, or by what stays when a directory is renamed.
+    /// Compares the paths, or the identity that stays when a directory is renamed.
     fn is_of(&self, here: &Self) -> bool {
         self.root == here.root || (self.device, self.inode) == (here.device, here.inode)
     }

@@ -1,7 +1,6 @@
-//! Markdown files outside the index (an agent's own notes) as memories: chunked anew when they
-//! change, forgotten when they go.
-//!
-//! What there is to follow is decided anew with each look: memory may begin, and a folder may come,
+//! Stores Markdown files outside the index (an agent's own notes) as memories: a changed file is
+//! chunked again, and the pieces of a deleted file are deleted.
+//! Each look finds again what there is to follow, because the first memory or a folder may appear
 //! while a server runs.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,38 +21,37 @@ use crate::dir::{Dir, FileKind, SharedDir};
 use crate::source::DirectoryWatcher;
 use crate::worker::{Backoff, Worker, WorkerHandle};
 
-/// How long a folder must be quiet.
+/// How long a folder must be unchanged before it is read.
 const DEBOUNCE: Duration = Duration::from_secs(1);
-/// How often all notes are looked at unasked.
+/// Interval at which all notes are looked at without an event.
 const RESCAN: Duration = Duration::from_mins(5);
-/// How often a folder that is missing, or a memory that has not begun, is looked for: that costs
-/// one `stat` each.
+/// Interval at which a missing folder, or a missing memory database, is looked for; that costs one
+/// `stat` each.
 const POLL: Duration = Duration::from_secs(2);
-/// How deep folders are looked into.
+/// Depth to which folders are searched.
 const MAX_DEPTH: usize = 8;
-/// A larger file is no note.
+/// Larger files are left out, in bytes.
 const MAX_NOTE: u64 = 8 << 20;
 
-/// Watches folders and files, those that are there and those that will be; remembers every `.md` in
-/// them.
+/// Watches existing and future folders and files, and stores every `.md` file in them.
 pub struct MDFileWatcher {
     follower: Arc<Mutex<Follower>>,
     worker: Mutex<Option<Worker>>,
 }
 
-/// What the thread of a watcher knows.
+/// The state of a watcher's thread.
 struct Follower {
     named: Vec<Named>,
     root: SharedDir,
     home: MemoryHome,
-    /// There once anything is remembered.
+    /// Set once the project has a memory database.
     capture: Option<MemoryCaptureService>,
-    /// Tries to open the database that failed.
+    /// Delays the next try after the database could not be opened.
     backoff: Backoff,
     watched: Vec<(PathBuf, DirectoryWatcher)>,
-    /// Something in a watched directory changed.
+    /// Set when something in a watched directory changed.
     is_told: Arc<AtomicBool>,
-    /// When all notes are looked at although nothing was told.
+    /// When all notes are looked at without an event.
     rescan_at: Option<Instant>,
     statistics: Statistics,
 }
@@ -61,14 +59,14 @@ struct Follower {
 /// A path to follow.
 struct Named {
     path: PathBuf,
-    /// As it was when it was last there: what was remembered of it is forgotten when it goes.
+    /// The folder as it was last seen; when it disappears, its pieces are deleted.
     notes: Option<Notes>,
     is_there: bool,
-    /// Why it is not followed, as it was logged.
+    /// Why it is not followed, as last logged.
     told: Option<String>,
 }
 
-/// A folder or file of notes, and all below it. No link at or below it is followed.
+/// A folder or file of notes, with everything below it. No link at or below it is followed.
 #[derive(Debug, Clone)]
 struct Notes {
     base: SharedDir,
@@ -79,15 +77,15 @@ struct Notes {
 /// What a watcher did so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Files that were chunked, because they were new or had changed.
+    /// Files that were chunked because they were new or changed.
     pub processed: usize,
-    /// Files that were gone.
+    /// Files that were deleted.
     pub deleted: usize,
     /// Files that could not be read or stored.
     pub failed: usize,
 }
 
-/// Why files are not watched, or one of them is not remembered.
+/// Why files are not watched, or one of them is not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum WatcherError {
     #[error("{}: there is nothing to watch yet", path.display())]
@@ -101,8 +99,8 @@ pub enum WatcherError {
 }
 
 impl MDFileWatcher {
-    /// Watches nothing yet. None of the paths need be there. Paths below `root` are the project's,
-    /// and no link among their names is followed; the user named all others.
+    /// Creates a watcher that does not watch yet. The paths need not exist. Paths below `root`
+    /// belong to the project, and no link in their names is followed; the user named all others.
     #[must_use]
     pub fn new(paths: Vec<PathBuf>, root: SharedDir, home: MemoryHome) -> Self {
         let named = |path| Named { path, notes: None, is_there: false, told: None };
@@ -120,11 +118,10 @@ impl MDFileWatcher {
         Self { follower: Arc::new(Mutex::new(follower)), worker: Mutex::default() }
     }
 
-    /// Looks at all files now, on a thread of its own, and whenever something changes. What goes
-    /// wrong is logged and ends nothing.
+    /// Starts a thread that looks at all files now and after each change. Errors are logged and do
+    /// not stop it.
     ///
-    /// # Errors
-    /// When no thread can be started.
+    /// # Errors When no thread can be started.
     pub fn start(&self) -> Result<(), WatcherError> {
         let follower = self.follower.clone();
         let job = move |handle: &WorkerHandle| follower.lock().look(Some(handle));
@@ -135,7 +132,7 @@ impl MDFileWatcher {
         Ok(())
     }
 
-    /// Ends the thread after what it is doing, logs what was done in all, and returns it.
+    /// Stops the thread after its current work, logs the statistics, and returns them.
     pub fn stop(&self) -> Statistics {
         let was_running = self.worker.lock().take().is_some();
         let statistics = self.follower.lock().statistics;
@@ -148,7 +145,7 @@ impl MDFileWatcher {
         statistics
     }
 
-    /// Compares everything that is there now with everything that is remembered.
+    /// Compares all existing notes with the stored ones.
     pub fn scan(&self) {
         let mut follower = self.follower.lock();
         follower.rescan_at = None;
@@ -163,8 +160,9 @@ impl Drop for MDFileWatcher {
 }
 
 impl Follower {
-    /// Finds out what there is to follow, and compares it with what is remembered where anything
-    /// may have changed. Says when to look again unasked; without `handle` no directory is watched.
+    /// Finds the folders to follow and compares them with the stored notes if anything may have
+    /// changed. Returns when to look again without an event. Without `handle` no directory is
+    /// watched.
     fn look(&mut self, handle: Option<&WorkerHandle>) -> Duration {
         if !self.home.is_in_use() {
             self.capture = None;
@@ -199,7 +197,7 @@ impl Follower {
         if self.named.iter().all(|named| named.is_there) { RESCAN } else { POLL }
     }
 
-    /// Watches the directories that are there now.
+    /// Watches the directories that exist now.
     fn watch(&mut self, handle: &WorkerHandle) {
         let directories = self.directories();
         self.watched.retain(|(directory, _)| directories.contains(directory));
@@ -221,19 +219,17 @@ impl Follower {
         }
     }
 
-    /// Remembers a file, if its content is not the one that is remembered. Returns the new
-    /// memories; none when it is gone.
+    /// Stores a file if its content differs from the stored one. Returns the new memories; none if
+    /// the file is gone.
     ///
-    /// # Errors
-    /// When it cannot be read, is no text, or cannot be stored: then what was remembered of it
-    /// stays.
+    /// # Errors When the file cannot be read, is not text, or cannot be stored. Its stored pieces stay then.
     fn process_file(
         capture: &MemoryCaptureService,
         notes: &Notes,
         path: &Path,
     ) -> Result<Option<Vec<Uuid>>, WatcherError> {
         let bytes = match notes.base.read(path, MAX_NOTE) {
-            // It was there when its folder was listed.
+            // The file was deleted after its folder was listed.
             Err(e) if e.kind() == ErrorKind::NotFound => return Ok(None),
             bytes => bytes.map_err(|source| WatcherError::ReadFailed { source })?,
         };
@@ -242,7 +238,7 @@ impl Follower {
         captured.map_err(|source| WatcherError::CaptureFailed { path, source })
     }
 
-    /// Compares everything that is there with everything that is remembered.
+    /// Compares all existing notes with the stored ones.
     fn compare(&mut self) {
         let Some(capture) = self.capture.clone() else { return };
         let mut done = Statistics::default();
@@ -287,7 +283,7 @@ impl Follower {
         self.statistics.failed += done.failed;
     }
 
-    /// What is followed.
+    /// Returns the followed folders and files.
     fn notes(&self) -> impl Iterator<Item = &Notes> {
         self.named.iter().filter_map(|named| named.notes.as_ref())
     }
@@ -310,7 +306,7 @@ impl Follower {
         all
     }
 
-    /// Every note that is there, by its full path.
+    /// Returns every existing note by its full path.
     fn files(&self) -> BTreeMap<PathBuf, (&Notes, PathBuf)> {
         let mut all = BTreeMap::new();
         for notes in self.notes() {
@@ -327,7 +323,7 @@ impl Follower {
 }
 
 impl Named {
-    /// Looks for it; true when it came or went since the last time.
+    /// Looks for the folder; returns true if it appeared or disappeared since the last look.
     fn find(&mut self, root: &SharedDir) -> bool {
         let was_there = self.is_there;
         let why = match Notes::new(&self.path, root) {
@@ -359,7 +355,7 @@ impl Named {
 impl Notes {
     fn new(path: &Path, root: &SharedDir) -> io::Result<Self> {
         let notes = match path.strip_prefix(root.path()) {
-            // A path with `..` is not a project's to name.
+            // A path with `..` is not inside the project.
             Ok(inside)
                 if inside.file_name().is_some()
                     && inside.components().all(|c| c != Component::ParentDir) =>
@@ -375,13 +371,13 @@ impl Notes {
         };
         match notes.base.stat(&notes.path)?.ok_or(ErrorKind::NotFound)?.kind {
             FileKind::Directory => drop(notes.base.dir(&notes.path)?),
-            // Opening a link says why it is not followed.
+            // Opening a link gives the reason why it is not followed.
             _ => drop(notes.base.open_file(&notes.path)?),
         }
         Ok(notes)
     }
 
-    /// Everything at and below it, but for links, pipes and devices.
+    /// Visits everything at and below it except links, pipes and devices.
     fn walk(&self, visit: &mut impl FnMut(&Path, FileKind)) {
         if let Ok(Some(stat)) = self.base.stat(&self.path) {
             self.walk_from(&self.path, stat.kind, 0, visit);
@@ -404,8 +400,7 @@ impl Notes {
     }
 }
 
-/// Where an agent keeps its own notes of a project, once it has any: Claude Code's, below the
-/// user's home.
+/// Returns the folder where Claude Code keeps its notes on a project, below the user's home.
 #[must_use]
 pub fn notes_of_agents(root: &Path, home: &Path) -> PathBuf {
     let project: String = root

@@ -1,4 +1,4 @@
-//! Where code has a shape.
+//! Finds code by a syntax pattern.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -11,44 +11,46 @@ use rayon::prelude::*;
 use crate::source;
 use crate::syntax::{Pattern, PatternError};
 
-/// How long a search takes at most.
+/// Time limit of a search. Files that are not started by then are left out.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Lines of one match that are shown.
+/// Maximum number of lines shown for one match, with the lines around it.
 const MAX_LINES: usize = 40;
 
-/// A place where code has the shape. Lines are 1-based.
+/// A place where code matches the pattern. Lines are 1-based.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 pub struct PatternMatch {
     /// Relative to the root.
     pub path: String,
-    /// 1-based.
+    /// First line of the match, 1-based.
     pub start_line: u32,
-    /// Inclusive.
+    /// Last line of the match, inclusive.
     pub end_line: u32,
-    /// The first line of `text`.
+    /// The line at which `text` begins.
     pub first_line: u32,
-    /// The lines of it and those around it.
+    /// The lines of the match and those around it.
     pub text: String,
 }
 
-/// What was found.
+/// The matches of a pattern in a set of files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PatternMatches {
-    /// In order of paths and lines.
+    /// In the order of the files, and by line within each.
     pub places: Vec<PatternMatch>,
-    /// How many there are.
+    /// Number of all matches.
     pub total: usize,
-    /// Files that were looked at.
+    /// Number of files that were searched.
     pub n_files: usize,
-    /// Files that were left out, because there was no time.
+    /// Number of files left out because of the time limit or a cancellation.
     pub n_left: usize,
 }
 
-/// A pattern in the languages that are named, or else in every one of those that files are written
-/// in; of either, in those in which it is code.
+/// Compiles a pattern for each of the `languages` or, if none is named, for each language in
+/// `written`, which yields the language of every file. Languages that cannot parse the pattern are
+/// left out.
 ///
 /// # Errors
-/// When it is code in none of them; told is why not in the one that most is written in.
+/// When no language can parse the pattern. The error is that of the language with the most files,
+/// among those that have a grammar.
 pub fn patterns<'a>(
     pattern: &str,
     languages: &'a [String],
@@ -65,7 +67,8 @@ pub fn patterns<'a>(
     for (name, _) in languages {
         match Pattern::new(name, pattern) {
             Ok(pattern) => drop(found.insert(name.to_string(), pattern)),
-            // That documents have no shape is no news, as long as something has.
+            // A language without a parser, such as that of documents, is worth reporting only if no
+            // other language has an error.
             Err(e @ PatternError::NotParsed { .. }) => error = error.or(Some(e)),
             Err(e) => {
                 error = error.filter(|e| !matches!(e, PatternError::NotParsed { .. })).or(Some(e));
@@ -78,8 +81,9 @@ pub fn patterns<'a>(
     }
 }
 
-/// Looks for code of a shape: each file, given with its language, by the pattern of that language,
-/// if there is one. At most `limit` places are told, each with `context` lines around it.
+/// Searches files, given as (path, language), with the pattern of their language. Files whose
+/// language has no pattern are not counted. Returns at most `limit` matches, each with `context`
+/// lines before and after it.
 pub fn find(
     root: &Path,
     files: &[(String, String)],
@@ -95,7 +99,7 @@ pub fn find(
         if cancel.load(Ordering::Relaxed) || Instant::now() > deadline {
             return None;
         }
-        // What has gone meanwhile has no shape.
+        // A file that is gone or cannot be read has no matches.
         let text = source::read_text(root, path).unwrap_or_default();
         let found = pattern.find(&text);
         let lines: Vec<&str> = if found.is_empty() { Vec::new() } else { text.lines().collect() };

@@ -1,4 +1,4 @@
-//! How much there is of what.
+//! Counts files, lines and bytes.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use crate::source;
 
-/// How large a file is.
+/// The size of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Size {
     pub path: String,
@@ -16,7 +16,7 @@ pub struct Size {
     pub bytes: u64,
 }
 
-/// Files taken together.
+/// The sum of the sizes of a group of files.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct SizeGroup {
     pub name: String,
@@ -25,16 +25,16 @@ pub struct SizeGroup {
     pub bytes: u64,
 }
 
-/// What is taken together.
+/// The grouping of files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum By {
     Language,
-    /// Folders, so many levels deep.
+    /// By directory, with at most this many levels of the path.
     Directory(usize),
     File,
 }
 
-/// What comes first.
+/// The order of groups: largest first, or by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sort {
     Lines,
@@ -43,7 +43,7 @@ pub enum Sort {
     Name,
 }
 
-/// The sizes of files, given with their languages; without those that are gone.
+/// Returns the sizes of files, given as (path, language). Files that cannot be read are left out.
 #[must_use]
 pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
     let size = |(path, language): &(String, String)| {
@@ -58,7 +58,7 @@ pub fn sizes(root: &Path, files: &[(String, String)]) -> Vec<Size> {
     files.par_iter().filter_map(size).collect()
 }
 
-/// Sizes taken together, the first in order first.
+/// Groups sizes and sorts the groups. Groups that are equal in `sort` are in the order of names.
 #[must_use]
 pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
     let mut groups: BTreeMap<&str, SizeGroup> = BTreeMap::new();
@@ -89,7 +89,7 @@ pub fn grouped(sizes: &[Size], by: By, sort: Sort) -> Vec<SizeGroup> {
     groups
 }
 
-/// All groups together.
+/// Returns the sum of all groups, with the name `total`.
 #[must_use]
 pub fn total(groups: &[SizeGroup]) -> SizeGroup {
     let sum = |of: fn(&SizeGroup) -> u64| groups.iter().map(of).sum();
@@ -101,7 +101,7 @@ pub fn total(groups: &[SizeGroup]) -> SizeGroup {
     }
 }
 
-/// The folder of a file, at most so many levels of it; `.` for the root.
+/// Returns the directory of a file, cut to at most `depth` levels; `.` for the root.
 fn directory(path: &str, depth: usize) -> &str {
     let ends = path.match_indices('/').map(|(at, _)| at).take(depth.max(1));
     ends.last().map_or(".", |at| &path[..at])

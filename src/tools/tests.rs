@@ -263,7 +263,7 @@ fn code_that_is_no_exact_query_is_taken_as_a_phrase() {
     for query in ["acquire_lock(", "path::acquire_lock\\(", "error: {}", "-> Lock {"] {
         for a in in_both(query) {
             assert!(
-                a.text.starts_with("warning: ") && warnings(&a).contains("taken as a phrase"),
+                a.text.starts_with("warning: ") && warnings(&a).contains("searched as a phrase"),
                 "{query}: {}",
                 a.text
             );

@@ -324,7 +324,7 @@ fn a_mistake_in_an_exact_query_names_the_remedy() {
             );
         } else {
             // As for agents: code as it stands is seldom a query.
-            assert!(out.code < 2 && out.stderr.contains("taken as a phrase"), "{query}: {out:?}");
+            assert!(out.code < 2 && out.stderr.contains("searched as a phrase"), "{query}: {out:?}");
         }
     }
 }

@@ -6,7 +6,7 @@ fn chunks(text: &str) -> Vec<TextChunk> {
     chunked(text, &TextChunker::default())
 }
 
-/// The chunks, after a check of all that must hold for every text.
+/// Returns the chunks, after checking all laws that hold for every text.
 fn chunked(text: &str, chunker: &TextChunker) -> Vec<TextChunk> {
     let chunks = chunker.chunk_text(text, "notes/a.md").unwrap();
     let hash = sha256(text.as_bytes());
@@ -37,7 +37,7 @@ fn chunked(text: &str, chunker: &TextChunker) -> Vec<TextChunk> {
     chunks
 }
 
-/// Looks at the characters one by one: lines, needless ends, words and graphemes that are cut.
+/// Checks character by character: lines, needless ends, words and graphemes that are cut.
 fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
     let all: Vec<char> = text.chars().collect();
     let mut line_of = Vec::with_capacity(all.len());
@@ -68,8 +68,8 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
             if new_word {
                 continue;
             }
-            // Between two pieces of one word or of its white space: only where all of it fits in no
-            // chunk.
+            // Between two pieces of one word or its white space: allowed only if the whole does not
+            // fit in a chunk.
             let back = all[..at].iter().rev();
             let blanks = back.clone().take_while(|c| c.is_whitespace()).count();
             let word = back.skip(blanks).take_while(|c| !c.is_whitespace()).count();
@@ -100,8 +100,7 @@ fn check_places(text: &str, chunks: &[TextChunk], size: usize) {
     }
 }
 
-/// First word and word after the last of each chunk, straight from the rules, for words that are
-/// short.
+/// Computes the first and last word of each chunk directly from the rules, for short words.
 fn by_the_rules(text: &str, size: usize, overlap: usize) -> Vec<(usize, usize)> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let ends_sentence = |w: &str| w.trim_end_matches(CLOSERS).ends_with(SENTENCE_TERMINATORS);
@@ -127,7 +126,7 @@ fn spans(chunks: &[TextChunk]) -> Vec<(usize, usize)> {
     chunks.iter().map(span).collect()
 }
 
-/// `w0 w1 w2 …`, the given words with an ending of their own.
+/// `w0 w1 w2 …`; the given words get an ending of their own.
 fn numbered(n: usize, endings: &[(usize, &str)]) -> String {
     let ending = |i| endings.iter().find(|(at, _)| *at == i).map_or("", |(_, e)| e);
     (0..n).map(|i| format!("w{i}{}", ending(i))).collect::<Vec<_>>().join(" ")
@@ -247,10 +246,10 @@ fn a_last_chunk_is_not_too_small() {
     let chunker = TextChunker::new(100, 10).unwrap();
     assert_eq!(spans(&chunked(&numbered(105, &[]), &chunker)), [(0, 100), (55, 105)]);
     assert_eq!(spans(&chunked(&numbered(140, &[]), &chunker)), [(0, 100), (90, 140)]);
-    // 50 words of this length fit in no chunk: that the last is small cannot be avoided.
+    // 50 words of this length do not fit in a chunk, so a small last chunk cannot be avoided.
     let long = format!("{} ", "x".repeat(299)).repeat(40);
     assert_eq!(spans(&chunks(&long)), [(0, 33), (17, 40)]);
-    // The blanks in front of the last words are too many for it.
+    // The white space before the last words is too long for the last chunk.
     let blanks = format!("x{}{}", " ".repeat(9_999 + 9_900), numbered(50, &[]));
     assert_eq!(spans(&chunks(&blanks)), [(0, 1), (1, 28), (1, 51)]);
 }
@@ -286,7 +285,7 @@ fn a_huge_word_is_cut_between_graphemes() {
             "{grapheme}"
         );
     }
-    // One grapheme that fits in no chunk.
+    // One grapheme that does not fit in a chunk.
     let marks = format!("xe{}", "\u{301}".repeat(25_000));
     let found = TextChunker::default().chunk_text(&marks, "a.md").unwrap();
     assert_eq!(
@@ -315,7 +314,7 @@ fn long_words_end_a_chunk_early_and_of_them_at_most_half_is_shared() {
     let text = format!("{} ", "語".repeat(399)).repeat(100);
     let found = chunks(&text);
     assert_eq!(spans(&found)[..3], [(0, 25), (13, 38), (26, 51)]);
-    // A chunk that is full shares what it should.
+    // A full chunk shares the full overlap.
     let text = format!("{}{}end", "a ".repeat(150), format!("{} ", "語".repeat(150)).repeat(50));
     assert_eq!(spans(&chunks(&text)), [(0, 200), (150, 201)]);
     // Little fits beside huge words: only that is shared, and no huge word is.
@@ -401,7 +400,7 @@ fn five_megabytes_of_anything_are_divided() {
     assert_eq!(spans(&chunks(&text)), by_the_rules(&text, 200, 50));
 }
 
-/// Words and blanks as they come in prose.
+/// Words and white space as in prose.
 fn prose() -> impl Strategy<Value = String> {
     let word = prop_oneof![8 => "[a-z]{1,9}", 2 => "[a-z]{1,5}[.!?][\"')*_]{0,2}", 1 => "[#|>`*-]{1,3}", 1 => "\\PC{1,12}"];
     let blank = prop_oneof![8 => Just(" "), 1 => Just("\n"), 1 => Just("\r\n"), 1 => Just(" \t\u{3000}\n\n")];
@@ -423,7 +422,7 @@ fn wild() -> impl Strategy<Value = String> {
         1 => "\\PC{1,4}",
     ];
     let times = prop_oneof![6 => 1..10_usize, 3 => 10..300_usize, 1 => 300..6_000_usize];
-    // So many marks in a row would be one grapheme that fits in no chunk.
+    // So many marks in a row would be one grapheme that does not fit in a chunk.
     let run = (unit, times)
         .prop_map(|(unit, times)| unit.repeat(times.min(30_000 / unit.chars().count())));
     prop::collection::vec(run, 1..40).prop_map(|runs| runs.concat())

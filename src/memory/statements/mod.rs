@@ -1,6 +1,6 @@
-//! Recognises sentences that should last: what was decided, what is always or never to be done,
-//! what turned out. By rules, which are data (`rules.tsv`), and no model: the same sentence is
-//! recognised everywhere, in microseconds.
+//! Recognises statements: sentences that decide something, set a rule, or explain an outcome. Rules
+//! in a data file (`rules.tsv`) decide, without a model, so the same sentence is recognised on
+//! every machine, in microseconds.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -12,21 +12,21 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::{Episode, EpisodeSource, Memory, MemorySource};
 use crate::text::{cut_at_word as cut, folded};
 
-/// Most statements of one text. A text that makes more gives the first ones of the strongest kind.
+/// Most statements of one text. If there are more, the first ones of the strongest kinds are kept.
 const MOST: usize = 6;
-/// Most sentences that are looked at.
+/// Most sentences of a text that are examined.
 const MOST_SENTENCES: usize = 1_000;
-/// A sentence of fewer words says too little, one of more is no sentence.
+/// A sentence with fewer words says too little; a text with more words is not a sentence.
 const LEAST_WORDS: usize = 3;
 const MOST_WORDS: usize = 60;
 /// Longest statement in bytes.
 const LONGEST: usize = 400;
-/// Most words that `*` stands for.
+/// Most words that `*` matches.
 const GAP: usize = 8;
-/// Stands for code and quotations in the words of a sentence.
+/// Replaces code and quotations among the words of a sentence.
 const MASKED: &str = "\u{fffc}";
 
-/// What a statement says, the strongest first.
+/// The kind of a statement, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum StatementKind {
     Decision,
@@ -34,15 +34,15 @@ pub(super) enum StatementKind {
     Fact,
 }
 
-/// A sentence that should last.
+/// A sentence that is stored as a memory of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Statement {
-    /// As it was said, on one line.
+    /// The original words, on one line.
     pub text: String,
     pub kind: StatementKind,
 }
 
-/// Who says a text.
+/// The author of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Speaker {
     Person,
@@ -59,8 +59,7 @@ impl Speaker {
     }
 }
 
-/// The statements of a text in its order. Code, quotations and output of programs count for
-/// nothing.
+/// Returns the statements of a text in order. Code, quotations and program output are ignored.
 pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
     let mut found: Vec<(usize, Statement)> = Vec::new();
     let mut known = BTreeSet::new();
@@ -77,7 +76,7 @@ pub(super) fn statements(text: &str, speaker: Speaker) -> Vec<Statement> {
     found.into_iter().map(|(_, statement)| statement).collect()
 }
 
-/// The sentences of a memory that are no statements, and say something, on one line.
+/// Returns the sentences of a memory that are not statements and name a subject, on one line.
 pub(super) fn rest(memory: &Memory) -> String {
     let is_rest = |s: &Sentence| s.kind.is_none() && !s.is_chat;
     let rest: Vec<String> = sentences(&memory.content, Speaker::of(memory))
@@ -88,7 +87,7 @@ pub(super) fn rest(memory: &Memory) -> String {
     rest.join(" ")
 }
 
-/// What two texts have in common that say the same in nearly the same words.
+/// Returns a key that is equal for texts with nearly the same words.
 pub(super) fn key(text: &str) -> String {
     let words = words(text, false);
     let counts =
@@ -96,8 +95,8 @@ pub(super) fn key(text: &str) -> String {
     words.iter().filter(counts).map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The memories that a text gives beside itself: one for each statement. They go with `origin`, the
-/// first piece of the text.
+/// Returns a memory for each statement of a text. They are deleted with `origin`, the first piece
+/// of the text.
 pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     let source = MemorySource::Episode(Episode {
         source: EpisodeSource::Message,
@@ -116,19 +115,18 @@ pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
 }
 
-/// The id of a statement follows from what it says, so that one that is made again is the same
-/// memory.
+/// The id of a statement follows from its words, so the same statement is always the same memory.
 pub(super) fn id_of(text: &str) -> Uuid {
     Builder::from_custom_bytes(xxh3_128(key(text).as_bytes()).to_be_bytes()).into_uuid()
 }
 
-/// Whether a memory is a statement that was recognised in another one.
+/// Returns whether a memory is a statement that was recognised in another one.
 pub(super) fn is_recognised(memory: &Memory) -> bool {
     !memory.derived_from.is_empty()
         && matches!(&memory.source, MemorySource::Episode(e) if e.source == EpisodeSource::Message)
 }
 
-/// The strongest kind of statement that a text holds.
+/// Returns the strongest kind of statement in a text.
 pub(super) fn kind_of(text: &str) -> Option<StatementKind> {
     sentences(text, Speaker::Person).into_iter().filter_map(|s| s.kind).min()
 }
@@ -156,7 +154,7 @@ fn sentences(text: &str, speaker: Speaker) -> Vec<Sentence> {
                     .chat
                     .iter()
                     .any(|rule| rule.is_in(&words, &[0]) || rule.is_in(&words, &starts));
-            // One that is not understood alone takes along the one before.
+            // A sentence that depends on the one before is stored together with it.
             let before = all.last().filter(|b| {
                 kind.is_some() && leans(&words, &starts) && all.len() > from && b.kind.is_none()
             });
@@ -200,15 +198,15 @@ fn recognised(
     [StatementKind::Decision, StatementKind::Rule, StatementKind::Fact].into_iter().find(holds)
 }
 
-/// Whether a sentence begins with a word for something that the one before it names.
+/// Returns whether a sentence begins with a word that refers to the sentence before.
 fn leans(words: &[String], starts: &[usize]) -> bool {
     let is_any =
         |rules: &[Rule]| rules.iter().any(|rule| rule.is_in(words, &starts[..starts.len().min(1)]));
     is_any(&RULES.leans) && !is_any(&RULES.stands)
 }
 
-/// Where a sentence starts, behind words that only open it, and where what follows a colon or
-/// semicolon does.
+/// Returns where a sentence starts after opening words, and where the parts after a colon or
+/// semicolon start.
 fn starts(words: &[String]) -> Vec<usize> {
     let begins = |at: usize| at == 0 || matches!(&*words[at - 1], ":" | ";");
     let behind_openers = |at: usize| {
@@ -218,8 +216,8 @@ fn starts(words: &[String]) -> Vec<usize> {
     (0..words.len()).filter(|at| begins(*at)).map(behind_openers).collect()
 }
 
-/// Paragraphs and items of lists, each on one line, without code, quotations and what programs
-/// print.
+/// Returns paragraphs and list items, each on one line, without code, quotations and program
+/// output.
 fn prose(text: &str) -> Vec<String> {
     let mut blocks: Vec<String> = vec![String::new()];
     let (mut fence, mut tag): (Option<&str>, Option<String>) = (None, None);
@@ -260,7 +258,7 @@ fn prose(text: &str) -> Vec<String> {
     blocks
 }
 
-/// What stands behind the mark of an item of a list.
+/// Returns the text after the marker of a list item.
 fn item(line: &str) -> Option<&str> {
     let number = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let rest = if number.len() < line.len() {
@@ -271,7 +269,7 @@ fn item(line: &str) -> Option<&str> {
     rest.filter(|rest| rest.starts_with(' ')).map(str::trim_start)
 }
 
-/// The end of an element that a line begins and does not end.
+/// Returns the closing tag of an element that a line opens and does not close.
 fn opened_tag(line: &str) -> Option<String> {
     let name: String = line
         .strip_prefix('<')?
@@ -282,15 +280,15 @@ fn opened_tag(line: &str) -> Option<String> {
     (!name.is_empty() && line.contains('>') && !line.contains(&end)).then_some(end)
 }
 
-/// Whether a line is mostly words, and does not begin as programs print.
+/// Returns whether a line is mostly words and does not look like program output.
 fn is_prose(line: &str) -> bool {
     let n = line.chars().count();
     let letters = line.chars().filter(|c| c.is_alphabetic() || *c == ' ').count();
     letters * 10 >= n * 7 && !RULES.lines.iter().any(|start| line.starts_with(start.as_str()))
 }
 
-/// The words of a text in lower case, contractions in full, and punctuation that ends a clause on
-/// its own. Where `is_masked`, code and quotations are one word.
+/// Returns the words of a text in lower case with contractions expanded; punctuation that ends a
+/// clause is a word of its own. With `is_masked`, code and quotations are one word each.
 fn words(text: &str, is_masked: bool) -> Vec<String> {
     let mut all = Vec::new();
     let is_part = |c: char| {
@@ -324,7 +322,7 @@ fn words(text: &str, is_masked: bool) -> Vec<String> {
     all
 }
 
-/// A word without punctuation around it; a contraction as its words.
+/// Adds a word without surrounding punctuation; a contraction becomes its words.
 fn in_full(word: &str, all: &mut Vec<String>) {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
     let mut push = |parts: &[&str]| {
@@ -354,7 +352,7 @@ fn in_full(word: &str, all: &mut Vec<String>) {
     push(&[word]);
 }
 
-/// The rules as they are written.
+/// The rules of the data file.
 struct Rules {
     kinds: BTreeMap<StatementKind, Vec<Rule>>,
     orders: Vec<Rule>,
@@ -368,13 +366,13 @@ struct Rules {
     lines: Vec<String>,
 }
 
-/// One line of the rules: what must follow each other.
+/// One line of the rules: parts that must follow each other.
 struct Rule(Vec<SentencePart>);
 
 enum SentencePart {
     Start,
     Gap,
-    /// One of these; may it be absent?
+    /// Any of these words; the flag says whether it is optional.
     Word(Vec<&'static str>, bool),
 }
 
@@ -420,7 +418,7 @@ impl Rules {
                 "stands" => rules.stands.push(Rule::new(rule)),
                 "same" => rules.same.extend(listed(rule)),
                 "line" => rules.lines.push(rule.into()),
-                // A test holds that there is no other word.
+                // A test checks that there is no other word.
                 _ => {}
             }
         }

@@ -7,7 +7,7 @@ fn texts(text: &str, speaker: Speaker) -> Vec<String> {
     statements(text, speaker).into_iter().map(|s| s.text).collect()
 }
 
-/// Precision and recall over sentences that are marked `+` or `-`, and what is wrong.
+/// Returns precision and recall over sentences that are marked `+` or `-`, and the errors.
 fn measured(set: &str) -> (f64, f64, Vec<String>) {
     let (mut hits, mut found, mut wanted, mut wrong) = (0, 0, 0, Vec::new());
     for (mark, sentence) in set.lines().filter_map(|l| l.split_once('\t')) {
@@ -24,7 +24,7 @@ fn measured(set: &str) -> (f64, f64, Vec<String>) {
     (share(hits, found), share(hits, wanted), wrong)
 }
 
-/// The rules were made with the first set in view. Both were written before the rules.
+/// The first set was known when the rules were made. Both sets were written before the rules.
 #[test]
 fn prompts_were_repeated_instead_of_decisions() {
     for (set, precision, recall) in [(SEEN, 0.95, 0.95), (UNSEEN, 0.95, 0.85)] {
@@ -75,7 +75,7 @@ fn a_statement_that_leans_on_the_sentence_before_takes_it_along() {
     assert_eq!(found[1], "We moved on. This is why we pin the port.");
 }
 
-/// Whatever a text says, it gives a few short statements.
+/// Any text gives only a few short statements.
 #[test]
 fn a_text_of_many_statements_gives_few() {
     let many: String = (0..50_000).map(|i| format!("Note that the thing {i} is odd. ")).collect();
