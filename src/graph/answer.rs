@@ -1,26 +1,26 @@
-//! The questions that the graph answers.
+//! The queries of the code graph and their answers.
 
 use serde::Serialize;
 
-/// What is asked.
+/// The kind of a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// Who calls it.
+    /// The symbols that call the target.
     Callers,
-    /// What it calls.
+    /// The symbols that the target calls.
     Callees,
-    /// What it uses in any way.
+    /// Everything that the target uses.
     Dependencies,
-    /// What uses it in any way.
+    /// Everything that uses the target.
     Dependents,
-    /// Where a type is used.
+    /// The places that use a type.
     TypeUsages,
-    /// What implements or extends it.
+    /// The implementations and subtypes of the target.
     Implementations,
-    /// How one symbol leads to another.
+    /// The shortest way from the target to another symbol.
     Path,
-    /// What a change of it may touch.
+    /// Everything that a change of the target may affect.
     Impact,
 }
 
@@ -36,19 +36,19 @@ impl Operation {
         Self::Impact,
     ];
 
-    /// From the target to what it uses.
+    /// Returns whether the edges lead from the target to what it uses.
     #[must_use]
     pub fn points_outward(self) -> bool {
         matches!(self, Self::Callees | Self::Dependencies | Self::Path)
     }
 
-    /// The one that is written so.
+    /// Returns the operation with this name.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text)
     }
 
-    /// As it is written.
+    /// Returns the name of the operation.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -64,42 +64,42 @@ impl Operation {
     }
 }
 
-/// A question to the graph.
+/// A query of the code graph.
 #[derive(Debug, Clone, Copy)]
 pub struct GraphQuery<'a> {
     pub operation: Operation,
     /// `name`, `Type::method`, `file.rs:line` or a file.
     pub target: &'a str,
-    /// Where a path is to lead.
+    /// The end of a path.
     pub to: Option<&'a str>,
-    /// How many steps are followed; at most [`MAX_DEPTH`].
+    /// Largest number of steps; at most [`MAX_DEPTH`].
     pub depth: usize,
     /// Most results, and most candidates.
     pub limit: usize,
 }
 
-/// Steps that are followed at most.
+/// Largest value of [`GraphQuery::depth`].
 pub const MAX_DEPTH: usize = 10;
-/// From this confidence on, an answer is a result; below, a candidate.
+/// A neighbour is a result from this confidence on, and a candidate below it.
 pub const LEAST_CONFIDENCE: f32 = 0.5;
-/// What the graph answers.
+/// The answer to a query of the code graph.
 #[derive(Debug, Clone, Serialize)]
 pub struct GraphAnswer {
     pub operation: Operation,
-    /// What the target was taken for; empty: there is nothing of that name.
+    /// The symbols and files that the target matched; empty if it matched none.
     pub targets: Vec<Node>,
-    /// Nearest first, then by file and line; of a path in its order.
+    /// Nearest first, then by file and line; for a path, in its order.
     pub results: Vec<Neighbour>,
-    /// What may belong to the results, but is not sure enough: likeliest first.
+    /// Uncertain results, likeliest first.
     pub candidates: Vec<Neighbour>,
-    /// Results that there are, where not all are given.
+    /// Number of all results, if the limit left some out.
     pub total: usize,
-    /// Whether results are left out, or the search ended early.
+    /// Whether results are left out, or the search stopped early.
     pub truncated: bool,
 }
 
 impl GraphAnswer {
-    /// The file that the uses of a result are in: of whoever uses.
+    /// Returns the file that contains the sites of a result: the file of the user.
     #[must_use]
     pub fn file_of_uses<'a>(&'a self, found: &'a Neighbour) -> &'a str {
         if !self.operation.points_outward() {
@@ -116,13 +116,13 @@ impl GraphAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize)]
 pub struct Node {
     pub file: String,
-    /// Of a file as a whole, and of what stands in it outside of all symbols, `<module>`.
+    /// `<module>` for a file as a whole, and for code outside of all symbols.
     pub name: String,
-    /// The name with those around it.
+    /// The name with the names around it.
     pub symbol: String,
     /// `function`, `struct` …, `file`.
     pub kind: String,
-    /// Of its definition; 0 for a file.
+    /// Line of its definition, 1-based; 0 for a file.
     pub line: u32,
     pub end_line: u32,
 }
@@ -132,12 +132,12 @@ pub struct Node {
 pub struct Neighbour {
     #[serde(flatten)]
     pub node: Node,
-    /// Lines of the calls or uses, in the file of the one that calls or uses.
+    /// Lines of the calls or uses, in the file of the user.
     pub sites: Vec<u32>,
     /// 0 to 1.
     pub confidence: f32,
-    /// Steps from the target.
+    /// Number of steps from the target.
     pub depth: usize,
-    /// The symbol on the other side of the step.
+    /// The symbol at the other end of the step.
     pub via: String,
 }

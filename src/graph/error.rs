@@ -1,8 +1,8 @@
-//! Why the graph did not answer.
+//! Errors of the code graph.
 
 use std::path::PathBuf;
 
-/// Why the graph did not answer.
+/// Why the code graph has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
     #[error("{}: {source}", path.display())]

@@ -1,4 +1,4 @@
-//! What stands before a name: which type or module an expression is, as far as the text tells.
+//! Infers which type or module an expression is, as far as the text tells.
 
 use std::rc::Rc;
 
@@ -23,7 +23,7 @@ struct Link<'a> {
     name: &'a str,
     is_called: bool,
     n_indexed: usize,
-    /// It stands before `::`.
+    /// Whether `::` follows the name.
     is_path: bool,
 }
 
@@ -46,7 +46,7 @@ fn steps(chain: &str) -> Vec<Link<'_>> {
 }
 
 impl Resolver<'_> {
-    /// What a chain of names is, seen from a symbol.
+    /// Returns the entity of a chain of names, as seen from a symbol.
     pub(super) fn evaluate(&mut self, chain: &str, at: SymbolId) -> Result<Known, GraphError> {
         self.evaluate_within(chain, at, MAX_INFERENCE)
     }
@@ -62,7 +62,7 @@ impl Resolver<'_> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        // What is defined by itself is unknown.
+        // A chain that is defined by itself is unknown.
         self.known.insert(key.clone(), UNKNOWN);
         let steps = steps(chain);
         let Some((root, rest)) = steps.split_first() else { return Ok(UNKNOWN) };
@@ -121,14 +121,14 @@ impl Resolver<'_> {
             return self.symbol_as_value(&symbol, best.confidence, step.is_called, depth);
         }
         let known = self.imported_module(&file_scope, step, name, at)?;
-        // What nobody defines, imports or binds is built in.
+        // A name without a definition, import or binding is built in.
         let is_built_in = step.is_called
             && known.entity == Entity::Unknown
             && self.scopes.file(at.file).is_some_and(|f| f.names.reach == Reach::File);
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
-    /// A name that is a module, or comes from one.
+    /// Returns the module that a name is or comes from.
     fn imported_module(
         &mut self,
         file_scope: &Rc<FileScope>,
@@ -172,7 +172,7 @@ impl Resolver<'_> {
                 ELSEWHERE
             });
         }
-        // A type of a module or a namespace by its own name: whatever is called so.
+        // A type of a module or namespace, by its own name: every symbol of that name.
         let is_type = name.starts_with(char::is_uppercase);
         let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Reach::File);
         Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) {
@@ -182,7 +182,7 @@ impl Resolver<'_> {
         })
     }
 
-    /// What a name is that is bound to a type or to the value of a chain.
+    /// Returns the entity of a name that is bound to a type or to the value of a chain.
     fn bound(
         &mut self,
         is: &str,
@@ -199,7 +199,8 @@ impl Resolver<'_> {
         }
     }
 
-    /// What the use of a symbol gives: a type itself, what a function returns, the type of a value.
+    /// Returns the value of a symbol: a type itself, the result of a function, the type of a
+    /// variable.
     fn symbol_as_value(
         &mut self,
         symbol: &SymbolRow,
@@ -277,7 +278,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a member of a value is.
+    /// Returns the entity of a value's member.
     fn member(
         &mut self,
         entity: &Entity,
@@ -302,7 +303,7 @@ impl Resolver<'_> {
                 self.symbol_as_value(&symbol, confidence * best.confidence, step.is_called, depth)?;
             return Ok(Known { entity: with_argument(known.entity, entity), ..known });
         }
-        // A type of a library: what it holds, if anything, comes out of it sooner or later.
+        // For a type of a library, a member is assumed to return the element type, if it has one.
         if self.types_of(entity)?.is_empty() {
             self.unwrapped(entity.clone(), confidence * 0.9)
         } else {
@@ -310,7 +311,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// What a value holds: `T` of `Option<T>`.
+    /// Returns the content of a value: `T` of `Option<T>`.
     fn unwrapped(&mut self, entity: Entity, confidence: f32) -> Result<Known, GraphError> {
         let Entity::Instance { of, at } = &entity else { return Ok(Known { entity, confidence }) };
         let Some(written) = types::parse(of) else { return Ok(UNKNOWN) };
@@ -321,7 +322,7 @@ impl Resolver<'_> {
             Some(inner) => {
                 Known { entity: Entity::Instance { of: inner.to_string(), at: *at }, confidence }
             }
-            // `io::Result` and the like hide it.
+            // Type aliases such as `io::Result` hide it.
             None if written.name.ends_with("Result") => UNKNOWN,
             None => ELSEWHERE,
         })
@@ -335,8 +336,8 @@ impl Resolver<'_> {
     }
 }
 
-/// What a method of a value returns, with what the value holds in the place of its type's
-/// parameter: `get` of `Set<User>` returns `Option<T>`.
+/// Returns the result of a method, with the receiver's type argument in place of the parameter:
+/// `get` of `Set<User>` returns `Option<User>`.
 fn with_argument(result: Entity, of: &Entity) -> Entity {
     let is_parameter = |name: &str| name.len() <= 2 && name.chars().all(char::is_uppercase);
     if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) =
@@ -356,7 +357,7 @@ fn with_argument(result: Entity, of: &Entity) -> Entity {
     result
 }
 
-/// What joins the parts of a module.
+/// Returns the separator between the parts of a module.
 fn separator(module: &str, is_path: bool) -> &'static str {
     if is_path || module.contains("::") || matches!(module, "crate" | "super" | "self") {
         "::"

@@ -1,8 +1,7 @@
-//! A ranked outline of the project, as long as it may be: what is referred to most, by what is
-//! referred to most itself.
-//!
-//! Names are not resolved one by one: a name that several symbols have refers to each of them a
-//! little. For a ranking that is enough, and it takes one pass over all references.
+//! Builds the map: an outline of the project within a token budget, ranked by references with
+//! `PageRank`.
+//! Names are not resolved one by one: a use of a name that several symbols have counts a fraction
+//! for each of them. That suffices for a ranking and takes one pass over all references.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,12 +14,12 @@ use crate::languages::names_of;
 use crate::syntax::SymbolKind;
 use crate::text::tokens_of_bytes;
 
-/// Of `PageRank`: how much of a rank is passed on, and how often.
+/// Parameters of `PageRank`: the share of a rank that is passed on, and the number of iterations.
 const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 20;
-/// How much of all attention goes to the files in focus.
+/// Share of the restart probability that files in focus get.
 const FOCUS: f64 = 0.7;
-/// A name with more definitions than this says nothing.
+/// A name with more definitions is ignored.
 const MAX_DEFINITIONS: usize = 40;
 const MAX_LINE_CHARS: usize = 110;
 
@@ -28,13 +27,13 @@ const MAX_LINE_CHARS: usize = 110;
 #[derive(Debug, Clone, Serialize)]
 pub struct Map {
     pub files: Vec<MapFile>,
-    /// Symbols that there are.
+    /// Number of all symbols.
     pub total: usize,
-    /// What its text takes, estimated.
+    /// Estimated tokens of its text.
     pub tokens: usize,
 }
 
-/// A file of the outline.
+/// A file of the map.
 #[derive(Debug, Clone, Serialize)]
 pub struct MapFile {
     pub path: String,
@@ -42,19 +41,19 @@ pub struct MapFile {
     pub symbols: Vec<MapSymbol>,
 }
 
-/// A symbol of the outline.
+/// A symbol of the map.
 #[derive(Debug, Clone, Serialize)]
 pub struct MapSymbol {
     pub name: String,
     pub kind: &'static str,
     pub line: u32,
     pub signature: String,
-    /// Of all symbols the ranks are 1.
+    /// The ranks of all symbols add up to 1.
     pub rank: f64,
 }
 
 impl Map {
-    /// As people and agents read it.
+    /// Returns the text form.
     #[must_use]
     pub fn text(&self) -> String {
         let mut out = String::new();
@@ -120,7 +119,8 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
     })
 }
 
-/// Types, functions and constants; no fields, and no part of a type that has no name of its own.
+/// Returns whether to show a symbol: types, functions and constants; no fields, and no parts of
+/// types without a name.
 fn is_shown(symbol: &SymbolRow) -> bool {
     !matches!(
         symbol.kind,
@@ -138,7 +138,7 @@ fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
     }
 }
 
-/// The rank of each symbol.
+/// Returns the rank of each symbol.
 fn ranks(
     tables: &Tables,
     files: &HashMap<i64, (String, &'static str)>,
@@ -152,7 +152,7 @@ fn ranks(
         named.entry(&s.name).or_default().push(i);
     }
     let family = |file: i64| files.get(&file).map(|(_, f)| *f);
-    // What a file refers to outside of all symbols comes from one node of all files.
+    // References outside of all symbols start at one node for all files.
     let outside = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
     tables.each_ref(|file, symbol, name, n| {
@@ -173,7 +173,7 @@ fn ranks(
     Ok(page_rank(symbols.len() + 1, &edges, &start))
 }
 
-/// Where attention begins: everywhere, and above all in the files in focus.
+/// Returns the restart probabilities: equal, except that files in focus get most.
 fn start(
     files: &HashMap<i64, (String, &'static str)>,
     symbols: &[SymbolRow],

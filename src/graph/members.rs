@@ -1,4 +1,4 @@
-//! What a type is, and which members it has.
+//! Finds the types of a value and the members of a type.
 
 use super::error::GraphError;
 use super::names;
@@ -9,8 +9,7 @@ use super::types;
 use crate::syntax::SymbolKind;
 
 impl Resolver<'_> {
-    /// The symbols of the project that are the type of a value; none when it is a type of a
-    /// library.
+    /// Returns the project's symbols that are the type of a value; none for a type of a library.
     pub(super) fn types_of(&mut self, entity: &Entity) -> Result<Vec<Meaning>, GraphError> {
         match entity {
             Entity::Of(id) => Ok(vec![Meaning { symbol: *id, confidence: 1.0 }]),
@@ -70,12 +69,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// Whether members of a type are those of what it holds.
+    /// Returns whether members of a type are those of its content, as for smart pointers.
     fn is_transparent(&self, name: &str, at: SymbolId) -> bool {
         self.scopes.file(at.file).is_some_and(|f| f.names.transparent.contains(&name))
     }
 
-    /// The members of a name that a value has, its own before those of its supertypes.
+    /// Returns the members of a name that a value has, its own before those of supertypes.
     pub(super) fn members(
         &mut self,
         entity: &Entity,
@@ -98,7 +97,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// The same of a type.
+    /// Returns the members of a name that a type has.
     pub(super) fn members_of(
         &mut self,
         of: SymbolId,
@@ -113,7 +112,7 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    /// What a supertype as written means.
+    /// Returns the symbols that a supertype may mean.
     pub(super) fn base_meanings(&mut self, base: &BaseRow) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(base.symbol.file)?;
         let outside = file_scope.around(base.symbol).next().map_or(-1, |s| s.parent);
@@ -150,7 +149,7 @@ impl Resolver<'_> {
             .get(&(owner.parent, owner.name.clone()))
             .filter(|is| !is.starts_with('='))
         {
-            // Another name of a type.
+            // The type is an alias.
             for t in
                 self.types_written(&is.clone(), SymbolId { file: of.file, n: owner.parent }, depth)?
             {
@@ -175,7 +174,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Whether a member is written beside another type of the same name.
+    /// Returns whether a member belongs to another type of the same name.
     fn is_of_another_type(&mut self, member: &SymbolRow, of: SymbolId) -> Result<bool, GraphError> {
         if member.id.file == of.file {
             return Ok(false);
@@ -187,7 +186,7 @@ impl Resolver<'_> {
             .any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
     }
 
-    /// How likely what is written in one file belongs to a type of another.
+    /// Returns how likely code in one file belongs to a type in another.
     fn closeness(&self, a: i64, b: i64) -> f32 {
         if a == b {
             return 0.95;
@@ -205,10 +204,10 @@ impl Resolver<'_> {
         }
     }
 
-    /// The symbols that a type names as its supertypes.
+    /// Returns the supertypes of a type.
     pub(super) fn bases(&mut self, of: SymbolId) -> Result<Vec<Meaning>, GraphError> {
         let Some(symbol) = self.scopes.symbol(of)? else { return Ok(Vec::new()) };
-        // Rust's `impl Trait for Type` may stand in another file.
+        // Rust's `impl Trait for Type` may be in another file.
         let parts: Vec<SymbolRow> =
             self.scopes.named(&symbol.name)?.iter().filter(|s| s.is_type()).cloned().collect();
         let mut out = Vec::new();
@@ -231,7 +230,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// The type of a field as written, and where.
+    /// Returns the written type of a field, and where it is written.
     pub(super) fn field(
         &mut self,
         of: SymbolId,
@@ -253,7 +252,7 @@ impl Resolver<'_> {
         Ok(None)
     }
 
-    /// Members of a name that a type defines itself, wherever its parts are.
+    /// Returns the members of a name that a type defines itself, in all of its parts.
     pub(super) fn own_members(
         &mut self,
         of: SymbolId,

@@ -1,8 +1,7 @@
-//! Who calls whom, and who depends on what: the code graph of a project.
-//!
+//! The code graph of a project: which symbols call, use, import or extend which.
 //! [`CodeGraph::update`] keeps the rows of every file in `.cortex/graph/code-graph.db`;
-//! [`CodeGraph::answer`] resolves names when it is asked, from the rows of all files. It knows
-//! neither the index nor chunks: it is told which files there are and how to read them.
+//! [`CodeGraph::answer`] resolves names at query time, from the rows of all files. The module knows
+//! neither the index nor chunks: its caller passes the files and a function that reads them.
 
 mod answer;
 mod error;
@@ -40,7 +39,7 @@ use self::traversal::Traversal;
 use crate::languages::{LanguageKind, detect};
 use crate::syntax::{Relations, relations};
 
-/// Files that are parsed and written at once; bounds the memory of an update.
+/// Number of files that are parsed and written at once; it bounds the memory of an update.
 const BATCH_FILES: usize = 256;
 
 /// The code graph of a project.
@@ -49,31 +48,29 @@ pub struct CodeGraph {
     tables: Tables,
 }
 
-/// What an update did.
+/// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Updated {
-    /// Files that were parsed.
+    /// Number of files that were parsed.
     pub n_parsed: usize,
-    /// Files that are gone.
+    /// Number of files that were removed.
     pub n_removed: usize,
     pub ms: u64,
 }
 
 impl CodeGraph {
-    /// Opens the database, or makes it in a directory that is there. One that is damaged or of
-    /// another version is made anew.
+    /// Opens the database, or creates it in an existing directory. A database that is damaged or of
+    /// another version is replaced by an empty one.
     ///
-    /// # Errors
-    /// When it cannot be written.
+    /// # Errors When it cannot be written.
     pub fn open(path: &Path) -> Result<Self, GraphError> {
         Ok(Self { tables: Tables::open(path)? })
     }
 
-    /// Brings the graph up to date with these files (path and hash of the content). Only those are
-    /// read whose hash is another one; a file that cannot be read is none.
+    /// Updates the graph to these files (path and hash of the content). Only files with another
+    /// hash are read; a file that cannot be read is left out.
     ///
-    /// # Errors
-    /// When the database cannot be written.
+    /// # Errors When the database cannot be written.
     pub fn update(
         &self,
         files: impl IntoIterator<Item = (String, String)>,
@@ -89,19 +86,17 @@ impl CodeGraph {
         }
     }
 
-    /// Answers a question from what was last brought up to date.
+    /// Answers a query from the last update.
     ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// # Errors When the database cannot be read.
     pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }
 
-    /// The ranked outline of the project in so many tokens; `focus`: paths of the files that it is
-    /// seen from.
+    /// Returns the map of the project in at most `tokens` tokens. `focus`: paths of the files that
+    /// count most.
     ///
-    /// # Errors
-    /// When the database cannot be read.
+    /// # Errors When the database cannot be read.
     pub fn map(&self, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
         map::map(&self.tables, tokens, focus)
     }
@@ -158,8 +153,8 @@ impl CodeGraph {
     }
 }
 
-/// Of these names those that one file alone defines, each with that file, as far as a graph was
-/// made before and knew it then.
+/// Returns those of the names that exactly one file defines, each with that file, according to an
+/// existing graph, which may be outdated.
 #[must_use]
 pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> {
     if names.is_empty() || !database.exists() {
@@ -172,12 +167,12 @@ pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> 
         .collect()
 }
 
-/// What a file says; its path if it cannot be read.
+/// Parses a file. Returns its path if it cannot be read.
 fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Result<Parsed, String> {
     let text = read(path).ok_or_else(|| path.to_string())?;
     let language = detect(path, &text);
     let found = match &language.kind {
-        // A parser that panics spoils one file.
+        // A parser that panics affects only this file.
         LanguageKind::Code(grammar) => {
             catch_unwind(AssertUnwindSafe(|| relations(grammar, &text))).ok().flatten()
         }

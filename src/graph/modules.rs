@@ -1,22 +1,22 @@
-//! Which files an imported module is.
+//! Finds the files that an imported module may be.
 
 use crate::languages::Modules;
 
-/// Parts of paths that modules do not name.
+/// Directories that module names leave out.
 const UNNAMED: [&str; 11] = [
     "src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source",
     "Sources",
 ];
 
-/// Where a file is, as imports name it: `crates/store/src/cache/mod.rs` is `store::cache`.
+/// The place of a file as imports name it: `crates/store/src/cache/mod.rs` is `store::cache`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ModulePath {
     pub(super) parts: Vec<String>,
-    /// How many of the parts are its directory.
+    /// Number of parts that are its directory.
     n_directory: usize,
     /// The whole path of its directory.
     above: Vec<String>,
-    /// How many of the parts are above its `src`.
+    /// Number of parts above its `src`.
     n_root: usize,
 }
 
@@ -48,17 +48,17 @@ fn push(parts: &mut Vec<String>, part: &str) {
     }
 }
 
-/// Where an import may lead.
+/// A place that an import may name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Module {
     parts: Vec<String>,
-    /// The parts begin at the root of the project.
+    /// Whether the parts begin at the root of the project.
     is_anchored: bool,
-    /// It is a directory, and not what lies below it.
+    /// Whether the directory itself is meant, and not a file below it.
     is_package: bool,
 }
 
-/// The places that a module may mean, as a file of a language writes it.
+/// Returns the places that a module may be, as written in a file of a language.
 pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<Module> {
     match style {
         Modules::Rust => rust(written, from),
@@ -146,8 +146,8 @@ fn floating<'a>(written: impl Iterator<Item = &'a str>) -> Module {
 }
 
 impl Module {
-    /// How surely a file is this module: 1 when it is, less when it lies below it (and may be
-    /// re-exported), 0 when not.
+    /// Returns how likely a file is this module: 1 if it is, less if it is below it (and may be
+    /// re-exported), 0 if not.
     pub(super) fn matches(&self, place: &ModulePath, package: &str) -> f32 {
         const BELOW: f32 = 0.85;
         let (parts, mine) = (&place.parts, &self.parts);
@@ -168,7 +168,7 @@ impl Module {
         }
         match mine.len() {
             0 => 0.0,
-            // One word is too little to be found anywhere.
+            // A single word is not looked for at any depth.
             1 if !parts.starts_with(mine) => 0.0,
             1 => BELOW,
             _ if parts.ends_with(mine) => 1.0,

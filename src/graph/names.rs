@@ -1,14 +1,14 @@
-//! Names as they are written: of symbols, of types, of modules.
+//! Takes apart the written names of symbols, types and modules.
 
 use crate::syntax::{Symbol, SymbolKind};
 
-/// The last part of a path: `Display` of `fmt::Display`, `ABC` of `abc.ABC`.
+/// Returns the last part of a path: `Display` of `fmt::Display`, `ABC` of `abc.ABC`.
 pub(super) fn last(path: &str) -> &str {
     path.rsplit([':', '.', '\\', '/']).next().unwrap_or(path)
 }
 
-/// What a symbol is a member of, and its own name: `Set` and `len` of C++'s `Set::len`, of Rust's
-/// `impl Set { fn len }`, of Go's `func (s *Set) len()`. The owner is empty where there is none.
+/// Returns the owner of a symbol and its own name: `Set` and `len` for C++'s `Set::len`, Rust's
+/// `impl Set { fn len }` and Go's `func (s *Set) len()`. The owner is empty if there is none.
 pub(super) fn owner_and_name<'a>(symbols: &'a [Symbol], symbol: &'a Symbol) -> (&'a str, &'a str) {
     if let Some((owner, name)) = symbol.name.rsplit_once("::") {
         return (last(owner), name);

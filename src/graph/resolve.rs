@@ -1,9 +1,7 @@
-//! What a name means where it is used.
-//!
-//! Nothing of this is stored: it follows from the rows of several files, and is worked out when
-//! somebody asks. Without a compiler some of it is a guess, so every answer has a confidence: what
-//! a scope or an import says is nearly certain, what a type in the text says is likely, and that
-//! only one symbol has the name is a hint.
+//! Resolves a name to symbols.
+//! Meanings are not stored: they follow from the rows of several files and are computed at query
+//! time. Without a compiler some are guesses, so each has a confidence: a scope or an import makes
+//! it nearly certain, a type in the text likely, and that only one symbol has the name is a hint.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -16,26 +14,26 @@ use super::scopes::{FileScope, Wanted, directory};
 use crate::languages::Reach;
 use crate::syntax::SymbolKind;
 
-/// In the same scope; imported by name; of the same package; brought in with a whole module.
+/// In the same scope; imported by name; in the same package; imported with a whole module.
 const SAME_SCOPE: f32 = 0.97;
 const IMPORTED: f32 = 0.96;
 const SAME_PACKAGE: f32 = 0.95;
 const WHOLE_MODULE: f32 = 0.9;
-/// Imported from a module of the project that does not define it, but may hand it on.
+/// Imported from a module of the project that does not define it, but may re-export it.
 const HANDED_ON: f32 = 0.8;
-/// A name that reaches everywhere, found elsewhere.
+/// A name that is visible everywhere, found elsewhere.
 const IN_PROJECT: f32 = 0.8;
-/// A member of a receiver of which nothing is known, when one type alone has it.
+/// A member of an unknown receiver that only one type has.
 const ONLY_MEMBER: f32 = 0.55;
 const ODD: f32 = 0.1;
-/// Of more symbols than this, an odd one is not worth telling.
+/// If more symbols match, none is likely enough.
 const MANY: usize = 50;
-/// By how much one meaning is likelier than another, and what is left for that one.
+/// The difference that makes one meaning clearly likelier, and the factor for the others then.
 const CLEARLY: f32 = 0.05;
 const CANDIDATE: f32 = 0.45;
 
 impl Resolver<'_> {
-    /// The meanings of a reference, the likeliest first.
+    /// Returns the meanings of a reference, likeliest first.
     pub(super) fn resolve(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         let (from, wanted) = (reference.from, reference.kind.into());
         if reference.receiver.is_empty() {
@@ -71,7 +69,7 @@ impl Resolver<'_> {
         self.by_arity(&found, reference)
     }
 
-    /// A number of arguments that does not fit makes a meaning less likely.
+    /// Lowers the confidence of meanings that take another number of arguments.
     fn by_arity(
         &mut self,
         found: &[Meaning],
@@ -91,7 +89,7 @@ impl Resolver<'_> {
             });
         }
         out.sort_by(|a, b| b.confidence.total_cmp(&a.confidence).then(a.symbol.cmp(&b.symbol)));
-        // Where one is likelier, the others are no more than candidates.
+        // If one is clearly likelier, the others are at most candidates.
         let best = out.first().map_or(0.0, |m| m.confidence);
         for weaker in out.iter_mut().filter(|m| m.confidence < best - CLEARLY) {
             weaker.confidence = weaker.confidence.min(CANDIDATE);
@@ -99,7 +97,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// What a name without a receiver means.
+    /// Returns the meanings of a name without a receiver.
     pub(super) fn bare(
         &mut self,
         name: &str,
@@ -138,14 +136,14 @@ impl Resolver<'_> {
                 scored.extend(self.imported(import, from.file, wanted)?);
             }
             if !explicit.is_empty() && wanted != Wanted::Any {
-                // The import says what it is; nothing else of that name is.
+                // The import says what the name is, so other symbols of that name are dropped.
                 scored.retain(|(s, _)| *s >= 0.5);
             }
         }
         Ok(self.likeliest(scored))
     }
 
-    /// How surely a bare name means this symbol, imports by name aside.
+    /// Returns the confidence that a bare name means this symbol, apart from imports by name.
     fn confidence_of_bare(
         &mut self,
         c: &SymbolRow,
@@ -211,7 +209,7 @@ impl Resolver<'_> {
             .iter()
             .filter(|i| i.name == "*" || (names.open_imports && i.name.is_empty()))
         {
-            // `use Kind::*` brings the members of a type.
+            // `use Kind::*` imports the members of a type.
             let is_owner = !c.owner.is_empty() && names::last(&import.module) == c.owner;
             let matches = if is_owner {
                 1.0
@@ -231,7 +229,7 @@ impl Resolver<'_> {
         Ok(if reaches { IN_PROJECT } else { ODD })
     }
 
-    /// What an import by name brings.
+    /// Returns the symbols that an import by name brings.
     fn imported(
         &mut self,
         import: &ImportRow,
@@ -268,7 +266,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Symbols of a name in a module.
+    /// Returns the symbols of a name in a module.
     pub(super) fn in_module(
         &mut self,
         module: &str,
@@ -288,7 +286,7 @@ impl Resolver<'_> {
             match (matches, is_free) {
                 (m, true) if m > 0.0 => scored.push((IMPORTED * m, c.clone())),
                 (m, false) if m > 0.0 => scored.push((0.2, c.clone())),
-                // An inline module, a namespace.
+                // An inline module or a namespace.
                 (_, true) if c.owner == owner => scored.push((WHOLE_MODULE, c.clone())),
                 (_, true) if c.exported => others.push(c.clone()),
                 _ => {}
@@ -300,8 +298,8 @@ impl Resolver<'_> {
         Ok(self.likeliest(scored))
     }
 
-    /// The symbols with the best confidence share it, unless they are beside one another: variants,
-    /// of which one is compiled.
+    /// The likeliest symbols share the confidence, unless they are adjacent: variants, one of which
+    /// is compiled.
     fn likeliest(&self, mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
         scored.dedup_by_key(|(_, c)| c.id);
@@ -313,7 +311,7 @@ impl Resolver<'_> {
             .filter_map(|(_, c)| Some(directory(&self.scopes.file(c.id.file)?.row.path)))
             .collect();
         let share = 1.0 / (places.len().max(1) as f32);
-        // Beside what is nearly certain, everything else is unlikely.
+        // Next to an almost certain meaning, all others are unlikely.
         let rest = if best >= 0.5 { 0.3 } else { 1.0 };
         scored
             .iter()
@@ -324,8 +322,8 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Members of a name that a type of a library may have: of what it holds, or of a trait of the
-    /// project.
+    /// Returns members of a name that a type of a library may have: those of its content, or of a
+    /// trait of the project.
     fn extensions(
         &mut self,
         library: &Entity,
@@ -349,7 +347,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Members of a name, of whatever type, when nothing is known of the receiver.
+    /// Returns members of a name of any type, for an unknown receiver.
     fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         const LIKE: f32 = 1.6;
         const NEAR: f32 = 1.3;
@@ -365,7 +363,7 @@ impl Resolver<'_> {
         if share * LIKE * NEAR < ODD {
             return Ok(Vec::new());
         }
-        // `server.start()` is rather that of a `Server`.
+        // `server.start()` is more likely a member of `Server`.
         let hint =
             names::last(reference.receiver.trim_end_matches("()")).to_lowercase().replace('_', "");
         let guessed = members.iter().map(|c| {

@@ -11,7 +11,7 @@ pub(super) struct SymbolId {
     pub(super) n: i64,
 }
 
-/// A file as it is written to the database.
+/// The rows of one file.
 pub(super) struct Parsed {
     pub(super) path: String,
     pub(super) hash: String,
@@ -32,7 +32,7 @@ pub(super) struct SymbolRow {
     pub(super) id: SymbolId,
     pub(super) parent: i64,
     pub(super) name: String,
-    /// The type or module that it is a member of; empty: none.
+    /// The type or module that it belongs to; empty: none.
     pub(super) owner: String,
     pub(super) kind: SymbolKind,
     pub(super) exported: bool,
@@ -46,7 +46,7 @@ pub(super) struct SymbolRow {
 }
 
 impl SymbolRow {
-    /// A type, or what gives one its members.
+    /// Returns whether it is a type, or gives members to one.
     pub(super) fn is_type(&self) -> bool {
         !self.kind.is_data() && !self.kind.is_callable() && self.kind != SymbolKind::Module
     }
@@ -54,7 +54,7 @@ impl SymbolRow {
 
 #[derive(Debug, Clone)]
 pub(super) struct RefRow {
-    /// The symbol around it.
+    /// The symbol around the reference.
     pub(super) from: SymbolId,
     pub(super) name: String,
     pub(super) kind: ReferenceKind,
@@ -72,14 +72,14 @@ pub(super) struct ImportRow {
     pub(super) line: u32,
 }
 
-/// A symbol with a supertype as written.
+/// A symbol with the written name of a supertype.
 #[derive(Debug, Clone)]
 pub(super) struct BaseRow {
     pub(super) symbol: SymbolId,
     pub(super) written: String,
 }
 
-/// What a name is called where it is imported.
+/// Returns the name under which an import is used.
 pub(super) fn imported_as(import: &ImportRow) -> &str {
     if import.alias.is_empty() { &import.name } else { &import.alias }
 }

@@ -1,5 +1,4 @@
-//! What is read of the project to work out meanings: its files, and the symbols, imports and
-//! bindings of each.
+//! Reads the rows that the resolver needs: files, symbols, imports and bindings.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -20,7 +19,7 @@ pub(super) struct SourceFile {
     pub(super) names: &'static Names,
 }
 
-/// The rows of a file that say what its names mean.
+/// The rows that determine what names mean in a file.
 #[derive(Debug, Default)]
 pub(super) struct FileScope {
     pub(super) symbols: Vec<SymbolRow>,
@@ -30,18 +29,18 @@ pub(super) struct FileScope {
 }
 
 impl FileScope {
-    /// A symbol of the file and those around it, from the inside out.
+    /// Returns a symbol and the symbols around it, from the inside out.
     pub(super) fn around(&self, symbol: SymbolId) -> impl Iterator<Item = &SymbolRow> {
         let row = |n: i64| usize::try_from(n).ok().and_then(|n| self.symbols.get(n));
         std::iter::successors(row(symbol.n), move |s| row(s.parent))
     }
 
-    /// The innermost type around a symbol.
+    /// Returns the innermost type around a symbol.
     pub(super) fn type_around(&self, at: SymbolId) -> Option<SymbolId> {
         self.around(at).find(|s| s.is_type()).map(|s| s.id)
     }
 
-    /// The name of the type that a symbol belongs to.
+    /// Returns the name of the type that a symbol belongs to.
     pub(super) fn enclosing_type(&self, at: SymbolId) -> Option<String> {
         self.around(at).find_map(|s| {
             if s.is_type() {
@@ -52,9 +51,9 @@ impl FileScope {
         })
     }
 
-    /// What a name is bound to, in the innermost scope that binds it.
+    /// Returns the binding of a name in the innermost scope that binds it.
     pub(super) fn binding(&self, at: SymbolId, name: &str) -> Option<(i64, String)> {
-        // Members are no variables; but the parameters of a type are known in all of it.
+        // Members are not variables, but type parameters are visible in the whole type.
         let is_parameter = name.starts_with(char::is_uppercase);
         let scopes =
             self.around(at).filter(|s| is_parameter || !s.is_type()).map(|s| s.id.n).chain([-1]);
@@ -64,7 +63,7 @@ impl FileScope {
     }
 }
 
-/// What a name is expected to be.
+/// The expected kind of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Wanted {
     Callee,
@@ -92,7 +91,7 @@ impl Wanted {
     }
 }
 
-/// Reads rows, and keeps what it read for the time of one answer.
+/// Reads rows and caches them for one answer.
 pub(super) struct Scopes<'a> {
     pub(super) tables: &'a Tables,
     pub(super) files: Vec<SourceFile>,
@@ -153,7 +152,7 @@ impl<'a> Scopes<'a> {
         Ok(file_scope)
     }
 
-    /// Every symbol of a name.
+    /// Returns every symbol of a name.
     pub(super) fn named(&mut self, name: &str) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
         if let Some(rows) = self.named.get(name) {
             return Ok(rows.clone());
@@ -173,8 +172,8 @@ impl<'a> Scopes<'a> {
             || self.file(a).zip(self.file(b)).is_some_and(|(a, b)| a.names.family == b.names.family)
     }
 
-    /// Symbols of a name that a file may mean. Declarations give way to the definition that they
-    /// belong to.
+    /// Returns the symbols of a name that may be visible in a file. A declaration is dropped in
+    /// favour of its definition.
     pub(super) fn candidates(
         &mut self,
         name: &str,
@@ -211,13 +210,13 @@ impl<'a> Scopes<'a> {
         Ok(rows)
     }
 
-    /// Whether what a symbol is a member of is a module rather than a type.
+    /// Returns whether a symbol belongs to a module and not to a type.
     pub(super) fn is_module_member(&mut self, symbol: &SymbolRow) -> Result<bool, GraphError> {
         let file_scope = self.scope_of(symbol.id.file)?;
         Ok(file_scope.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
     }
 
-    /// How surely a file is the module that another file names.
+    /// Returns how likely a file is the module that another file names.
     pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
         let key = (module.to_string(), from, target);
         if let Some(known) = self.matches.get(&key) {
@@ -230,7 +229,7 @@ impl<'a> Scopes<'a> {
         matches
     }
 
-    /// Whether any file of the project is this module or lies in it.
+    /// Returns whether any file of the project is this module or is in it.
     pub(super) fn module_exists(&mut self, module: &str, from: FileId) -> bool {
         let key = (module.to_string(), from);
         if let Some(known) = self.exists.get(&key) {
@@ -244,7 +243,7 @@ impl<'a> Scopes<'a> {
         exists
     }
 
-    /// What an import of a name of a module is, if it is a module itself.
+    /// Returns the module that an imported name is, if it is a module.
     pub(super) fn submodule(&self, module: &str, name: &str, from: FileId) -> String {
         match (self.file(from).map(|f| f.names.modules), name) {
             (_, "" | "*" | "default") => module.to_string(),
@@ -259,8 +258,8 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Whether a file says that it belongs to this package. (In Go a package is named by its directory,
-/// and many have one name.)
+/// Returns whether a file declares this package. (In Go a directory determines the package, and
+/// many packages share a name.)
 fn is_package(file: &SourceFile, module: &str) -> bool {
     file.names.modules != Modules::Directories
         && !file.row.package.is_empty()

@@ -1,8 +1,6 @@
-//! The database of the code graph: what each file says, and nothing that follows from two of them.
-//!
-//! The rows of a file follow from its text alone, and are replaced together. So an update gives
-//! what a fresh build gives, whatever happened before, and a change of one file touches no row of
-//! another.
+//! The database of the code graph: the rows of each file, and nothing derived from two files.
+//! The rows of a file follow from its text alone and are replaced together. So an update gives the
+//! same rows as a fresh build, and a change of one file changes no row of another.
 
 use std::collections::HashMap;
 use std::fs;
@@ -17,10 +15,10 @@ use super::rows::{BaseRow, FileId, FileRow, ImportRow, Parsed, RefRow, SymbolId,
 use crate::sqlite;
 use crate::syntax::{ReferenceKind, SymbolKind};
 
-/// How long an operation waits for another process's.
+/// How long an operation waits for another process.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// Changes when the same text could give other rows: a hash of the code that makes them.
+/// A hash of the code that makes rows: it changes when the same text could give other rows.
 const VERSION: usize = match usize::from_str_radix(env!("CORTEX_GRAPH_ROWS"), 10) {
     Ok(version) => version,
     Err(_) => panic!("the build script gives a number"),
@@ -95,8 +93,8 @@ pub(super) struct Tables {
 }
 
 impl Tables {
-    /// Opens the database. One that is damaged, or of another version, is deleted and made anew:
-    /// all of it is derived.
+    /// Opens the database. If it is damaged or of another version, it is deleted and created empty,
+    /// because all of it is derived.
     pub(super) fn open(path: &Path) -> Result<Self, GraphError> {
         let failed =
             |source| GraphError::Failed { path: path.to_path_buf(), source: Box::new(source) };
@@ -116,7 +114,7 @@ impl Tables {
         Ok(Self { connection: Mutex::new(connection), path: path.to_path_buf() })
     }
 
-    /// Deletes the database and makes an empty one.
+    /// Deletes the database and creates an empty one.
     pub(super) fn renew(&self) -> Result<(), GraphError> {
         let mut connection = self.connection();
         remove(&self.path)
@@ -127,7 +125,7 @@ impl Tables {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // What a panic left of a transaction was rolled back when that was dropped.
+        // A panic within a transaction rolled it back when the transaction was dropped.
         self.connection.lock()
     }
 
@@ -140,21 +138,21 @@ impl Tables {
         }
     }
 
-    /// The file that defines something of this name, if there is but one.
+    /// Returns the file that defines a symbol of this name, if there is exactly one.
     pub(super) fn only_file_defining(&self, name: &str) -> Result<Option<String>, GraphError> {
         let sql = "SELECT DISTINCT f.path FROM symbols s JOIN files f ON f.id = s.file WHERE s.name = ?1 LIMIT 2";
         let mut files = self.all(sql, [name], |r| r.get(0))?;
         Ok(files.pop().filter(|_| files.is_empty()))
     }
 
-    /// The hash of every file, by path.
+    /// Returns the hash of every file, by path.
     pub(super) fn hashes(&self) -> Result<HashMap<String, String>, GraphError> {
         let rows = self.all("SELECT path, hash FROM files", [], |r| Ok((r.get(0)?, r.get(1)?)))?;
         Ok(rows.into_iter().collect())
     }
 
-    /// Replaces what is known of these files, and forgets the others, in one transaction. A file
-    /// that is already as it should be (of another process) stays.
+    /// Replaces the rows of these files and deletes those of the `gone` ones, in one transaction. A
+    /// file that another process has updated already stays.
     pub(super) fn replace(&self, files: &[Parsed], gone: &[String]) -> Result<(), GraphError> {
         let result = sqlite::write(&mut self.connection(), |t| {
             let mut delete = t.prepare_cached("DELETE FROM files WHERE path = ?1")?;
@@ -176,9 +174,9 @@ impl Tables {
         result.map_err(|e| self.error(e))
     }
 
-    /// Writes what other processes wrote beside the database into it.
+    /// Moves the content of SQLite's log into the database.
     pub(super) fn settle(&self) {
-        // Failing costs a few more bytes.
+        // A failure only leaves a longer log.
         let _ = self.connection().execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
     }
 
@@ -228,7 +226,7 @@ impl Tables {
         self.all(&format!("SELECT {REF} FROM refs WHERE file = ?1 ORDER BY n"), [file], reference)
     }
 
-    /// Every reference: file, symbol, name and how often.
+    /// Visits every reference: file, symbol, name and count.
     pub(super) fn each_ref(
         &self,
         mut each: impl FnMut(FileId, i64, &str, usize),
@@ -254,7 +252,7 @@ impl Tables {
         self.all("SELECT file, module, name, alias, line FROM imports ORDER BY file, n", [], import)
     }
 
-    /// What a name is called where it is imported under another one.
+    /// Returns the names under which imports use a name.
     pub(super) fn aliases_of(&self, name: &str) -> Result<Vec<String>, GraphError> {
         self.all(
             "SELECT DISTINCT alias FROM imports WHERE name = ?1 AND alias <> '' AND alias <> ?1",
@@ -263,7 +261,7 @@ impl Tables {
         )
     }
 
-    /// Scope, name and type.
+    /// Returns scope, name and type of each binding.
     pub(super) fn bindings_of(
         &self,
         file: FileId,
@@ -277,12 +275,12 @@ impl Tables {
         self.all("SELECT file, symbol, written FROM implementations WHERE file = ?1", [file], base)
     }
 
-    /// Who names this as a supertype.
+    /// Returns the symbols that name this one as a supertype.
     pub(super) fn derived_from(&self, name: &str) -> Result<Vec<BaseRow>, GraphError> {
         self.all("SELECT file, symbol, written FROM implementations WHERE base = ?1", [name], base)
     }
 
-    /// All rows as text, without the numbers of files, in a fixed order.
+    /// Returns all rows as text, without the numbers of files, in a fixed order.
     #[cfg(test)]
     pub(super) fn dump(&self) -> Vec<String> {
         let tables: [(&str, &str); 5] = [
@@ -306,7 +304,7 @@ impl Tables {
             })
             .unwrap();
         for (table, columns) in tables {
-            // Rows of no file would be seen.
+            // Rows without a file would appear.
             let sql = format!(
                 "SELECT f.path, {columns} FROM {table} t LEFT JOIN files f ON f.id = t.file"
             );
@@ -317,7 +315,7 @@ impl Tables {
     }
 }
 
-/// `None` when it is of another version, or has another schema: a repository may have brought it.
+/// Returns `None` for another version or schema: a repository may have brought the database.
 fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let mut connection = sqlite::open(path, BUSY)?;
     match sqlite::version(&connection)? {
@@ -341,7 +339,7 @@ fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
     }
 }
 
-/// Removes the database and what SQLite keeps beside it.
+/// Removes the database and SQLite's files beside it.
 fn remove(path: &Path) -> std::io::Result<()> {
     for end in ["", "-wal", "-shm"] {
         let mut name = path.as_os_str().to_owned();

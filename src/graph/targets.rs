@@ -1,4 +1,4 @@
-//! Which symbols a question is about, and how a symbol is named in an answer.
+//! Finds the symbols that a query is about, and names symbols in answers.
 
 use super::answer::Node;
 use super::error::GraphError;
@@ -8,7 +8,7 @@ use crate::languages;
 use crate::syntax::SymbolKind;
 
 impl Scopes<'_> {
-    /// The symbols that a target means.
+    /// Returns the symbols that match a target.
     pub(super) fn targets(&mut self, target: &str) -> Result<Vec<SymbolId>, GraphError> {
         let target = target.trim();
         if target.is_empty() {
@@ -33,7 +33,7 @@ impl Scopes<'_> {
         self.symbols_called(rest, file)
     }
 
-    /// Files of a path, or that end with it.
+    /// Returns the files with this path, or whose path ends with it.
     fn files_named(&self, path: &str) -> Vec<FileId> {
         let path = path.trim_start_matches("./");
         let files = &self.files;
@@ -48,7 +48,7 @@ impl Scopes<'_> {
             .collect()
     }
 
-    /// The innermost symbol at a line; the file where there is none.
+    /// Returns the innermost symbol at a line, or the file if there is none.
     fn at_line(&mut self, path: &str, line: u32) -> Result<Vec<SymbolId>, GraphError> {
         let mut out = Vec::new();
         for file in self.files_named(path) {
@@ -70,7 +70,7 @@ impl Scopes<'_> {
         Ok(out)
     }
 
-    /// Symbols of a name, or of a path of names, definitions before declarations.
+    /// Returns the symbols of a name or a path of names, definitions before declarations.
     fn symbols_called(&mut self, written: &str, file: &str) -> Result<Vec<SymbolId>, GraphError> {
         let parts: Vec<&str> =
             written.split(['.', ':', '#', '/', '\\']).filter(|p| !p.is_empty()).collect();
@@ -147,7 +147,7 @@ impl Scopes<'_> {
 /// The name of a file as a caller.
 const MODULE: &str = "<module>";
 
-/// What joins the names of a symbol path.
+/// Returns the separator of names in a symbol path.
 fn separator(language: &str) -> &'static str {
     languages::grammar(language).map_or(".", |grammar| grammar.spec.separator)
 }

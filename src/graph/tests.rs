@@ -1,4 +1,4 @@
-//! Small projects of several files, and what the graph says of them.
+//! Tests of the code graph on small projects of several files.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A project in memory, and its graph.
+/// A project in memory with its graph.
 struct Project {
     directory: tempfile::TempDir,
     files: BTreeMap<String, String>,
@@ -47,7 +47,7 @@ impl Project {
         self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }).unwrap()
     }
 
-    /// `file symbol sites` of each result.
+    /// Returns `file symbol sites` of each result.
     fn results(&self, operation: Operation, target: &str) -> Vec<String> {
         rows(&self.ask(operation, target, None, 1).results)
     }
@@ -339,7 +339,7 @@ fn what_is_no_program_has_no_rows_and_is_not_read_again() {
     ]);
     assert_eq!(p.update().n_parsed, 0);
     assert_eq!(p.callers("d"), ["c.rs c [1]"]);
-    // A file that cannot be read is none, and is tried again.
+    // A file that cannot be read is left out, and tried again later.
     p.files.insert("gone.rs".into(), String::new());
     let hashes: Vec<(String, String)> =
         p.files.keys().map(|k| (k.clone(), "other".into())).collect();
@@ -361,7 +361,7 @@ fn a_damaged_or_foreign_database_is_made_anew() {
         let graph = CodeGraph::open(&path).unwrap();
         assert_eq!(update(&graph, &p.files).n_parsed, p.files.len());
     }
-    // The largest version that SQLite keeps: ours is a hash, so any smaller number could be below
+    // The largest version that SQLite stores. Ours is a hash, so any smaller number could be below
     // it.
     let largest = i32::MAX as usize;
     assert_eq!(migrated_to(&path, largest), largest);
@@ -375,8 +375,8 @@ fn migrated_to(path: &Path, version: usize) -> usize {
     crate::sqlite::version(&connection).unwrap()
 }
 
-/// Pages in the middle are overwritten: what is read of them tells, and the next update makes all
-/// of it anew.
+/// Pages in the middle are overwritten: reading detects it, and the next update rebuilds
+/// everything.
 #[test]
 fn damage_that_is_found_later_is_repaired() {
     let p = rust();
@@ -443,7 +443,7 @@ const TEXTS: [(&str, &str); 6] = [
 proptest! {
     #![proptest_config(ProptestConfig { cases: 24, ..ProptestConfig::default() })]
 
-    /// Whatever happened before, the rows are those of a fresh build.
+    /// After any changes, the rows equal those of a fresh build.
     #[test]
     fn updated_equals_fresh(edits in prop::collection::vec(prop_oneof![
         4 => (0..8usize, 0..TEXTS.len()).prop_map(|(f, t)| Edit::Write(f, t)),
@@ -453,8 +453,7 @@ proptest! {
         let mut p = Project::new(&[]);
         for edit in edits {
             match edit {
-                // One path may come to hold another language's text: it is parsed as what its name
-                // says.
+                // A path may get the text of another language: it is parsed by its name.
                 Edit::Write(f, t) => _ = p.files.insert(format!("f{f}.{}", TEXTS[f % TEXTS.len()].0), TEXTS[t].1.to_string()),
                 Edit::Delete(f) => _ = p.files.remove(&format!("f{f}.{}", TEXTS[f % TEXTS.len()].0)),
                 Edit::Update => _ = p.update(),
@@ -492,8 +491,8 @@ fn a_database_with_the_schema_of_somebody_else_is_made_anew() {
     }
 }
 
-/// The schema of a database of another origin runs nothing, and no link leads to a database
-/// elsewhere.
+/// The schema of a foreign database runs nothing, and a link to a database elsewhere is not
+/// followed.
 #[test]
 fn triggers_views_and_links_of_a_database_do_nothing() {
     let directory = tempfile::tempdir().unwrap();

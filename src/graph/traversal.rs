@@ -1,4 +1,4 @@
-//! Follows the edges of the graph from the targets of a question.
+//! Follows the edges of the graph from the targets of a query.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
@@ -9,13 +9,13 @@ use super::resolver::{Meaning, Resolver};
 use super::rows::{FileId, RefRow, SymbolId, SymbolRow};
 use crate::syntax::{ReferenceKind, SymbolKind};
 
-/// Below this, it is neither.
+/// A neighbour with less confidence is dropped.
 const LEAST_CANDIDATE: f32 = 0.1;
-/// Symbols that a question looks at, lest it never ends.
+/// Most symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
-/// Targets of one name that are followed.
+/// Most targets of one name that are followed.
 const MAX_TARGETS: usize = 50;
-/// A call through a supertype may reach any of its subtypes.
+/// Confidence that a call through a supertype reaches a given subtype.
 const DISPATCHED: f32 = 0.45;
 
 /// One step of the graph.
@@ -26,13 +26,13 @@ struct Edge {
     confidence: f32,
 }
 
-/// In which direction steps are followed, and by which uses.
+/// The direction of the steps, and the kinds of uses.
 #[derive(Debug, Clone, Copy)]
 enum Follow {
     Incoming(&'static [ReferenceKind]),
     Outgoing(&'static [ReferenceKind]),
     Derived,
-    /// Whatever a change may touch.
+    /// Everything that a change may affect.
     Touched,
 }
 
@@ -89,7 +89,7 @@ impl<'a> Traversal<'a> {
         Ok(answer)
     }
 
-    /// Follows steps from the targets outward. What is not sure enough is not followed.
+    /// Follows steps from the targets outward. Uncertain neighbours are not followed.
     fn walk(
         &mut self,
         targets: &[SymbolId],
@@ -155,7 +155,7 @@ impl<'a> Traversal<'a> {
         Ok((results, candidates))
     }
 
-    /// The shortest way over uses from one of the starts to one of the goals.
+    /// Finds the shortest path of uses from one of the starts to one of the goals.
     fn path(
         &mut self,
         starts: &[SymbolId],
@@ -225,7 +225,7 @@ impl<'a> Traversal<'a> {
         }
     }
 
-    /// Who uses a symbol.
+    /// Returns the users of a symbol.
     fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
@@ -267,14 +267,14 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// Who calls: the value of a constant is worked out by what is around it.
+    /// Returns the caller: code in the value of a constant counts as the symbol around it.
     fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(at.file)?;
         let caller = file_scope.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
         Ok(caller.unwrap_or(SymbolId { n: -1, ..at }))
     }
 
-    /// The methods of supertypes that a method takes the place of.
+    /// Returns the methods of supertypes that a method overrides.
     fn overridden(&mut self, symbol: &SymbolRow) -> Result<Vec<SymbolId>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(symbol.id.file)?;
         let Some(owner) = file_scope.around(symbol.id).skip(1).find(|s| s.is_type()).map(|s| s.id)
@@ -300,7 +300,7 @@ impl<'a> Traversal<'a> {
         Ok(refs)
     }
 
-    /// What a symbol uses; of a type also what its members use.
+    /// Returns the symbols that a symbol uses; for a type also those that its members use.
     fn outgoing(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(of.file)?;
         let Some(symbol) = file_scope.around(of).next() else { return Ok(Vec::new()) };
@@ -337,7 +337,7 @@ impl<'a> Traversal<'a> {
         Ok(())
     }
 
-    /// The files that a file uses.
+    /// Returns the files that a file uses.
     fn used_by_file(
         &mut self,
         file: FileId,
@@ -362,7 +362,7 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// The files that are exactly what is imported.
+    /// Returns the files that are exactly the imported module.
     fn imported_files(&mut self, module: &str, name: &str, from: FileId) -> Vec<FileId> {
         let all: Vec<FileId> =
             self.resolver.scopes.files.iter().map(|f| f.row.id).filter(|f| *f != from).collect();
@@ -380,7 +380,7 @@ impl<'a> Traversal<'a> {
         out
     }
 
-    /// The files that use a file.
+    /// Returns the files that use a file.
     fn users_of_file(
         &mut self,
         file: FileId,
@@ -413,7 +413,7 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// What implements or extends a type, or overrides a method.
+    /// Returns the implementations and subtypes of a type, and the overrides of a method.
     fn derived(&mut self, of: SymbolId) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         if symbol.is_type() {
@@ -451,7 +451,7 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// The types that have the methods of an interface.
+    /// Returns the types that have the methods of an interface.
     fn structural(&mut self, interface: &SymbolRow) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(interface.id.file)?;
         let methods: Vec<&SymbolRow> = file_scope
@@ -494,7 +494,7 @@ fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confid
     let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
     let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
     if is_sure && !was_sure {
-        // Sites that are not sure do not count among those that are.
+        // Uncertain sites do not count among certain ones.
         edge.lines.clear();
     }
     if is_sure || !was_sure {

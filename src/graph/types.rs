@@ -1,13 +1,13 @@
-//! Types as they are written.
+//! Parses types as they are written.
 
-/// A type: its name without path and decoration, and its arguments.
+/// A type: its name without path and decoration, and its type argument.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Type<'a> {
-    /// `Foo` of `&mut a::Foo<T>`; `[]` for a list of something.
+    /// `Foo` of `&mut a::Foo<T>`; `[]` for a list.
     pub(super) name: &'a str,
-    /// What stands before the name: `a`.
+    /// The path before the name: `a`.
     pub(super) path: &'a str,
-    /// What it holds: the value of a map, the success of a result.
+    /// Its content: the value type of a map, the success type of a result.
     pub(super) inner: Option<&'a str>,
 }
 
@@ -32,7 +32,7 @@ const WORDS: [&str; 18] = [
     "typeof ",
 ];
 
-/// Reads a type. `None` when it has no name: a tuple, a function.
+/// Parses a type. `None` if it has no name: a tuple, a function.
 pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     let text = undecorated(written);
     if let Some(rest) = text.strip_prefix('[') {
@@ -49,7 +49,7 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
         });
     }
     if let Some(inner) = text.strip_prefix('(') {
-        // The first of several results, or a type in brackets.
+        // The first of several results, or a type in parentheses.
         let first = top_level(inner.strip_suffix(')')?, ',').into_iter().next()?.trim();
         return parse(
             first
@@ -86,7 +86,7 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     })
 }
 
-/// An element of a tuple.
+/// Returns an element of a tuple.
 pub(super) fn element(written: &str, n: usize) -> Option<&str> {
     let inner = written.trim().strip_prefix('(')?.strip_suffix(')')?;
     top_level(inner, ',').get(n).map(|e| e.trim())
@@ -94,7 +94,7 @@ pub(super) fn element(written: &str, n: usize) -> Option<&str> {
 
 fn undecorated(written: &str) -> &str {
     let mut text = written.trim().trim_matches(['"', '\'', '`']);
-    // Of alternatives the first that is something.
+    // The first alternative that is a type.
     if let Some(first) = top_level(text, '|')
         .into_iter()
         .find(|a| !matches!(a.trim(), "None" | "null" | "undefined" | "" | "false"))
@@ -116,7 +116,7 @@ fn undecorated(written: &str) -> &str {
     }
 }
 
-/// The parts of a text between separators that stand in no brackets.
+/// Splits a text at separators outside of brackets.
 fn top_level(text: &str, separator: char) -> Vec<&str> {
     let (mut parts, mut depth, mut start) = (Vec::new(), 0i32, 0);
     for (i, c) in text.char_indices() {
@@ -134,7 +134,7 @@ fn top_level(text: &str, separator: char) -> Vec<&str> {
     parts
 }
 
-/// Whether a type is written as a word for the type around it.
+/// Returns whether a type is a word for the type around it, such as `Self`.
 pub(super) fn is_self_type(written: &str) -> bool {
     matches!(parse(written).map(|t| t.name), Some("Self" | "this" | "self" | "static"))
 }

@@ -1,7 +1,6 @@
-//! Lexical scores of chunks and files, from the postings of a query's terms.
-//!
-//! Formulas: specs/ranking.md. Each sum runs over the query's terms in their order, so that equal
-//! sets of chunks score equally whatever the segments look like.
+//! Computes lexical scores of chunks and files from the postings of a query's terms.
+//! specs/ranking.md has the formulas. Each sum runs over the query's terms in their order, so equal
+//! sets of chunks get equal scores with any segment layout.
 
 use super::corpus::Corpus;
 use super::files::{IndexedFile, Key, key};
@@ -9,7 +8,7 @@ use super::query::{Query, QueryTerm};
 use super::text::{DocAddress, Field, Frequencies, Lengths, TextError, TextReader};
 use super::{Slot, cores};
 
-/// What the text index says of a query.
+/// The lexical scores of one query.
 pub(super) struct Lexical {
     /// Σ idf of the terms.
     pub(super) total_idf: f64,
@@ -19,7 +18,7 @@ pub(super) struct Lexical {
     total_plain: f64,
     /// By term of the query.
     pub(super) terms: Vec<TermWeight>,
-    /// Slots that hold a stem of the query, each once, and where in the text index they stand.
+    /// Slots that hold a stem of the query, each once, with their addresses in the text index.
     pub(super) touched: Vec<(Slot, DocAddress)>,
     /// By slot.
     chunks: Vec<InChunk>,
@@ -27,14 +26,14 @@ pub(super) struct Lexical {
 
 pub(super) struct TermWeight {
     pub(super) idf: f32,
-    /// As a word that is known or not; 0 for a compound identifier.
+    /// Rarity as a word of the query; 0 for a compound identifier.
     rarity: f32,
     key: Key,
     is_whole: bool,
     hits: Vec<Hit>,
 }
 
-/// What one term does in one chunk.
+/// The occurrences of one term in one chunk.
 struct Hit {
     slot: Slot,
     place: DocAddress,
@@ -43,7 +42,7 @@ struct Hit {
     counts: Counts,
 }
 
-/// How often a term occurs.
+/// The weights of a term.
 #[derive(Debug, Clone, Copy, Default)]
 struct Counts {
     names: u16,
@@ -51,7 +50,7 @@ struct Counts {
     body: u16,
 }
 
-/// Sums of a chunk, of which [`Lexical`] gives shares.
+/// Sums for a chunk; [`Lexical`] returns shares of them.
 #[derive(Debug, Clone, Copy, Default)]
 struct InChunk {
     fields: f32,
@@ -61,24 +60,23 @@ struct InChunk {
     rarity: f32,
 }
 
-/// Saturation and length normalisation of the score over all fields.
+/// Saturation constant and length normalisation of the score over all fields.
 const K1: f32 = 1.5;
 const LENGTH_SHARE: f32 = 0.6;
-/// The same of plain BM25.
+/// The same constants for plain BM25.
 const BM25_K1: f32 = 1.2;
 const BM25_B: f32 = 0.75;
 /// Weight of each field's frequency, in the order of [`Field::ALL`]; the path counts once.
 const FIELD_WEIGHTS: [f32; Field::ALL.len()] = [2.5, 1.0, 1.0, 0.5, 1.0, 1.0];
 
-/// Robertson's, never negative.
+/// Returns the idf after Robertson, never negative.
 fn idf(n: u64, df: usize) -> f32 {
     let (n, df) = (n as f32, df as f32);
     (1.0 + (n - df + 0.5).max(0.5) / (df + 0.5)).ln()
 }
 
-/// How rare a word is that `df` of `n` chunks hold: 1 for a word of one chunk. Some chunks are
-/// assumed beside those that are there, because a few chunks say little about which words are
-/// common.
+/// Returns the rarity of a word that `df` of `n` chunks hold: 1 for a word of one chunk. Some
+/// further chunks are assumed, because a few chunks say little about which words are common.
 fn rarity(n: u64, df: usize) -> f32 {
     const ASSUMED: u64 = 100;
     idf(n + ASSUMED, df) / idf(n + ASSUMED, 1)
@@ -114,7 +112,7 @@ impl TermWeight {
             });
         })?;
         let idf = idf(text.n_chunks(), df);
-        // A compound identifier is its parts.
+        // A compound identifier is represented by its parts.
         let rarity = if term.is_whole { 0.0 } else { rarity(text.n_chunks(), df) };
         Ok(Self { idf, rarity, key: key(&term.canonical), is_whole: term.is_whole, hits })
     }
@@ -126,7 +124,7 @@ impl Lexical {
         let text = &corpus.text;
         let average = text.average_length();
         let lengths = Lengths::new(|length| 1.0 - LENGTH_SHARE + LENGTH_SHARE * length / average);
-        // How much it takes to be much.
+        // Saturation by length.
         let much = Lengths::new(|length| BM25_K1 * (1.0 - BM25_B + BM25_B * length / average));
         let of_term = |term: &QueryTerm| TermWeight::new(term, text, [&lengths, &much]);
         let of_word = |word: &String| {
@@ -172,54 +170,54 @@ impl Lexical {
                 out.chunks[slot as usize].plain += idf * score;
             }
         }
-        // Where nothing occurs, shares of nothing are asked for.
+        // If no word occurs, the shares still need a divisor.
         out.total_idf = out.total_idf.max(1e-9);
         out.total_plain = out.total_plain.max(1e-9);
         out.total_rarity = out.total_rarity.max(1e-9);
         Ok(out)
     }
 
-    /// All fields of a chunk together, as a share of the most that a chunk could have, 0–1.
+    /// Returns the score of a chunk over all fields, as a share of the largest possible score, 0–1.
     pub(super) fn fields(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].fields) / self.total_idf
     }
 
-    /// The same of BM25 of the stemmed text alone.
+    /// Returns the same share for BM25 of the stemmed text alone.
     pub(super) fn body(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].body) / self.total_idf
     }
 
-    /// The same of BM25 of the words as they stand, stop words too.
+    /// Returns the same share for BM25 of unstemmed words, with stop words.
     pub(super) fn plain(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].plain) / self.total_plain
     }
 
-    /// Share of the query's words that a chunk holds in any field, 0–1. Words that are rare in the
-    /// corpus weigh more.
+    /// Returns the share of the query's words that a chunk holds in any field, 0–1. Words that are
+    /// rare in the corpus weigh more.
     pub(super) fn coverage(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].rarity) / self.total_rarity
     }
 
-    /// What the query's words weigh together: a word that one chunk alone holds weighs 1, a common
-    /// word little.
+    /// Returns the total weight of the query's words: a word of one chunk weighs 1, a common word
+    /// little.
     pub(super) fn query_weight(&self) -> f64 {
         self.total_rarity
     }
 
-    /// The share (by idf) of the query's words that are parts of names defined in a chunk.
+    /// Returns the share (by idf) of the query's words that are parts of names defined in a chunk.
     pub(super) fn names(&self, slot: Slot) -> f64 {
         f64::from(self.chunks[slot as usize].names) / self.total_idf
     }
 
-    /// How much of the query the names, the place and the text of some files hold together, 0–1.
-    /// Chunks count that are `allowed`, and no outline.
+    /// Returns the share of the query that the names, the path and the text of each file hold
+    /// together, 0–1. Only `allowed` chunks count, and no outlines.
     pub(super) fn files(
         &self,
         files: &[&IndexedFile],
         average_bytes: f64,
         allowed: impl Fn(Slot) -> bool,
     ) -> Vec<f64> {
-        // By slot: its file, counted from 1.
+        // By slot: the file, counted from 1.
         let mut file_of = vec![0u32; self.chunks.len()];
         for (file, number) in files.iter().zip(1..) {
             for part in
@@ -255,7 +253,7 @@ impl Lexical {
         shares
     }
 
-    /// The share of a set of name parts that the query names, 0–1, weighted by idf.
+    /// Returns the share (by idf) of a set of name parts that the query contains, 0–1.
     pub(super) fn precision(&self, parts: &[Key], unknown_idf: f64) -> f64 {
         let (mut hit, mut all) = (0.0, 0.0);
         for part in parts {

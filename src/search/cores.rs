@@ -1,16 +1,15 @@
-//! Which work is divided among the cores.
-//!
-//! A query that is answered alone uses all of them. Of many, each keeps to its own thread: shared
-//! among all cores, each would wait for parts of the others, and a reload for all of them.
+//! Decides which work is divided among the cores.
+//! A query that runs alone uses all of them. When many run at once, each stays on its own thread:
+//! if they shared the cores, each would wait for parts of the others, and a reload for all of them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-/// Queries that are being answered in this process.
+/// Number of queries that run in this process.
 static N_QUERIES: AtomicUsize = AtomicUsize::new(0);
 
-/// Held while a query is answered.
+/// Held while a query runs.
 pub(super) struct Answering(());
 
 impl Answering {
@@ -26,12 +25,12 @@ impl Drop for Answering {
     }
 }
 
-/// Whether the cores are free for more than one thread of a query.
+/// Returns whether cores are free for more than one thread of a query.
 pub(super) fn are_free() -> bool {
     N_QUERIES.load(Ordering::Relaxed) <= 1
 }
 
-/// Does both, beside each other where that pays.
+/// Runs both, in parallel if that pays.
 pub(super) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
@@ -39,7 +38,7 @@ pub(super) fn join<A: Send, B: Send>(
     if are_free() { rayon::join(a, b) } else { (a(), b()) }
 }
 
-/// Does the same with each, in order of the results, beside each other where that pays.
+/// Maps all, in order, in parallel if that pays.
 pub(super) fn map<T: Sync, R: Send>(all: &[T], one: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     if are_free() { all.par_iter().map(one).collect() } else { all.iter().map(one).collect() }
 }

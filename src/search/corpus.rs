@@ -1,4 +1,5 @@
-//! One corpus: its chunks as text index, vectors and files, built once and updated by deltas.
+//! A corpus: the text index, vectors and files of a set of chunks, built once and updated by
+//! deltas.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
@@ -15,9 +16,10 @@ use super::tokens::Analyzer;
 use super::vector::{Hnsw, VectorTable};
 use crate::chunk::{Chunk, ChunkDelta, ChunkId, ChunkSet, Entry, Quantized};
 
-/// Gives the vectors of chunks.
+/// Provides the vectors of chunks.
 pub trait VectorSource {
-    /// One for each chunk, of the corpus's dimensions; `None` for a chunk that has no vector.
+    /// Returns one vector for each chunk, of the corpus's dimensions; `None` for a chunk without
+    /// one.
     fn vectors(&mut self, chunks: &[Read]) -> Vec<Option<Quantized>>;
 }
 
@@ -51,23 +53,23 @@ pub struct Corpus {
     pub(super) files: Vec<Arc<IndexedFile>>,
     /// Mean size of a file's text, in bytes; at least 1.
     pub(super) average_file_bytes: f64,
-    /// Folders above the file that has the fewest.
+    /// Depth of the file with the fewest folders above it.
     pub(super) min_depth: usize,
     pub(super) text: TextReader,
     pub(super) vectors: VectorTable,
     references: Arc<OnceLock<References>>,
-    /// By file; empty in a corpus that was restored with all of its references.
+    /// By file. Empty in a corpus that was restored with all of its references.
     mentions: Vec<Mentions>,
     names: Arc<OnceLock<Vec<Name>>>,
 }
 
 impl Corpus {
-    /// How its files refer to each other; found when it is first asked for.
+    /// Returns how the files refer to each other; computed at the first call.
     pub(super) fn references(&self) -> &References {
         self.references.get_or_init(|| References::new(&self.files))
     }
 
-    /// The other files whose definitions a file mentions, in order.
+    /// Returns the other files whose definitions a file mentions, in order.
     pub(super) fn used_by(&self, at: u32) -> &[u32] {
         self.references().used_by(at, &self.mentions)
     }
@@ -76,8 +78,8 @@ impl Corpus {
         self.references().all(&self.mentions)
     }
 
-    /// Every name, part of a name and word of a title, read on first use. Some may belong to chunks
-    /// that were deleted.
+    /// Returns every name, part of a name and word of a title, read on first use. Some may belong
+    /// to deleted chunks.
     pub(super) fn names(&self) -> Result<&[Name], TextError> {
         if let Some(names) = self.names.get() {
             return Ok(names);
@@ -99,8 +101,8 @@ impl Corpus {
         &self.vectors
     }
 
-    /// What was wrong when the saved index was read. The corpus must then be built anew: it answers
-    /// nothing any more.
+    /// Returns why the saved index could not be read. The corpus no longer answers then and must be
+    /// rebuilt.
     #[must_use]
     pub fn damage(&self) -> Option<&str> {
         self.text.health().damage()
@@ -120,10 +122,10 @@ impl Corpus {
     }
 }
 
-/// What changes: owned by the one who updates, never shared.
+/// The changing state behind a corpus. Its one owner applies updates; it is never shared.
 pub struct CorpusBuilder {
     pub(super) text: TextIndex,
-    /// Made when something changes.
+    /// Built at the first change.
     places: Option<Places>,
     rows: Vec<Option<Arc<Entry>>>,
     vectors: VectorTable,
@@ -133,16 +135,15 @@ pub struct CorpusBuilder {
     analyzer: Analyzer,
 }
 
-/// Where the chunk belongs: its file, or itself when it has none.
+/// Returns the key of the file that a chunk belongs to; a chunk without a file is its own.
 fn home(entry: &Entry) -> Arc<str> {
     entry.file_path.clone().unwrap_or_else(|| entry.id.clone())
 }
 
 impl CorpusBuilder {
-    /// An empty corpus for vectors of this length.
+    /// Creates an empty corpus for vectors of this length.
     ///
-    /// # Errors
-    /// When the text index cannot be made.
+    /// # Errors When the text index cannot be created.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
         let vectors = VectorTable::new(dimensions);
         Ok(Self::of_parts(
@@ -175,7 +176,7 @@ impl CorpusBuilder {
         }
     }
 
-    /// The corpus as it is now.
+    /// Returns the corpus of the current state.
     pub(super) fn corpus(
         &self,
         set: Arc<ChunkSet>,
@@ -199,12 +200,11 @@ impl CorpusBuilder {
         }
     }
 
-    /// Applies what changed and gives the corpus of `set`. After an error the builder must be given
-    /// up: what is left in it is neither the old nor the new state. (Corpora that it gave before
-    /// are untouched.)
+    /// Applies a delta and returns the corpus of `set`. After an error the builder must be dropped,
+    /// because its state is neither the old nor the new one. (Corpora that it returned before are
+    /// unaffected.)
     ///
-    /// # Errors
-    /// When the text index refuses the update, or a chunk cannot be read.
+    /// # Errors When the text index fails, or a chunk cannot be read.
     pub fn update(
         &mut self,
         set: Arc<ChunkSet>,
@@ -225,20 +225,20 @@ impl CorpusBuilder {
         Ok(self.corpus(set, text, OnceLock::new()))
     }
 
-    /// Lets a HNSW graph of this corpus's vectors, as they once were, answer from now on: in
-    /// `corpus`, the one that the last update gave, and in those to come.
+    /// Answers from an HNSW graph of former vectors from now on: in `corpus`, which the last update
+    /// returned, and in later ones.
     pub fn attach(&mut self, hnsw: Arc<Hnsw>, corpus: &mut Corpus) {
         self.vectors.attach(hnsw);
         corpus.vectors = self.vectors.clone();
     }
 
-    /// Takes all vectors away, also in `corpus`, the one that the last update gave.
+    /// Drops all vectors, also in `corpus`, which the last update returned.
     pub fn forget_vectors(&mut self, corpus: &mut Corpus) {
         self.vectors = VectorTable::new(self.vectors.dimensions());
         corpus.vectors = self.vectors.clone();
     }
 
-    /// Writes entries to their slots; returns the homes of all that changed, old and new.
+    /// Writes entries to their slots. Returns the files of all that changed, old and new.
     fn place(
         &mut self,
         places: &mut Places,
@@ -273,8 +273,8 @@ impl CorpusBuilder {
         homes
     }
 
-    /// Reads chunks and puts them into the text index and the vectors, a batch at a time; returns
-    /// what they add to their files.
+    /// Reads chunks in batches and adds them to the text index and the vectors. Returns their
+    /// contributions to their files.
     fn index(
         &mut self,
         indexed: &[(Slot, Arc<Entry>)],
@@ -309,8 +309,8 @@ impl CorpusBuilder {
         Ok(pieces)
     }
 
-    /// Puts the files together anew whose chunks changed. A file that is gone keeps its place,
-    /// empty, for its return.
+    /// Builds the files again whose chunks changed. A deleted file keeps its position, empty, for
+    /// its return.
     fn refresh_files(
         &mut self,
         places: &mut Places,
@@ -326,7 +326,7 @@ impl CorpusBuilder {
                 .chain(own)
                 .filter_map(|e| Some((*places.slots.get(&e.id)?, e)))
                 .collect();
-            // The order in which a writer happens to list them must not show.
+            // The order in which a writer lists chunks must not affect the result.
             entries.sort_by(|(_, a), (_, b)| a.id.cmp(&b.id));
             let mut of_file = Vec::new();
             for (slot, entry) in &entries {
@@ -354,12 +354,12 @@ impl CorpusBuilder {
     }
 }
 
-/// Where chunks and files stand.
+/// The positions of chunks and files.
 struct Places {
-    /// Of live chunks.
+    /// Slots of live chunks.
     slots: HashMap<ChunkId, Slot>,
     free: Vec<Slot>,
-    /// Of files, by path.
+    /// Positions of files, by path.
     file_at: HashMap<Arc<str>, u32>,
 }
 
@@ -375,7 +375,7 @@ impl Places {
         Self { slots, free, file_at: files.iter().map(|f| f.path.clone()).zip(0..).collect() }
     }
 
-    /// Where every changed chunk will stand.
+    /// Assigns a slot to every changed chunk.
     fn plan(&self, delta: &ChunkDelta, n_rows: usize) -> Placement {
         let mut plan = Placement::default();
         let freed: Vec<Slot> =
@@ -385,7 +385,7 @@ impl Places {
         let mut free =
             self.free.iter().copied().chain(fresh.filter_map(|i| Slot::try_from(i).ok()));
         for entry in &delta.added {
-            // Endless but for 2^32 chunks, which do not fit in memory.
+            // The iterator ends only at 2^32 chunks, which do not fit in memory.
             let slot = free.next().expect("a free slot");
             plan.indexed.push((slot, entry.clone()));
         }
@@ -402,7 +402,7 @@ impl Places {
     }
 }
 
-/// Chunks that are in memory at once while they are indexed.
+/// Number of chunks in memory at once during indexing.
 const BATCH: usize = 4096;
 
 fn read(entry: &Entry) -> Result<Arc<Chunk>, SearchError> {
@@ -411,10 +411,10 @@ fn read(entry: &Entry) -> Result<Arc<Chunk>, SearchError> {
 
 #[derive(Default)]
 struct Placement {
-    /// Slots whose document leaves the text index.
+    /// Slots whose documents leave the text index.
     stale: Vec<Slot>,
     /// Chunks that enter the text index and the vectors.
     indexed: Vec<(Slot, Arc<Entry>)>,
-    /// Chunks that are replaced without being indexed again.
+    /// Chunks whose entries are replaced without indexing them again.
     moved: Vec<(Slot, Arc<Entry>)>,
 }

@@ -1,4 +1,4 @@
-//! What one query finds in one corpus, and what of it belongs to a file.
+//! Computes the features of files for one query: scores of chunks, and how they add up for a file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,27 +16,27 @@ use super::vector::Nearness;
 use super::{Slot, cores};
 use crate::chunk::{ChunkType, Entry};
 
-/// Chunks that each searcher may propose.
+/// Number of chunks that each searcher may propose.
 const POOL: usize = 100;
-/// Chunks in which the words' places are looked at.
+/// Number of chunks in which the positions of words are compared.
 const CLOSE_POOL: usize = 60;
-/// Best chunks of a file that count, weighted 1, 1/2, 1/3 …
+/// Number of best chunks of a file that count, weighted 1, 1/2, 1/3 …
 const BEST_CHUNKS: usize = 5;
 /// A missing chunk counts as this share of the one before it.
 const MISSING: f64 = 0.9;
 /// A file that holds no word of the query needs a chunk this close to it.
 pub(super) const MIN_COSINE: f32 = 0.3;
-/// What naming its folder is worth to a file.
+/// Value of `path` for a file below a folder that the query names.
 const FOLDER: f64 = 0.4;
-/// Files from which references are followed.
+/// Number of best files whose references are followed.
 const HUBS_FROM: usize = 10;
-/// Weights of words, closeness and meaning when chunks are compared with each other.
+/// Weights of words, nearness and meaning when chunks are compared with each other.
 const CHUNK_WORDS: f64 = 5.0;
 const CHUNK_CLOSENESS: f64 = 1.5;
 const CHUNK_MEANING: f64 = 9.0;
 
-/// What names that the query speaks of are worth to a place that is shown, and how much less code
-/// between definitions is.
+/// Bonus of a shown place for names that the query contains, and its penalty for code between
+/// definitions.
 const PLACE_NAMES: f64 = 5.0;
 const PLACE_BETWEEN: f64 = 0.7;
 
@@ -47,9 +47,9 @@ pub(super) struct Evidence<'a> {
     filter: &'a Filter,
     pub(super) lexical: Lexical,
     nearness: Nearness<'a>,
-    /// Of some slots, in order.
+    /// Nearness of words, by slot, in order.
     close: Vec<(Slot, f64)>,
-    /// May this slot be found? Empty: all.
+    /// Whether a slot may be found. Empty: all may.
     allowed: Vec<bool>,
     identifiers: Vec<Key>,
     capitalised: Vec<Key>,
@@ -57,14 +57,13 @@ pub(super) struct Evidence<'a> {
     folders: Vec<String>,
     /// idf of a name part that the query does not name.
     unknown_idf: f64,
-    /// By file of the pool: how much of the query it holds.
+    /// By file of the pool: the share of the query that the file holds.
     in_files: BTreeMap<u32, f64>,
-    /// By file: what the best files refer to.
+    /// By file: the weight of references from the best files.
     hubs: Vec<f64>,
 }
 
-/// Everything about one file that ranking may use. Shares are 0–1, flags 0 or 1. What they mean:
-/// specs/ranking.md.
+/// The features of one file. Shares are 0–1, flags 0 or 1. specs/ranking.md defines them.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Facts {
     pub(super) file_words: f64,
@@ -72,13 +71,13 @@ pub(super) struct Facts {
     pub(super) near_words: f64,
     pub(super) meaning: f64,
     pub(super) best_chunk: f64,
-    /// ln of its bytes.
+    /// ln of the file's bytes.
     pub(super) size: f64,
     pub(super) outline_meaning: f64,
     pub(super) name_precision: f64,
     pub(super) hub: f64,
     pub(super) implementation: f64,
-    /// Folders.
+    /// Number of folders above it.
     pub(super) depth: f64,
     pub(super) document: f64,
     pub(super) path: f64,
@@ -87,7 +86,7 @@ pub(super) struct Facts {
     pub(super) test: f64,
     pub(super) config: f64,
     pub(super) aside: f64,
-    /// Of the query.
+    /// Whether the query is a topic.
     pub(super) topic: f64,
     pub(super) statement: f64,
     pub(super) symbol: f64,
@@ -122,7 +121,7 @@ impl<'a> Evidence<'a> {
             identifiers: query.identifiers.iter().map(|i| key(i)).collect(),
             folders: query.paths.iter().map(|path| format!("/{path}/")).collect(),
             capitalised: query.capitalised.iter().map(|i| key(i)).collect(),
-            // As of a word in every hundredth chunk.
+            // The value for a word in every hundredth chunk.
             unknown_idf: (1.0 + n / (0.01 * n + 1.0)).ln(),
             in_files: BTreeMap::new(),
             hubs: Vec::new(),
@@ -131,7 +130,7 @@ impl<'a> Evidence<'a> {
             query,
             filter,
         };
-        // Where the words stand is looked at only in chunks that hold them.
+        // Positions of words are compared only in chunks that hold them.
         let worth = |slot: Slot| out.lexical.body(slot) + out.lexical.plain(slot);
         let mut best = out.top(out.lexical.touched.iter().map(|at| (*at, worth(at.0))), CLOSE_POOL);
         best.sort_unstable_by_key(|b| b.1);
@@ -150,7 +149,7 @@ impl<'a> Evidence<'a> {
         self.nearness.cosine(slot)
     }
 
-    /// Makes ready for asking the cosine of every slot.
+    /// Prepares for lookups of the cosine of every slot.
     pub(super) fn scan(&self) {
         self.nearness.all();
     }
@@ -163,26 +162,25 @@ impl<'a> Evidence<'a> {
         self.close.binary_search_by_key(&slot, |c| c.0).map_or(0.0, |i| self.close[i].1)
     }
 
-    /// Whether the query asks for places rather than files.
+    /// Returns whether the query asks for places rather than files.
     pub(super) fn wants_places(&self) -> bool {
         self.query.form == Form::Statement
     }
 
-    /// How well a chunk answers when it is shown as a place: names count, code between definitions
-    /// counts less.
+    /// Scores a chunk as a place to show: names count, code between definitions counts less.
     pub(super) fn place_score(&self, part: &FileChunk) -> f64 {
         let names = PLACE_NAMES * self.lexical.names(part.slot);
         self.chunk_score(part.slot) + names - if part.is_between { PLACE_BETWEEN } else { 0.0 }
     }
 
-    /// How well one chunk answers.
+    /// Returns the score of one chunk.
     pub(super) fn chunk_score(&self, slot: Slot) -> f64 {
         CHUNK_WORDS * self.lexical.body(slot)
             + CHUNK_CLOSENESS * self.closeness(slot)
             + CHUNK_MEANING * f64::from(self.cosine(slot))
     }
 
-    /// The files that are looked at closely, and what should be said of the choice.
+    /// Returns the files to score, and notes about their selection.
     pub(super) fn pool(&self) -> Result<(BTreeSet<u32>, Vec<String>), TextError> {
         let mut notes = self.query.notes.clone();
         let mut files = self.proposed()?;
@@ -200,10 +198,10 @@ impl<'a> Evidence<'a> {
         Ok((files, notes))
     }
 
-    /// The files that hold every phrase that was quoted.
+    /// Returns the files that hold every quoted phrase.
     fn holding_phrases(&self) -> BTreeSet<u32> {
         let files_with = |phrase: &String| {
-            // What is no query holds nothing.
+            // A phrase that is not a valid query matches nothing.
             let slots = self.corpus.text.phrase(phrase).unwrap_or_default();
             slots
                 .into_iter()
@@ -214,7 +212,7 @@ impl<'a> Evidence<'a> {
         self.query.phrases.iter().map(files_with).reduce(|a, b| &a & &b).unwrap_or_default()
     }
 
-    /// The files that the searchers propose.
+    /// Returns the files that the searchers propose.
     fn proposed(&self) -> Result<BTreeSet<u32>, TextError> {
         let by_words = |score: fn(&Lexical, Slot) -> f64| {
             let touched = self
@@ -235,7 +233,7 @@ impl<'a> Evidence<'a> {
         let found = [by_fields, by_plain, by_meaning];
         let mut files: BTreeSet<u32> =
             found.iter().flatten().map(|(slot, ())| self.corpus.file_of[*slot as usize]).collect();
-        // What the query names is looked at even if its text says little.
+        // A file that the query names is scored even if its text matches little.
         files.extend(self.defining()?);
         if !self.query.paths.is_empty() {
             let named = |(_, file): &(u32, &Arc<IndexedFile>)| {
@@ -246,7 +244,7 @@ impl<'a> Evidence<'a> {
         Ok(files)
     }
 
-    /// The files that define what the query names.
+    /// Returns the files that define what the query names.
     fn defining(&self) -> Result<BTreeSet<u32>, TextError> {
         let mut files = BTreeSet::new();
         for (identifier, name) in self.query.identifiers.iter().zip(&self.identifiers) {
@@ -258,7 +256,7 @@ impl<'a> Evidence<'a> {
                         |p: Posting| candidates.extend([self.corpus.file_of[p.slot as usize]]);
                     self.corpus.text.postings(Field::Name, &whole, add)?;
                 }
-                // Not in the index: a name of signs only.
+                // The name is not in the index: it consists of signs only.
                 None => candidates.extend((0..).zip(&self.corpus.files).map(|(at, _)| at)),
             }
             let defines = |at: &u32| {
@@ -270,7 +268,7 @@ impl<'a> Evidence<'a> {
         Ok(files)
     }
 
-    /// Whether the query names the file (1) or a folder that it lies in (less).
+    /// Returns 1 if the query names the file, less if it names a folder above it.
     fn path(&self, file: &IndexedFile) -> f64 {
         let named = |(path, folder): (&String, &String)| match file.path.strip_suffix(path.as_str())
         {
@@ -285,14 +283,14 @@ impl<'a> Evidence<'a> {
         self.query.paths.iter().zip(&self.folders).map(named).fold(0.0, f64::max)
     }
 
-    /// The best slots by score, ties by chunk id, with what else is known of them.
+    /// Returns the best slots by score, ties by chunk id, with their data.
     fn top<T>(&self, scored: impl Iterator<Item = ((Slot, T), f64)>, n: usize) -> Vec<(Slot, T)> {
         type Scored<T> = ((Slot, T), f64);
         let order = |a: &Scored<T>, b: &Scored<T>| {
             b.1.total_cmp(&a.1).then_with(|| self.id(a.0.0).cmp(self.id(b.0.0)))
         };
         let mut best: Vec<Scored<T>> = Vec::with_capacity(2 * n);
-        // Most are worse than `n` that came before: they are not compared with each other.
+        // Most are worse than the `n` best so far and need no comparison with each other.
         let mut least = f64::MIN;
         let cut = |best: &mut Vec<Scored<T>>| {
             let (_, last, _) = best.select_nth_unstable_by(n - 1, order);
@@ -314,7 +312,8 @@ impl<'a> Evidence<'a> {
         best.into_iter().map(|(at, _)| at).collect()
     }
 
-    /// Chunks of a file that are scored: not its outline, unless outlines were asked for.
+    /// Returns the chunks of a file that are scored: all but its outline, unless the filter asks
+    /// for outlines.
     pub(super) fn parts<'f>(
         &self,
         file: &'f IndexedFile,
@@ -332,13 +331,13 @@ impl<'a> Evidence<'a> {
         self.parts(file).map(|p| p.slot)
     }
 
-    /// The best of a file's chunks.
+    /// Returns the best score among a file's chunks.
     fn best(&self, file: &IndexedFile, score: impl Fn(Slot) -> f64) -> f64 {
         self.slots(file).map(score).fold(0.0, f64::max)
     }
 
-    /// Weighted mean of a file's five best chunks; each missing one counts as this share of the one
-    /// before it.
+    /// Returns the weighted mean of a file's five best chunks; a missing one counts as this share
+    /// of the one before it.
     fn best_five(&self, file: &IndexedFile, score: impl Fn(Slot) -> f64, missing: f64) -> f64 {
         let mut best = [f64::MIN; BEST_CHUNKS];
         for mut score in self.slots(file).map(score) {
@@ -358,7 +357,8 @@ impl<'a> Evidence<'a> {
         sum / weights
     }
 
-    /// Looks at the files of the pool, before [`Evidence::facts`] are asked for.
+    /// Computes the features that depend on all files of the pool. Must be called before
+    /// [`Evidence::facts`].
     pub(super) fn look_at(&mut self, pool: &BTreeSet<u32>) {
         let files: Vec<&IndexedFile> =
             pool.iter().map(|at| &*self.corpus.files[*at as usize]).collect();
@@ -368,7 +368,7 @@ impl<'a> Evidence<'a> {
         self.follow_references(pool);
     }
 
-    /// Lets the best files' references speak for the files that they lead to.
+    /// Follows the references of the best files to other files.
     fn follow_references(&mut self, pool: &BTreeSet<u32>) {
         if self.query.form == Form::Statement {
             return; // They do not count.
@@ -426,8 +426,8 @@ impl<'a> Evidence<'a> {
         }
     }
 
-    /// How well the file defines the identifiers of the query (0–1), and where the best definition
-    /// is.
+    /// Returns how well the file defines the identifiers of the query (0–1), and the slot of the
+    /// best definition.
     pub(super) fn definition(&self, file: &IndexedFile) -> (f64, Option<Slot>) {
         let (mut sum, mut best) = (0.0, None::<(f32, Slot)>);
         for identifier in &self.identifiers {

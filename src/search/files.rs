@@ -1,5 +1,5 @@
-//! What ranking knows of each file: its place in the tree and what it defines, put together from
-//! its chunks.
+//! The data of each file that ranking uses: its path and its definitions, collected from its
+//! chunks.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use super::Slot;
 use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, ChunkType};
 
-/// A term or a name, hashed: equal text, equal key.
+/// The hash of a term or a name.
 pub(super) type Key = u64;
 
-/// Hash of a canonical term or of a name.
+/// Hashes a canonical term or a name.
 pub(super) fn key(text: &str) -> Key {
     xxh3_64(text.as_bytes())
 }
@@ -25,48 +25,48 @@ pub(super) struct IndexedFile {
     pub(super) path: Arc<str>,
     /// Its chunks, by id.
     pub(super) parts: Vec<FileChunk>,
-    /// The lines of every function that it defines, in order.
+    /// Line ranges of all functions that it defines, in order.
     pub(super) functions: Vec<LineRange>,
     /// The chunk that holds its outline.
     pub(super) outline: Option<Slot>,
-    /// Canonical parts of the file's own name (of its folder for `mod.rs`, `index.ts` …).
+    /// Canonical parts of the file's own name, or of its folder's for `mod.rs`, `index.ts` and the
+    /// like.
     pub(super) stem: Vec<Key>,
     /// Canonical terms of the whole path.
     pub(super) path_terms: Vec<Key>,
     /// Canonical parts of the types it defines.
     pub(super) types: Vec<Key>,
-    /// Names it defines, case-sensitive, with what a definition of this kind and nesting is worth
+    /// Names it defines, case-sensitive, with the worth of a definition of this kind and nesting
     /// (0–1).
     pub(super) definitions: Vec<Definition>,
     pub(super) is_test: bool,
-    /// An example, something kept for compatibility or copied from elsewhere, or private by its
-    /// name.
+    /// Whether it is an example, compatibility code, a copy from elsewhere, or private by its name.
     pub(super) is_aside: bool,
     pub(super) is_document: bool,
     pub(super) is_config: bool,
-    /// Folders above it.
+    /// Number of folders above it.
     pub(super) depth: usize,
-    /// Of its text.
+    /// Size of its text.
     pub(super) n_bytes: usize,
 }
 
-/// First and last.
+/// First and last line, 1-based.
 pub(super) type LineRange = (u32, u32);
 
-/// What ranking knows of a chunk beside its words.
+/// The data of a chunk that ranking uses, apart from its words.
 #[derive(Debug, Clone, Copy, Encode, Decode)]
 pub(super) struct FileChunk {
     pub(super) slot: Slot,
-    /// `None` when the chunk has none.
+    /// `None` if the chunk has no lines.
     pub(super) lines: Option<LineRange>,
     pub(super) chunk_type: ChunkType,
-    /// Code that defines nothing.
+    /// Whether it is code without a definition.
     pub(super) is_between: bool,
-    /// Its symbol or headings.
+    /// Hash of its symbol or heading path.
     pub(super) section: Key,
 }
 
-/// What a chunk adds to its file.
+/// A chunk's contribution to the data of its file.
 #[derive(Debug)]
 pub(super) struct FileContribution {
     part: FileChunk,
@@ -74,7 +74,7 @@ pub(super) struct FileContribution {
     types: Vec<Key>,
     functions: Vec<LineRange>,
     definitions: Vec<Definition>,
-    /// Identifiers that its code mentions, sorted.
+    /// Identifiers in its code, sorted.
     pub(super) mentions: Vec<Key>,
 }
 
@@ -134,7 +134,7 @@ impl FileContribution {
     }
 }
 
-/// Sorts keys and leaves each once.
+/// Sorts keys and removes duplicates.
 pub(super) fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
     let mut keys: Vec<Key> = keys.collect();
     keys.sort_unstable();
@@ -142,9 +142,9 @@ pub(super) fn sorted(keys: impl Iterator<Item = Key>) -> Vec<Key> {
     keys
 }
 
-/// First and last line of a chunk.
+/// Returns the first and last line of a chunk.
 pub(super) fn lines(chunk: &Chunk) -> Option<LineRange> {
-    // Other programs may write anything.
+    // Chunk files of other programs may hold any numbers.
     chunk.metadata.start_line.zip(chunk.metadata.end_line).filter(|(first, last)| first <= last)
 }
 
@@ -153,20 +153,20 @@ pub(super) struct Definition {
     pub(super) name: Key,
     pub(super) worth: f32,
     pub(super) is_top_type: bool,
-    /// A function or type of a name long enough to mean it.
+    /// Whether it is a function or type whose name is long enough to be unambiguous.
     pub(super) can_own: bool,
-    /// The chunk that it starts in.
+    /// The chunk in which it starts.
     pub(super) slot: Slot,
 }
 
-/// File names that say nothing: the folder's name stands for them.
+/// File names without meaning; the folder's name is used instead.
 const NAMELESS: [&str; 6] = ["mod", "index", "init", "__init__", "package-info", "package"];
-/// Deeper nesting is worth no less.
+/// Worth by nesting depth; deeper levels count like the last.
 const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
 const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
 impl IndexedFile {
-    /// Puts a file together from its chunks, which must come in the order of their ids.
+    /// Builds a file from its chunks, which must be in the order of their ids.
     pub(super) fn new(
         path: Arc<str>,
         pieces: Vec<FileContribution>,
@@ -189,8 +189,8 @@ impl IndexedFile {
         let n_of = |chunk_type| file.parts.iter().filter(|p| p.chunk_type == chunk_type).count();
         let (n_outlines, n_documents) = (n_of(ChunkType::Symbols), n_of(ChunkType::Documentation));
         let (n_code, n_data) = (n_of(ChunkType::Definitions), n_of(ChunkType::Data));
-        // One symbols chunk beside others is the outline; several, or it alone, are text like any
-        // other.
+        // If there are other chunks, a single symbols chunk is the outline. Several symbols chunks,
+        // or one alone, are ordinary text.
         if n_outlines == 1 && file.parts.len() > 1 {
             file.outline =
                 file.parts.iter().find(|p| p.chunk_type == ChunkType::Symbols).map(|p| p.slot);
@@ -214,10 +214,10 @@ impl IndexedFile {
     }
 }
 
-/// Shorter names say nothing about what is meant.
+/// Shorter names are too ambiguous.
 pub(super) const MIN_MENTION: usize = 4;
 
-/// Identifiers of a text that could mean a definition elsewhere.
+/// Returns the identifiers of a text that may refer to a definition elsewhere.
 fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let word = |c: char| c.is_alphanumeric() || c == '_';
     text.split(move |c| !word(c))
@@ -232,7 +232,7 @@ fn extend(set: &mut Vec<Key>, more: impl IntoIterator<Item = Key>) {
     }
 }
 
-/// Canonical parts, and wholes, of a name.
+/// Returns the canonical parts, and the whole, of a name.
 fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
     let mut out = Vec::new();
     for run in runs(text) {
@@ -242,7 +242,7 @@ fn canonical_parts(text: &str, analyzer: &mut Analyzer) -> Vec<Key> {
     out
 }
 
-/// A path that says: not the thing itself.
+/// Returns whether a path names examples, compatibility code, copies or private files.
 fn is_aside(path: &str) -> bool {
     const NAMES: [&str; 15] = [
         "example",
@@ -269,7 +269,7 @@ fn is_aside(path: &str) -> bool {
         })
 }
 
-/// A path that names tests, fixtures, mocks or benchmarks.
+/// Returns whether a path names tests, fixtures, mocks or benchmarks.
 fn is_test_path(path: &str) -> bool {
     const FOLDERS: [&str; 16] = [
         "test",

@@ -1,4 +1,4 @@
-//! What may be found: applied before anything is counted or cut off.
+//! Filters, which apply before anything is counted or cut off.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,7 +8,7 @@ use globset::GlobSet;
 
 use crate::chunk::{ChunkSet, ChunkType, Entry};
 
-/// Restricts a search. An empty list or set restricts nothing; all that are given must hold.
+/// Restricts a search. An empty list or set restricts nothing; all conditions must hold.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub types: Vec<ChunkType>,
@@ -18,16 +18,16 @@ pub struct Filter {
     pub paths: GlobSet,
     /// The chunk has all of these tags.
     pub tags: Vec<String>,
-    /// What else must hold.
+    /// A further condition.
     pub condition: Option<Condition>,
 }
 
-/// Something that must hold of every chunk that is found; asked of many chunks.
+/// A condition on every chunk that may be found. It is tested on many chunks.
 #[derive(Clone)]
 pub struct Condition(Arc<dyn Fn(&Entry) -> bool + Send + Sync>);
 
 impl Condition {
-    /// `holds` may be asked on any thread.
+    /// Any thread may call `holds`.
     pub fn new(holds: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(holds))
     }
@@ -40,7 +40,7 @@ impl fmt::Debug for Condition {
 }
 
 impl Filter {
-    /// Whether everything may be found.
+    /// Returns whether the filter allows every chunk.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.types.is_empty()
@@ -50,8 +50,8 @@ impl Filter {
             && self.condition.is_none()
     }
 
-    /// Languages asked for in which nothing of `chunks` is written, and those in which something
-    /// is; `None` when all are there.
+    /// Returns the requested languages that no chunk has, and the languages that exist; `None` if
+    /// all requested ones exist.
     #[must_use]
     pub fn unknown_languages<'a>(
         &'a self,
@@ -69,7 +69,7 @@ impl Filter {
         (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
-    /// Whether this chunk may be found.
+    /// Returns whether this chunk may be found.
     #[must_use]
     pub fn allows(&self, entry: &Entry) -> bool {
         self.condition.as_ref().is_none_or(|c| (c.0)(entry))
@@ -84,7 +84,7 @@ impl Filter {
     }
 }
 
-/// Whether the chunk is of this language, told by its name or by the extension of its files.
+/// Returns whether the chunk is of this language, given by name or by extension.
 fn is_written_in(entry: &Entry, language: &str) -> bool {
     entry.language.as_deref() == Some(language)
         || entry

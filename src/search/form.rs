@@ -1,30 +1,29 @@
-//! What a query looks like: a topic ("retry with back-off", "how are files locked") or a statement
-//! ("Returns the number of bytes that were written", "fix crash when the list is empty").
-//!
-//! Who asks about a topic speaks the language of names, and names of files answer him. A statement
-//! tells what some code does in ordinary words: there the text decides, and names mislead.
+//! Detects the form of a query: a topic ("retry with back-off", "how are files locked") or a
+//! statement ("Returns the number of bytes that were written", "fix crash when the list is empty").
+//! A question about a topic uses words of names, so file names answer it. A statement describes
+//! code in ordinary words: there the text decides, and names mislead.
 
 use super::tokens::lower;
 use super::words::is_one_of;
 
-/// Words that only sentences have: verbs in a finite form, pronouns, conjunctions, articles.
+/// Words of sentences only: finite verbs, pronouns, conjunctions, articles.
 const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \
 don't isn't aren't won't you your we our us they it its it's this that's these those if when whether not no instead after before because so than but which ";
 
-/// Questions ask for a topic, however long they are.
+/// A question asks for a topic, however long it is.
 const QUESTION_WORDS: &str = " how what where why which who whose when does is are can should ";
 
-/// What commits and comments open with. Where the word is a noun as well, the sentence must go on
-/// like one.
+/// First words of commit messages and comments. If the word is also a noun, the rest must look like
+/// a sentence.
 const VERBS: &str = " add adds fix fixes use uses remove removes make makes allow allows support supports move moves improve improves avoid avoids \
 update updates change changes refactor implement ensure ensures return returns enable disable handle handles rename replace replaces set sets get gets \
 check checks prevent prevents introduce clean correct reduce expose convert converts pass include create creates skip skips simplify switch drop \
 optimize optimise deprecate bump merge revert keep extend apply extract restore expand raise raises call calls give gives read reads write writes parse \
 parses build builds compute computes wrap wraps determine determines indicate indicates represents contains provides defines tells tries ";
 
-/// More words than anybody types as a topic.
+/// A text with more words is not a topic.
 const LONG: usize = 12;
-/// Fewer say nothing about their form.
+/// Fewer words do not show a form.
 const SHORT: usize = 3;
 
 /// The form of a query.
@@ -45,7 +44,7 @@ fn words(text: &str) -> Vec<String> {
 }
 
 impl Form {
-    /// The form of a text.
+    /// Detects the form of a text.
     pub(super) fn of(text: &str) -> Self {
         let words = words(text);
         let is_question = words.first().is_some_and(|w| is_one_of(QUESTION_WORDS, w))
@@ -60,7 +59,7 @@ impl Form {
     }
 }
 
-/// The text opens with a verb: it orders or reports a change.
+/// Returns whether the text starts with a verb: an order, or the report of a change.
 pub(super) fn is_imperative(text: &str) -> bool {
     words(text).first().is_some_and(|w| is_one_of(VERBS, w))
 }

@@ -1,15 +1,14 @@
-//! Whether the saved files that an index reads are still what was saved.
+//! Records damage of the saved files that an index reads.
 
 use std::sync::OnceLock;
 
 type Tell = Box<dyn Fn() + Send + Sync>;
 
-/// Remembers the first failure of an index that reads saved files. All corpora that read the same
-/// files share one.
+/// The first failure of an index that reads saved files. All corpora that read the same files share
+/// it.
 #[derive(Default)]
 pub(super) struct Health {
-    /// An index in memory cannot be damaged: its failures are bugs, and building it anew would not
-    /// help.
+    /// An index in memory cannot be damaged: its failures are bugs, which a rebuild would not mend.
     reads_saved: bool,
     damage: OnceLock<String>,
     tell: OnceLock<Tell>,
@@ -20,17 +19,17 @@ impl Health {
         Self { reads_saved: true, ..Self::default() }
     }
 
-    /// What was wrong when the index was read.
+    /// Returns why the index could not be read.
     pub(super) fn damage(&self) -> Option<&str> {
         self.damage.get().map(String::as_str)
     }
 
-    /// Calls `tell` once, when the first failure is noted. A second `tell` is ignored.
+    /// Calls `tell` once, at the first failure. A second `tell` is ignored.
     pub(super) fn on_damage(&self, tell: Tell) {
         let _ = self.tell.set(tell);
     }
 
-    /// Notes that the index could not be read.
+    /// Records that the index could not be read.
     pub(super) fn note(&self, why: &dyn ToString) {
         if self.reads_saved
             && self.damage.set(why.to_string()).is_ok()

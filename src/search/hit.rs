@@ -13,24 +13,23 @@ pub struct Term {
 }
 
 impl Term {
-    /// What it adds to the score.
+    /// Returns its part of the score.
     #[must_use]
     pub fn contribution(&self) -> f64 {
         self.value * self.weight
     }
 }
 
-/// A file that was found.
+/// A file that a search found.
 #[derive(Debug, Clone)]
 pub struct Hit {
-    /// Its path; the id of a chunk that has none.
+    /// Path, or the id of a chunk without one.
     pub path: Arc<str>,
-    /// The chunk that answers best.
+    /// The best chunk.
     pub chunk: Arc<Chunk>,
-    /// First and last line of the function or section that it is a part of; its own where there is
-    /// none.
+    /// First and last line of the function or section around it, or of the chunk itself.
     pub lines: Option<(u32, u32)>,
-    /// Further chunks of the file that match, best first; to be read by whoever shows them.
+    /// Other matching chunks of the file, best first. Callers that show them read their text.
     pub others: Vec<Arc<Entry>>,
     /// The sum of the terms' contributions.
     pub score: f64,
@@ -41,16 +40,16 @@ pub struct Hit {
     pub coverage: f64,
 }
 
-/// What a search found.
+/// The results of a search.
 #[derive(Debug, Clone, Default)]
 pub struct Results {
-    /// Best first; one a file.
+    /// Best first, one for each file.
     pub hits: Vec<Hit>,
-    /// Files that match; in an exact search chunks that do.
+    /// Number of matching files, or of matching chunks in an exact search.
     pub total: usize,
-    /// What the query's words weigh: about how many rare words they are worth; a common word weighs
-    /// little.
+    /// Total weight of the query's words, in rare words: a word of one chunk counts 1, a common
+    /// word little.
     pub query_weight: f64,
-    /// What whoever asked should know: how the query was read where it was not taken as it stands.
+    /// Corrections of the query that the caller should show.
     pub notes: Vec<String>,
 }

@@ -1,11 +1,10 @@
-//! The read side: a set of chunks as an index in memory, and queries against it.
-//!
-//! Pure and synchronous: opens no path, reads no clock and no environment. Everything it knows of a
-//! repository comes from the chunks, so that files written by other programs rank as well as ours.
-//!
-//! [`CorpusBuilder`] holds what changes (the tantivy writer, the slots); each update gives a
-//! [`Corpus`], immutable and cheap to share. Results are a function of the live chunks alone: not
-//! of the order of updates, of deleted documents, of the segment layout or of the thread count.
+//! The read side: an in-memory index over a set of chunks, and queries against it.
+//! The module is pure and synchronous: it opens no path and reads neither the clock nor the
+//! environment. Everything that it knows of a repository comes from the chunks, so files of other
+//! programs rank as well as ours.
+//! [`CorpusBuilder`] holds what changes (the tantivy writer, the slots); each update returns a
+//! [`Corpus`], which is immutable and cheap to share. Results depend only on the live chunks: not
+//! on the order of updates, deleted documents, the segment layout or the number of threads.
 
 mod bm25;
 mod cores;
@@ -45,7 +44,7 @@ pub use tokens::Highlighter;
 pub use vector::{HNSW_FROM, Hnsw, Nearness, VectorTable};
 pub(crate) use words::is_stop_word;
 
-/// Position of a chunk in a corpus; stays the same while the chunk lives.
+/// Position of a chunk in a corpus. It stays the same while the chunk lives.
 pub type Slot = u32;
 
 #[cfg(test)]

@@ -1,30 +1,30 @@
-//! What a query says beside its words: `lang:`, `path:` and `type:` restrict it, quotes ask for a
-//! phrase.
+//! Parses the operators of a query: `lang:`, `path:` and `type:` restrict it, quotes mark a phrase.
 
 use globset::{Glob, GlobSetBuilder};
 
 use super::filter::Filter;
 use crate::chunk::ChunkType;
 
-/// A query taken apart.
+/// A query, split into its parts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Operators {
-    /// What is left: the words, those of phrases too.
+    /// The remaining words, including those of phrases.
     pub(super) text: String,
-    /// What the prefixes restrict it to.
+    /// The restriction by prefixes.
     pub(super) only: Filter,
-    /// What stood in quotes.
+    /// The text in quotes.
     pub(super) phrases: Vec<String>,
 }
 
-/// Takes a query apart. A prefix whose value means nothing (`type:u32`) is a word like any other.
+/// Parses a query. A prefix with an unknown value (`type:u32`) is an ordinary word.
 pub(super) fn operators(query: &str) -> Operators {
     let mut out = Operators::default();
     let mut paths = GlobSetBuilder::new();
     let mut words: Vec<&str> = Vec::new();
     for (i, part) in query.split('"').enumerate() {
         let is_last = query.matches('"').count() == i;
-        // Between an odd quote and the next one; the last quote of an odd number closes nothing.
+        // The text between an odd quote and the next one. The last of an odd number of quotes
+        // closes nothing.
         if i % 2 == 1 && !is_last {
             let phrase = part.trim();
             if !phrase.is_empty() {
@@ -35,14 +35,14 @@ pub(super) fn operators(query: &str) -> Operators {
         }
         words.extend(part.split_whitespace().filter(|word| !out.only.take(word, &mut paths)));
     }
-    // Cannot fail: each glob was compiled.
+    // This cannot fail: each glob was compiled before.
     out.only.paths = paths.build().unwrap_or_default();
     out.text = words.join(" ").trim().to_string();
     out
 }
 
 impl Filter {
-    /// Whether the word is a prefix with a value that restricts something.
+    /// Returns whether the word is a prefix that restricts something, and applies it.
     fn take(&mut self, word: &str, paths: &mut GlobSetBuilder) -> bool {
         let Some((prefix, value)) = word.split_once(':') else { return false };
         let values = || value.split(',').filter(|v| !v.is_empty());
@@ -73,7 +73,7 @@ impl Filter {
     }
 }
 
-/// `src/live` means what lies in such a folder, wherever that is; a glob means itself.
+/// `src/live` means files in such a folder at any depth; a glob is used as it is.
 fn path_globs(value: &str) -> Vec<String> {
     let value = value.trim_start_matches("./").trim_matches('/');
     if value.contains(['*', '?', '[', '{']) {

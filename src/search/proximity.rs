@@ -1,4 +1,4 @@
-//! How close the words of a query stand together in a chunk.
+//! Computes how near the words of a query are to each other in a chunk.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use super::bm25::Lexical;
 use super::query::Query;
 use super::text::{DocAddress, TextError, TextReader};
 
-/// Farther apart, two words have nothing to do with each other.
+/// Words farther apart do not count, in positions.
 const MAX_DISTANCE: u32 = 8;
 
-/// Σ over pairs of words that stand near each other: min(idf)/√distance, as a share of the query's
-/// idf; for each of some chunks, in the order of their places.
+/// Returns for each of some chunks Σ over pairs of near words of min(idf)/√distance, as a share of
+/// the query's idf, in the order of `places`.
 pub(super) fn closeness(
     query: &Query,
     lexical: &Lexical,

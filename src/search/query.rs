@@ -1,4 +1,4 @@
-//! A query as it was typed → what the searchers look for.
+//! Parses a query into the terms and conditions that the search uses.
 
 use super::filter::Filter;
 use super::form::{Form, is_imperative};
@@ -6,7 +6,7 @@ use super::operators::{Operators, operators};
 use super::tokens::{Analyzer, STEM_MARK, last_component, lower, runs};
 use super::words::is_stop_word;
 
-/// Longest query that is looked at; what is beyond is cut off.
+/// Longest query in characters; the rest is ignored.
 const MAX_QUERY_CHARS: usize = 2_000;
 /// Most terms that are looked up.
 const MAX_TERMS: usize = 64;
@@ -14,46 +14,46 @@ const MAX_TERMS: usize = 64;
 /// A parsed query.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
-    /// Its words as typed, within the length limit, without the prefixes that restrict it.
+    /// The words as typed, within the length limit, without restricting prefixes.
     pub text: String,
-    /// What the prefixes restrict it to.
+    /// The restriction by prefixes.
     pub(super) only: Filter,
-    /// What stood in quotes: it must occur.
+    /// Phrases in quotes, which must occur.
     pub(super) phrases: Vec<String>,
-    /// Paths that it names.
+    /// Paths that the query names.
     pub(super) paths: Vec<String>,
-    /// What whoever asks should know of how it was read.
+    /// Corrections that the caller should show.
     pub(super) notes: Vec<String>,
     pub(super) terms: Vec<QueryTerm>,
-    /// Every word as it stands, lower case, stop words too.
+    /// Every word, lower case, unstemmed, with stop words.
     pub(super) words: Vec<String>,
-    /// Names to be matched with definitions, case-sensitively.
+    /// Names to compare with definitions, case-sensitive.
     pub(super) identifiers: Vec<String>,
-    /// Capitalised plain words: they may be names of types.
+    /// Capitalised plain words, which may be names of types.
     pub(super) capitalised: Vec<String>,
-    /// The query is one identifier.
+    /// Whether the query is a single identifier.
     pub(super) is_symbol: bool,
-    /// It speaks of tests.
+    /// Whether the query mentions tests.
     pub(super) about_tests: bool,
-    /// A topic or a sentence.
+    /// Topic or statement.
     pub(super) form: Form,
-    /// It opens with a verb.
+    /// Whether the query starts with a verb.
     pub(super) is_imperative: bool,
 }
 
-/// One thing to look for.
+/// One term of a query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct QueryTerm {
-    /// Index terms that count as it; their frequencies add up.
+    /// Index terms that count as this term; their frequencies are added.
     pub(super) variants: Vec<String>,
     /// The stem, or the whole identifier.
     pub(super) canonical: String,
-    /// A compound identifier as one term.
+    /// Whether it is a compound identifier as one term.
     pub(super) is_whole: bool,
 }
 
 impl Query {
-    /// Reads a query. Any text is one; without a word in it, it finds nothing by words.
+    /// Parses a query. Every text is valid; one without words finds nothing by words.
     #[must_use]
     pub fn new(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
@@ -61,12 +61,12 @@ impl Query {
         Self { only, phrases, ..Self::words(&text) }
     }
 
-    /// The same query with other words.
+    /// Returns the same query with other words.
     pub(super) fn with_words(self, text: &str, notes: Vec<String>) -> Self {
         Self { only: self.only, phrases: self.phrases, notes, ..Self::words(text) }
     }
 
-    /// A text that is nothing but words.
+    /// Parses a text as words only, without operators.
     pub(super) fn words(text: &str) -> Self {
         let text: String = text.trim().chars().take(MAX_QUERY_CHARS).collect();
         let all: Vec<(String, Vec<String>)> = runs(&text)
@@ -120,13 +120,13 @@ impl Query {
         }
     }
 
-    /// The same query, taken for another form.
+    /// Returns the same query with another form.
     #[must_use]
     pub fn with_form(self, form: Form) -> Self {
         Self { form, ..self }
     }
 
-    /// Nothing to look for.
+    /// Returns whether there is nothing to look for.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()
@@ -136,7 +136,7 @@ impl Query {
 fn stemmed(analyzer: &mut Analyzer, word: &str) -> QueryTerm {
     let canonical = analyzer.canonical(word);
     let mut variants = vec![format!("{STEM_MARK}{canonical}")];
-    // A word that is its own stem is indexed unmarked.
+    // A word that equals its stem is indexed without the mark.
     if analyzer.stem(&canonical).is_none() {
         variants.push(canonical.clone());
     }
@@ -150,8 +150,8 @@ fn looks_like_symbol(text: &str) -> bool {
     }) && text.chars().any(char::is_alphabetic)
 }
 
-/// Words of the query that look like identifiers: camel case, underscores, qualified names; a
-/// symbol query's last component.
+/// Returns the words that look like identifiers: camel case, underscores, qualified names; for a
+/// symbol query its last component.
 fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     let mut add = |name: &str| {
@@ -185,7 +185,7 @@ fn identifiers(text: &str, is_symbol: bool) -> Vec<String> {
     out
 }
 
-/// Words that look like paths: `src/live`, `rank.rs`.
+/// Returns the words that look like paths: `src/live`, `rank.rs`.
 fn paths(text: &str) -> Vec<String> {
     let like_path = |w: &&str| {
         let name = w.rsplit('/').next().unwrap_or_default();

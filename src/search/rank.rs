@@ -1,8 +1,7 @@
-//! Which file comes first: features of each candidate file, a weighted sum, an explanation.
-//!
-//! Files are ranked, not chunks. The searchers give a pool of fixed size, so that the order does
-//! not depend on how many results are asked for; ties break by path. The formulas and the reasons:
-//! `specs/ranking.md`.
+//! Ranks files: computes features of each candidate file, and their weighted sum.
+//! Files are ranked, not chunks. The searchers propose a pool of fixed size, so the order does not
+//! depend on the limit of results; ties break by path. `specs/ranking.md` has the formulas and
+//! reasons.
 
 use std::collections::HashMap;
 
@@ -23,7 +22,7 @@ pub struct Feature {
     value: fn(&Facts) -> f64,
 }
 
-/// Every feature: the one place where ranking is set.
+/// All features with their weights. Nothing else sets the ranking.
 pub const FEATURES: &[Feature] = &[
     feature("file_words", 6.0, |f| f.file_words),
     feature("plain_words", 4.5, |f| f.plain_words),
@@ -77,7 +76,7 @@ pub(super) fn hybrid(
     Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes })
 }
 
-/// Ranks what an exact query matched, by its words alone.
+/// Ranks the chunks that an exact query matched, by its words alone.
 pub(super) fn exact(
     corpus: &Corpus,
     query: &Query,
@@ -90,8 +89,8 @@ pub(super) fn exact(
     for slot in found.into_iter().filter(|s| ranking.allowed(*s)) {
         files.entry(corpus.file_of[slot as usize]).or_default().push(slot);
     }
-    // An outline repeats what stands in the file's other chunks: it counts where they do not match,
-    // or may not.
+    // An outline repeats the text of the file's other chunks: it counts only if they do not match
+    // or are excluded.
     for (at, slots) in files.iter_mut().filter(|(_, slots)| slots.len() > 1) {
         slots.retain(|s| Some(*s) != corpus.files[*at as usize].outline);
     }
@@ -125,7 +124,7 @@ pub(super) fn exact(
     Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
 }
 
-/// Ranks by the chunk of each file that is nearest to a vector; the file `without` is left out.
+/// Ranks by the chunk of each file that is nearest to a vector. The file `without` is left out.
 pub(super) fn by_meaning(
     corpus: &Corpus,
     vector: &[f32],
@@ -154,7 +153,7 @@ pub(super) fn by_meaning(
     Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
 }
 
-/// What the file's score is made of.
+/// Returns the terms of the file's score.
 fn terms(facts: &Facts) -> Vec<Term> {
     let term = |f: &Feature| Term { feature: f.name, value: (f.value)(facts), weight: f.weight };
     FEATURES.iter().map(term).filter(|t| t.value != 0.0).collect()

@@ -1,5 +1,5 @@
-//! Which files of a corpus use the definitions of which others, and the identifiers that each file
-//! mentions.
+//! Which files of a corpus use the definitions of which other files, and the identifiers that each
+//! file mentions.
 
 use std::collections::HashSet;
 use std::io;
@@ -19,12 +19,12 @@ const MENTIONS: &str = "mentions.bin";
 /// Identifiers that the code of a file mentions, sorted.
 pub(super) type Mentions = Arc<[Key]>;
 
-/// What the chunks of a file mention.
+/// Collects the mentions of a file's chunks.
 pub(super) fn mentions(pieces: &[FileContribution]) -> Mentions {
     sorted(pieces.iter().flat_map(|p| p.mentions.iter().copied())).into()
 }
 
-/// What each file mentions, which nobody asks before something changes.
+/// The mentions of all files. They are needed only for updates.
 pub(super) enum AllMentions {
     /// By file.
     Here(Vec<Mentions>),
@@ -32,7 +32,7 @@ pub(super) enum AllMentions {
 }
 
 impl AllMentions {
-    /// Those that were loaded.
+    /// Returns the mentions that are loaded.
     pub(super) fn known(&self) -> &[Mentions] {
         match self {
             Self::Here(all) => all,
@@ -40,7 +40,7 @@ impl AllMentions {
         }
     }
 
-    /// Those of so many files.
+    /// Loads the mentions of `n_files` files.
     pub(super) fn load(&mut self, n_files: usize) -> io::Result<&mut Vec<Mentions>> {
         if let Self::Saved(saved) = self {
             let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?)
@@ -70,15 +70,15 @@ impl AllMentions {
 /// How the files of a corpus refer to each other.
 #[derive(Debug, Default)]
 pub(super) struct References {
-    /// The files that define a name; names that many define are left out.
+    /// The files that define a name; a name with many definitions is left out.
     owners: FxHashMap<Key, Vec<u32>>,
-    /// Files whose declarations stand in a header of the same name, in order.
+    /// Files whose declarations are in a header of the same name, in order.
     with_header: Vec<u32>,
-    /// By file: what [`References::used_by`] gives, found when it is first asked for.
+    /// By file: the result of [`References::used_by`], computed at the first call.
     uses: Vec<OnceLock<Vec<u32>>>,
 }
 
-/// The same with every file asked.
+/// The same, computed for every file.
 #[derive(Debug, Encode, Decode)]
 pub(super) struct AllReferences {
     with_header: Vec<u32>,
@@ -86,7 +86,7 @@ pub(super) struct AllReferences {
 }
 
 impl AllReferences {
-    /// Whether there is one for each of so many files.
+    /// Returns whether there is an entry for each of `n_files` files.
     pub(super) fn covers(&self, n_files: usize) -> bool {
         self.uses.len() == n_files && self.uses.iter().flatten().all(|f| (*f as usize) < n_files)
     }
@@ -99,7 +99,7 @@ impl From<AllReferences> for References {
     }
 }
 
-/// A name that more files define does not say which of them is meant.
+/// A name with more definitions is ambiguous.
 const MAX_OWNERS: usize = 2;
 
 impl References {
@@ -131,20 +131,20 @@ impl References {
         Self { owners, with_header, uses: files.iter().map(|_| OnceLock::new()).collect() }
     }
 
-    /// Asks every file.
+    /// Computes the uses of every file.
     pub(super) fn all(&self, mentions: &[Mentions]) -> AllReferences {
         let uses = (0..u32::try_from(self.uses.len()).unwrap_or(u32::MAX)).into_par_iter();
         let uses = uses.map(|at| self.used_by(at, mentions).to_vec()).collect();
         AllReferences { with_header: self.with_header.clone(), uses }
     }
 
-    /// Whether it implements what a header declares.
+    /// Returns whether a file implements declarations of a header.
     pub(super) fn has_header(&self, at: u32) -> bool {
         self.with_header.binary_search(&at).is_ok()
     }
 
-    /// The other files whose definitions a file mentions, in order. `mentions`: of all files, where
-    /// not every file was asked.
+    /// Returns the other files whose definitions a file mentions, in order. `mentions`: those of
+    /// all files, unless all uses are computed already.
     pub(super) fn used_by(&self, at: u32, mentions: &[Mentions]) -> &[u32] {
         self.uses[at as usize].get_or_init(|| {
             let owners =

@@ -1,8 +1,7 @@
-//! What is shown of a file: its best places.
-//!
-//! A place is a whole function or section where that is not too long, else one chunk; a short one
-//! is shown with what stands around it. Who describes what some code does (`Form::Statement`) is
-//! shown a second place of the best files, since he looks for one function and not for a file.
+//! Selects the places of a file that results show.
+//! A place is a whole function or section if it is not too long, otherwise one chunk; a short place
+//! is shown with its neighbours. A statement (`Form::Statement`) describes one function and not a
+//! file, so results show a second place of the best files.
 
 use std::sync::Arc;
 
@@ -14,32 +13,32 @@ use super::files::{FileChunk, IndexedFile, LineRange};
 use super::hit::{Hit, Term};
 use crate::chunk::{ChunkType, Entry};
 
-/// A longer function or section is shown in parts, in lines.
+/// Functions and sections with more lines are shown in part.
 const MAX_LINES: u32 = 120;
-/// A shorter one is shown with its neighbours, in lines.
+/// Places with fewer lines are shown with their neighbours.
 const MIN_LINES: u32 = 40;
-/// Files that may show a second place.
+/// Number of best files that may show a second place.
 const MAX_SECOND: usize = 5;
-/// A second place stands so much behind the first place of its file, and more by how much less well
-/// it answers.
+/// A second place ranks this far behind the first place of its file, plus a multiple of the
+/// difference of their scores.
 const SECOND: f64 = -0.5;
 const SECOND_LESS: f64 = -0.8;
-/// Further chunks of a file that a result names.
+/// Number of further chunks of a file that a result lists.
 pub(super) const MAX_OTHERS: usize = 4;
 
 /// A place in a file.
 #[derive(Debug, Clone)]
 struct Excerpt {
-    /// First and last line; `None` when its chunk has none.
+    /// First and last line; `None` if its chunk has none.
     lines: Option<LineRange>,
     /// Its chunks.
     slots: Vec<Slot>,
-    /// The one that answers best.
+    /// The best of its chunks.
     best: Slot,
     score: f64,
 }
 
-/// A file and what it scored.
+/// A file with its score.
 pub(super) struct Ranked<'f> {
     pub(super) file: &'f IndexedFile,
     pub(super) score: f64,
@@ -47,8 +46,8 @@ pub(super) struct Ranked<'f> {
 }
 
 impl Evidence<'_> {
-    /// The places to show of the `limit` best of some files, which stand in their order; best
-    /// first. With another limit they are the same as far as they go.
+    /// Returns the places to show of the `limit` best of some ranked files, best first. A larger
+    /// limit only adds places.
     pub(super) fn rows(&self, files: Vec<Ranked>, limit: usize) -> Vec<Hit> {
         let lowest = files.get(limit.saturating_sub(1)).map_or(f64::MIN, |f| f.score);
         let mut rows = Vec::new();
@@ -82,7 +81,7 @@ impl Evidence<'_> {
                 rows.extend(self.hit(file, &place, score, terms, Vec::new()));
             }
         }
-        // Stable: of equal scores the file that stands first.
+        // The sort is stable: among equal scores the better file stays first.
         rows.sort_by(|a, b| b.score.total_cmp(&a.score));
         rows
     }
@@ -108,7 +107,7 @@ impl Evidence<'_> {
         })
     }
 
-    /// Further chunks of the file that match, outside the places that are shown.
+    /// Returns further matching chunks of the file, outside the shown places.
     fn others(
         &self,
         file: &IndexedFile,
@@ -126,7 +125,7 @@ impl Evidence<'_> {
             .collect()
     }
 
-    /// By how well they answer, ties by chunk id.
+    /// Sorts by score, ties by chunk id.
     fn best_first<'f>(&self, parts: impl Iterator<Item = &'f FileChunk>) -> Vec<&'f FileChunk> {
         let mut scored: Vec<(f64, &FileChunk)> =
             parts.map(|part| (self.chunk_score(part.slot), part)).collect();
@@ -136,7 +135,8 @@ impl Evidence<'_> {
         scored.into_iter().map(|(_, part)| part).collect()
     }
 
-    /// The places of a file, best first; the one that defines what the query names before all.
+    /// Returns the places of a file, best first. The one that defines a name of the query comes
+    /// before all others.
     fn places(&self, file: &IndexedFile) -> Vec<Excerpt> {
         let mut parts: Vec<&FileChunk> = self.parts(file).collect();
         if parts.is_empty() {
@@ -166,8 +166,8 @@ impl Evidence<'_> {
     }
 }
 
-/// The lines of the function or section that a chunk is a part of; its own when it is none, or that
-/// is too long.
+/// Returns the lines of the function or section that contains a chunk, or the chunk's own if there
+/// is none or it is too long.
 fn whole(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let own = part.lines?;
     let fits =
@@ -189,7 +189,7 @@ fn whole(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     found.filter(fits).or(Some(own))
 }
 
-/// A short place with the chunks after and before it, as far as they go with it.
+/// Extends a short place by the chunks after and before it.
 fn with_neighbours((mut first, mut last): LineRange, file: &IndexedFile) -> LineRange {
     let parts = file.parts.iter().filter(|p| p.chunk_type != ChunkType::Symbols);
     let mut around: Vec<LineRange> = parts.filter_map(|p| p.lines).collect();
@@ -211,7 +211,7 @@ fn overlap(a: Option<LineRange>, b: Option<LineRange>) -> bool {
     a.zip(b).is_some_and(|(a, b)| a.0 <= b.1 && b.0 <= a.1)
 }
 
-/// The lines of a file's chunks under one heading.
+/// Returns the lines of a file's chunks under one heading.
 fn section(part: &FileChunk, file: &IndexedFile) -> Option<LineRange> {
     let same = || file.parts.iter().filter(|p| p.section == part.section).filter_map(|p| p.lines);
     Some((same().map(|l| l.0).min()?, same().map(|l| l.1).max()?))

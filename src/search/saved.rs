@@ -1,4 +1,4 @@
-//! A corpus on its way to a cache and back.
+//! Saves a corpus to a cache and restores it.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -16,7 +16,7 @@ use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 const TABLE: &str = "corpus.bin";
 const VECTORS: &str = "vectors.bin";
 
-/// What a corpus is beside its text index, its vectors and its entries.
+/// The data of a corpus beside its text index, vectors and entries.
 #[derive(Encode, Decode)]
 struct Table {
     dimensions: usize,
@@ -28,11 +28,9 @@ struct Table {
 }
 
 impl CorpusBuilder {
-    /// Saves the corpus, which must be the last one that this gave.
+    /// Saves the corpus that this builder returned last.
     ///
-    /// # Errors
-    /// When a file cannot be written, or the text index is being rearranged: then it can be tried
-    /// again.
+    /// # Errors When a file cannot be written, or while the text index is being merged: saving can be tried again then.
     pub fn save(&self, corpus: &Corpus, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let entries = corpus.set.all();
         let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
@@ -56,8 +54,8 @@ impl CorpusBuilder {
         self.text.save(saving)
     }
 
-    /// What was saved, with the set that it was saved with; `None` when they do not fit together.
-    /// `keep`: what is read often is kept in memory.
+    /// Restores a corpus with the set that it was saved with; `None` if they do not match. `keep`:
+    /// keep often read files in memory.
     #[must_use]
     pub fn open(
         saved: &Arc<dyn SavedFiles>,

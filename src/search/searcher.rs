@@ -1,4 +1,4 @@
-//! The questions that a corpus answers.
+//! Answers queries from a corpus.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -11,14 +11,14 @@ use super::hit::Results;
 use super::query::Query;
 use super::{rank, spelling};
 
-/// Searches one corpus. Costs nothing to make.
+/// Searches one corpus. It costs nothing to create.
 #[derive(Clone, Copy)]
 pub struct Searcher<'a> {
     corpus: &'a Corpus,
 }
 
 impl<'a> Searcher<'a> {
-    /// A searcher of `corpus`.
+    /// Creates a searcher of `corpus`.
     #[must_use]
     pub fn new(corpus: &'a Corpus) -> Self {
         Self { corpus }
@@ -115,7 +115,7 @@ impl<'a> Searcher<'a> {
     }
 }
 
-/// The text of a panic.
+/// Returns the message of a panic.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(ToString::to_string);
     text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())

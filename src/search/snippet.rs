@@ -1,14 +1,14 @@
-//! Which lines of a text to show: those with most of the words asked for.
+//! Selects the lines of a text to show: those with most words of the query.
 
 use std::cmp::Reverse;
 use std::ops::Range;
 
 use super::tokens::Highlighter;
 
-/// A line and the byte ranges of it that a reader should see marked.
+/// A line with the byte ranges to mark.
 pub type MarkedLine<'t> = (&'t str, Vec<Range<usize>>);
 
-/// A text by lines, with the words asked for marked.
+/// A text by lines, with the query's words marked.
 pub struct Marked<'t> {
     lines: Vec<MarkedLine<'t>>,
 }
@@ -30,13 +30,13 @@ impl<'t> Marked<'t> {
         self.lines.is_empty()
     }
 
-    /// The `n` neighbouring lines that hold most marks, all when there are fewer: how many lines
-    /// stand before them, and they.
+    /// Returns the `n` adjacent lines with most marks (all if there are fewer), and the number of
+    /// lines before them.
     #[must_use]
     pub fn window(&self, n: usize) -> (usize, &[MarkedLine<'t>]) {
         let n = n.min(self.lines.len());
-        // The first of the best windows; a window counts each line's marks, the first line a little
-        // more: it names things.
+        // The first of the best windows. Each mark counts, and the first line counts slightly more,
+        // because it names things.
         let score = |start: usize| {
             self.lines[start..start + n].iter().map(|l| l.1.len()).sum::<usize>() * 2
                 + usize::from(start == 0)

@@ -13,7 +13,7 @@ use super::tokens::{lower_parts, runs};
 
 /// A word of this length or more may have two wrong letters; a shorter one, one.
 const TWO_WRONG: usize = 8;
-/// The number of words of a query that are checked.
+/// Number of words of a query that are checked.
 const MAX_WORDS: usize = 8;
 
 /// Parses a query and corrects its words. The notes of the query name each correction.
@@ -50,7 +50,7 @@ pub(super) fn corrected(corpus: &Corpus, text: &str) -> Result<Query, TextError>
 /// Whether a word, or every part of it, occurs in a text, a name or a path.
 fn is_known(corpus: &Corpus, word: &str) -> Result<bool, TextError> {
     for part in lower_parts(word) {
-        // Numbers and short words are never misspelt names.
+        // Numbers and short words are never corrected.
         if part.chars().count() >= MIN_CHARS
             && !part.starts_with(char::is_numeric)
             && !part_is_known(corpus, &part)?

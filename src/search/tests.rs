@@ -16,7 +16,7 @@ use crate::chunk::{
     SavedFile, SavedFiles,
 };
 
-/// A vector made of the words, so that the vector side of ranking takes part.
+/// An embedder that hashes words, so that vectors take part in ranking.
 struct ByHash;
 
 const DIMENSIONS: usize = 32;
@@ -114,7 +114,7 @@ impl SaveWriter for &MemoryCache {
 
 type Row = (String, u64, String, Vec<String>);
 
-/// What a user sees: paths, exact scores, chunks.
+/// Returns the visible results: paths, exact scores, chunks.
 fn results(corpus: &Corpus, query: &str, filter: &Filter, limit: usize) -> Vec<Row> {
     let found =
         Searcher::new(corpus).search(&Query::new(query), &vector(query), filter, limit).unwrap();
@@ -222,7 +222,7 @@ proptest! {
         prop_assert_eq!(exact(&corpus), exact(&other));
     }
 
-    /// The order does not depend on how much is asked for.
+    /// The order does not depend on the limit.
     #[test]
     fn a_smaller_limit_gives_a_prefix(texts in prop::collection::vec(text(), 1..30), query in text(), limit in 1..10usize) {
         let chunks: Vec<Chunk> = texts.iter().enumerate().map(|(i, t)| chunk(i, t, 0)).collect();

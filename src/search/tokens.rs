@@ -1,9 +1,8 @@
-//! Text → index terms.
-//!
-//! An identifier gives its parts (`HTTPServer2` → `http`, `server2`) and, when there are several,
-//! the whole (`httpserver2`). A part whose stem differs from itself also gives the stem, marked, at
-//! the same position. So one field serves exact words, phrases and stemmed search. Chinese and
-//! Japanese characters are terms of their own.
+//! Splits text into index terms.
+//! An identifier gives its parts (`HTTPServer2` → `http`, `server2`) and, if there are several, the
+//! whole (`httpserver2`). A part that differs from its stem also gives the stem, marked, at the
+//! same position. So one field serves exact words, phrases and stemmed search. Each Chinese or
+//! Japanese character is a term.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -13,9 +12,9 @@ use rustc_hash::FxHashMap;
 
 use super::words::is_stop_word;
 
-/// Stands before a stem that is not itself the word.
+/// Marks a stem that differs from its word.
 pub(super) const STEM_MARK: char = '~';
-/// Longer runs are no words (encoded data).
+/// Longer runs are encoded data, not words.
 const MAX_RUN_BYTES: usize = 80;
 /// A number this short belongs to the word before it: `http2`, `utf8`.
 const MAX_DIGIT_TAIL: usize = 3;
@@ -27,12 +26,12 @@ pub(super) struct Run {
     pub(super) parts: Vec<Range<usize>>,
 }
 
-/// The parts of all identifiers of a text, lower case, in order.
+/// Returns the parts of all identifiers of a text, lower case, in order.
 pub(super) fn lower_parts(text: &str) -> impl Iterator<Item = String> {
     runs(text).flat_map(|run| run.parts).map(|part| lower(&text[part]))
 }
 
-/// The identifier runs of a text, in order.
+/// Returns the identifier runs of a text, in order.
 pub(super) fn runs(text: &str) -> impl Iterator<Item = Run> {
     let mut chars = text.char_indices().peekable();
     std::iter::from_fn(move || {
@@ -88,7 +87,7 @@ fn class(c: char) -> Option<Class> {
 fn parts(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
     let is_number = |r: &Range<usize>| text[r.clone()].chars().all(char::is_numeric);
     let mut out = cut(text, run.clone());
-    // `a3f09b`, `w1f4q`: letters and digits by turns are a code, not words.
+    // Alternating letters and digits, as in `a3f09b`, are a code and not words.
     let n_numbers = out.iter().filter(|r| text[(*r).clone()].ends_with(char::is_numeric)).count();
     let short = out.iter().filter(|r| !is_number(r) && r.len() <= 3).count();
     if n_numbers > 1 && short * 2 > out.len() && !text[run.clone()].contains('_') {
@@ -120,7 +119,7 @@ fn cut(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
                 Some((part.start..end, n))
             }
             (Some((part, Class::Upper)), Some(Class::Lower)) => {
-                // `HTTPServer`: the last capital belongs to the next word.
+                // In `HTTPServer`, the last capital belongs to the next word.
                 let last = text[part.clone()]
                     .char_indices()
                     .next_back()
@@ -155,17 +154,17 @@ fn push(out: &mut Vec<Range<usize>>, part: Range<usize>, text: &str) {
     }
 }
 
-/// Splits, lower-cases and stems; remembers the stems of the words it has seen.
+/// Splits, lower-cases and stems words. It caches the stems.
 #[derive(Clone)]
 pub(super) struct Analyzer {
     stemmer: Stemmer,
-    /// Where a word's stem stands in `stems`.
+    /// Position of a word's stem in `stems`.
     known: FxHashMap<Box<str>, usize>,
-    /// `None` when the stem is the word itself.
+    /// `None` if the stem equals the word.
     stems: Vec<Option<Box<str>>>,
 }
 
-/// The memory that remembered stems may take.
+/// Limit of the cache.
 const MAX_STEMS: usize = 200_000;
 
 impl Default for Analyzer {
@@ -204,7 +203,7 @@ impl Analyzer {
         }
     }
 
-    /// The stem of a lower-case word when it is another word.
+    /// Returns the stem of a lower-case word if it differs from the word.
     pub(super) fn stem(&mut self, word: &str) -> Option<&str> {
         let at = match self.known.get(word) {
             Some(at) => *at,
@@ -222,13 +221,13 @@ impl Analyzer {
         self.stems[at].as_deref()
     }
 
-    /// What words are compared by: the stem, which may be the word itself.
+    /// Returns the form by which words are compared: the stem, which may be the word itself.
     pub(super) fn canonical(&mut self, word: &str) -> String {
         self.stem(word).unwrap_or(word).to_string()
     }
 }
 
-/// As the index has it: letter by letter (a final sigma is a sigma).
+/// Lower-cases letter by letter, as in the index (a final sigma becomes an ordinary one).
 pub(super) fn lower(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     push_lower(&mut out, text);
@@ -245,7 +244,8 @@ fn push_lower(out: &mut String, part: &str) {
     }
 }
 
-/// Porter2, then the suffixes of agents off, so that *formatter*, *formatting* and *format* meet.
+/// Applies Porter2 and removes agent suffixes, so that *formatter*, *formatting* and *format* have
+/// one stem.
 fn stem(stemmer: Stemmer, word: &str) -> String {
     if !word.is_ascii() || word.len() < 3 {
         return word.to_string();
@@ -270,17 +270,17 @@ fn stem(stemmer: Stemmer, word: &str) -> String {
     s
 }
 
-/// Finds the words of a query, in any of their forms, in the text of results.
+/// Finds the words of a query, in any form, in the text of results.
 pub struct Highlighter {
     analyzer: Analyzer,
-    /// Canonical words; the words themselves when `exact`.
+    /// Canonical words; with `exact` the words themselves.
     wanted: HashSet<String>,
-    /// Other forms of a word are other words.
+    /// Whether only the exact forms match.
     exact: bool,
 }
 
 impl Highlighter {
-    /// For the words of `query`, stop words left out.
+    /// Creates a highlighter for the words of `query`, without stop words.
     #[must_use]
     pub fn new(query: &str) -> Self {
         let mut analyzer = Analyzer::default();
@@ -289,7 +289,7 @@ impl Highlighter {
         Self { analyzer, wanted, exact: false }
     }
 
-    /// For the words of a query in exact syntax: those that must be there, as they are written.
+    /// Creates a highlighter for a query in exact syntax: the words that must occur, as written.
     #[must_use]
     pub fn exact(query: &str) -> Self {
         let mut wanted = HashSet::new();
@@ -310,7 +310,7 @@ impl Highlighter {
         Self { analyzer: Analyzer::default(), wanted, exact: true }
     }
 
-    /// Byte ranges of `text` that a reader should see marked, in order.
+    /// Returns the byte ranges of `text` to mark, in order.
     pub fn ranges(&mut self, text: &str) -> Vec<Range<usize>> {
         let parts = runs(text).flat_map(|r| r.parts);
         let mut form =
@@ -319,7 +319,7 @@ impl Highlighter {
     }
 }
 
-/// A query cut at white space outside quotes.
+/// Splits a query at white space outside quotes.
 fn items(query: &str) -> impl Iterator<Item = &str> {
     let mut quoted = false;
     query.split(move |c: char| {
@@ -328,7 +328,7 @@ fn items(query: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The last component of a qualified name: `a::b` → `b`.
+/// Returns the last component of a qualified name: `a::b` → `b`.
 pub(super) fn last_component(name: &str) -> &str {
     let name = name.trim_end_matches(['(', ')', '!', ':', '.']);
     name.rsplit([':', '.', '\\', '>', '#', '/']).next().unwrap_or(name)

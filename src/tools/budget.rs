@@ -10,13 +10,14 @@ use crate::text::tokens;
 /// The argument that limits a reply.
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct TokenBudget {
-    /// Limit of the reply in tokens, text and JSON together. The reply says what was left out.
+    /// Maximum size of the reply in tokens, text and JSON together. The reply says what was left
+    /// out.
     #[serde(default = "default_tokens")]
     #[schemars(range(min = MIN_TOKENS, max = MAX_TOKENS))]
     pub(super) max_tokens: usize,
 }
 
-/// Default and bounds of `max_tokens`. A value outside of the bounds counts as the bound.
+/// Default and bounds of `max_tokens`. A value outside the bounds counts as the nearest bound.
 pub(super) const DEFAULT_TOKENS: usize = 2000;
 pub(super) const MIN_TOKENS: usize = 200;
 pub(super) const MAX_TOKENS: usize = 20_000;

@@ -1,4 +1,4 @@
-//! `file_editor`: view and change a file as text.
+//! `file_editor`: views and edits a file as text.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,29 +10,29 @@ use crate::engine::{AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// view: lines and hash; create: a new file; replace: a text that stands there once; insert:
-    /// lines after a line.
+    /// view: lines and hash; create: a new file; replace: a text that occurs once; insert: lines
+    /// after a line.
     command: Command,
-    /// Relative to the root of the project.
+    /// Path relative to the root of the project.
     path: String,
     /// create: the whole file; replace: the new text; insert: the new lines.
     #[serde(default)]
     #[schemars(length(min = 0))]
     text: String,
-    /// replace: what stands there now, exactly, with enough around it to be there once.
+    /// replace: the exact text to replace, with enough around it to occur only once.
     #[serde(default)]
     #[schemars(length(min = 0))]
     old_text: String,
-    /// replace: everywhere.
+    /// replace: change all occurrences.
     #[serde(default)]
     replace_all: bool,
-    /// insert: the line after which, 1-based; 0 for the top.
+    /// insert: the line to insert after, 1-based; 0 inserts at the top.
     #[schemars(range(min = 0))]
     line: Option<usize>,
-    /// view: which lines, 10-40, 10- or 10; all by default.
+    /// view: the lines to return, as 10-40, 10- or 10; all by default.
     lines: Option<String>,
-    /// The hash that view gave: refuses the edit when the file changed since. create overwrites
-    /// only with it.
+    /// Hash from view: the edit is refused if the file changed since then. create overwrites only
+    /// with it.
     expected_hash: Option<String>,
 }
 
@@ -48,8 +48,8 @@ enum Command {
 impl Question for Args {
     const NAME: &'static str = "file_editor";
     const TITLE: &'static str = "View and edit a file";
-    const DESCRIPTION: &'static str = "View, create and change files of the project as text. A change is whole or not at all, keeps line ends and mode, and is indexed \
-before the reply, so that the next search finds it.";
+    const DESCRIPTION: &'static str = "View, create and change files of the project as text. A change is applied completely or not at all, keeps line endings and file mode, \
+and is indexed before the reply, so the next search finds it.";
     const GROUP: ToolGroup = ToolGroup::Edit;
     const EFFECT: Effect = Effect::Destroys;
     const WAITS: bool = false;
@@ -69,7 +69,7 @@ before the reply, so that the next search finds it.";
             Command::Insert => {
                 let after = self.line.ok_or_else(|| {
                     AskError::Arguments(
-                        "line is missing: the line after which, 0 for the top".into(),
+                        "line is missing: give the line to insert after, 0 for the top".into(),
                     )
                 })?;
                 Edit::Insert { after, text }

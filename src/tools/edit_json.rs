@@ -1,4 +1,4 @@
-//! `json_editor`: read and change values of a JSON file.
+//! `json_editor`: reads and changes values of a JSON file.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,9 +13,9 @@ pub(super) struct Args {
     /// get: a value; set: a value or a new key; delete: a key or an item; append: an item to an
     /// array.
     command: Command,
-    /// Relative to the root of the project.
+    /// Path relative to the root of the project.
     path: String,
-    /// JSON Pointer: /scripts/build, /files/0; empty for the whole document.
+    /// JSON Pointer, for example /scripts/build or /files/0; empty for the whole document.
     #[serde(default)]
     #[schemars(length(min = 0))]
     pointer: String,
@@ -23,7 +23,7 @@ pub(super) struct Args {
     #[serde(default)]
     #[schemars(extend("contentMediaType" = "application/json"))]
     value: String,
-    /// The hash that get gave: refuses the edit when the file changed since.
+    /// Hash from get: the edit is refused if the file changed since then.
     expected_hash: Option<String>,
 }
 
@@ -39,8 +39,8 @@ enum Command {
 impl Question for Args {
     const NAME: &'static str = "json_editor";
     const TITLE: &'static str = "Edit a JSON file";
-    const DESCRIPTION: &'static str = "Read and change values of a JSON file by JSON Pointer. Order, comments, indentation and everything that is not changed stay as \
-they are. Indexed before the reply, so that the next search finds it.";
+    const DESCRIPTION: &'static str = "Read and change values of a JSON file by JSON Pointer. Order, comments, indentation and all other values stay as they are. \
+A change is indexed before the reply, so the next search finds it.";
     const GROUP: ToolGroup = ToolGroup::Edit;
     const EFFECT: Effect = Effect::Destroys;
     const WAITS: bool = false;

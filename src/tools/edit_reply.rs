@@ -1,4 +1,4 @@
-//! What the tools that change files have in common.
+//! The reply of the tools that change files, and the functions that they share.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,37 +9,40 @@ use crate::edit::Edit;
 use crate::engine::{AnswerState, AskError, Call, Engine};
 use crate::text::{cut, tokens};
 
-/// Of a hash that a reader is shown: enough to tell two versions apart.
+/// Number of digits of a hash in the text form: enough to tell two versions apart.
 const HASH_DIGITS: usize = 16;
-/// Characters of a value that is cut.
+/// A value of more than [`MAX_TOKENS`] tokens is cut to this many characters.
 const SHOWN: usize = 40_000;
 
-/// A file as it is, or as it is after an edit.
+/// The current state of a file that was read or edited.
 #[derive(Clone, Default, Serialize, JsonSchema)]
 pub(super) struct EditReply {
-    /// Relative to the root, links followed.
+    /// Path relative to the root, with links followed.
     path: String,
-    /// Of the file as it is now: give it with the next edit.
+    /// Hash of the current file: pass it as `expected_hash` of the next edit.
     hash: String,
-    /// What was done.
+    /// The outcome: created, changed, unchanged, viewed or read.
     done: &'static str,
-    /// First line that `content` is about, 1-based; none: nothing was to change.
+    /// First line that was read or changed, 1-based; absent if nothing changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     start_line: Option<usize>,
-    /// Its last line, inclusive.
+    /// Last line, inclusive.
     #[serde(skip_serializing_if = "Option::is_none")]
     end_line: Option<usize>,
-    /// Lines of the file, when it is viewed.
+    /// Number of lines of the file, if it was viewed.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_lines: Option<usize>,
-    /// The lines or the value asked for; after an edit the lines that changed and some around them,
+    /// The lines or the value that was read; after an edit the changed lines and some around them,
     /// numbered.
     content: String,
     #[serde(flatten)]
     state: AnswerState,
 }
 
-/// Changes a file, and tells what became of it.
+/// Changes a file and returns its new state.
+///
+/// # Errors
+/// Same as [`Engine::edit`].
 pub(super) fn edit(
     engine: &Engine,
     path: &str,
@@ -51,7 +54,7 @@ pub(super) fn edit(
     let done = match (edited.created, edited.lines) {
         (true, _) => "created",
         (false, Some(_)) => "changed",
-        (false, None) => "was so already",
+        (false, None) => "unchanged",
     };
     let (start_line, end_line) = edited.lines.unzip();
     Ok(EditReply {
@@ -66,7 +69,7 @@ pub(super) fn edit(
     })
 }
 
-/// Lines of a file, as many as fit.
+/// Returns lines of a file, as many as fit.
 pub(super) fn view(
     engine: &Engine,
     path: &str,
@@ -79,7 +82,7 @@ pub(super) fn view(
     Ok(fit(max_tokens, all.len(), |n| EditReply {
         path: viewed.path.clone(),
         hash: viewed.hash.clone(),
-        done: if n < all.len() { "viewed, cut: give lines to go on" } else { "viewed" },
+        done: if n < all.len() { "viewed in part: give lines to see more" } else { "viewed" },
         start_line: (n > 0).then_some(viewed.first_line),
         end_line: (n > 0).then(|| viewed.first_line + n - 1),
         total_lines: Some(viewed.n_lines),
@@ -88,7 +91,7 @@ pub(super) fn view(
     }))
 }
 
-/// The value that a JSON Pointer names.
+/// Returns the value that a JSON Pointer names.
 pub(super) fn json_value(
     engine: &Engine,
     path: &str,
@@ -97,7 +100,7 @@ pub(super) fn json_value(
 ) -> Result<EditReply, AskError> {
     let (found, state) = engine.json_value(path, pointer, call)?;
     let (content, done) = if tokens(&found.value) > MAX_TOKENS {
-        (cut(&found.value, SHOWN), "read, cut: ask for a part of it")
+        (cut(&found.value, SHOWN), "read in part: give a longer pointer to see more")
     } else {
         (found.value, "read")
     };

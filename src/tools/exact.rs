@@ -1,4 +1,4 @@
-//! `cortex_exact`: every place where something is written.
+//! `cortex_exact`: finds all chunks that contain exact words.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,16 +9,16 @@ use crate::engine::{AskError, Call, Engine, Filters, SearchMode, SearchRequest, 
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), name:word; fields: name path
+    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), field:word; fields: name path
     /// signature comment parent body.
     query: String,
-    /// Most results, one a file.
+    /// Maximum number of results, one per file.
     #[serde(default = "default_limit")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
     #[serde(flatten)]
     filters: Filters,
-    /// `next_cursor` of the reply before.
+    /// `next_cursor` of the previous reply.
     cursor: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl Question for Args {
     const NAME: &'static str = "cortex_exact";
     const TITLE: &'static str = "Search for exact words";
     const DESCRIPTION: &'static str = "Find all places that contain exact words, a \"phrase\" or an identifier: callers, error messages, settings. \
-Matches are marked «so», total counts all matching chunks. Case does not matter, and identifiers match by their parts (loadFile = load_file). For questions use \
+Matches are marked «word»; total counts all matching chunks. Case does not matter, and identifiers match by their parts (loadFile = load_file). For questions use \
 cortex_search.";
     type Reply = SearchReply;
 

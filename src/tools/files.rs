@@ -1,4 +1,4 @@
-//! `cortex_files`: how much there is of what.
+//! `cortex_files`: counts files, lines and bytes.
 
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
@@ -8,7 +8,7 @@ use crate::text::count;
 impl Question for FilesRequest {
     const NAME: &'static str = "cortex_files";
     const TITLE: &'static str = "Count files, lines and bytes";
-    const DESCRIPTION: &'static str = "Tell how large the project is: files, lines and bytes by language, by directory or by file, largest first. Use it \
+    const DESCRIPTION: &'static str = "Count the files, lines and bytes of the project by language, directory or file, largest first. Use it \
 to get to know a project, and instead of find and wc.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     const HAS_BUDGET: bool = false;

@@ -1,4 +1,4 @@
-//! `cortex_graph`: who calls whom, and who depends on what.
+//! `cortex_graph`: queries callers, dependencies, paths and impact in the code graph.
 
 use super::budget::fit;
 use super::reply::{Reply, printable};
@@ -8,14 +8,14 @@ use crate::engine::{
 };
 use crate::text::count;
 
-/// Uses of one result that are listed.
+/// Maximum number of uses that are listed for one result.
 const MAX_SITES: usize = 10;
 
 impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
-    const TITLE: &'static str = "Ask who calls and uses what";
-    const DESCRIPTION: &'static str = "Ask the code graph: who calls a function, what it calls, what depends on a file, where a type is used, what implements it, how one \
-leads to another, what a change may touch. Told apart by scopes, imports and types in the text. Use it before changing a signature or deleting code.";
+    const TITLE: &'static str = "Query the code graph";
+    const DESCRIPTION: &'static str = "Query the code graph: callers and callees of a function, dependents of a file, uses and implementations of a type, the path \
+between two symbols, what a change may affect. Names are resolved by scopes, imports and types in the text. Use it before changing a signature or deleting code.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -75,7 +75,7 @@ impl Reply for GraphAnswer {
         text.push(format!("{}{cut}", count(self.total, "result")));
         text.extend(self.results.iter().flat_map(lines));
         if !self.candidates.is_empty() {
-            text.push("may be, too:".into());
+            text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(lines));
         }
         text

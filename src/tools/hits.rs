@@ -105,7 +105,7 @@ pub(super) struct Hits<'r> {
 }
 
 impl<'r> Hits<'r> {
-    /// `mark`: whether the snippets mark matching words as `«word»`.
+    /// Prepares all rows. If `mark` is set, snippets mark matching words as `«word»`.
     pub(super) fn new(rows: &'r [ResultRow], words: &mut Highlighter, mark: bool) -> Self {
         let other = |c: &ChunkRow| {
             let lines = lines(c.start_line, c.end_line);

@@ -1,4 +1,4 @@
-//! `add_memory`: something to be remembered.
+//! `add_memory`: stores a memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,34 +10,34 @@ use crate::memory::{EpisodeSource, Operation};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// What it is called, in a few words.
+    /// Title, in a few words.
     name: String,
-    /// What is to be remembered, at most 10000 characters. Secrets are taken out.
+    /// The text to remember, at most 10000 characters. Secrets are redacted.
     episode_body: String,
-    /// What was said, or what happened.
+    /// The kind of text or event.
     #[serde(default = "text")]
     #[schemars(extend("enum" = sources()))]
     source: String,
     #[serde(default)]
     metadata: Metadata,
-    /// What it belongs to, where one project holds several things.
+    /// Group, if the project keeps the memories of several topics apart.
     #[serde(default)]
     group_id: String,
-    /// Every session begins with it.
+    /// Whether the briefing of every session contains it.
     #[serde(default)]
     pinned: bool,
 }
 
-/// Of what happened to a file.
+/// The change of a file that the memory describes.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct Metadata {
-    /// What happened to it.
+    /// Kind of change.
     #[schemars(extend("enum" = operations()))]
     operation: Option<String>,
-    /// The file, relative to the root.
+    /// Path of the file, relative to the root.
     origin_path: Option<String>,
-    /// What one git operation did has one.
+    /// Id that all memories of one git operation share.
     git_batch_id: Option<String>,
 }
 
@@ -55,9 +55,9 @@ fn text() -> String {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Added {
-    /// For `delete_memory`.
+    /// Id of the memory, for `delete_memory`.
     id: String,
-    /// Secrets that were taken out before it was stored.
+    /// Number of secrets that were redacted before the memory was stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("default" = 0))]
     secrets_redacted: Option<usize>,
@@ -67,9 +67,9 @@ pub(super) struct Added {
 
 impl Question for Args {
     const NAME: &'static str = "add_memory";
-    const TITLE: &'static str = "Remember";
-    const DESCRIPTION: &'static str = "Remember a decision, a convention or a preference of this project for later sessions: one thing in each memory, with the \
-reason, naming the files it is about. Not for what the code or the documents say already.";
+    const TITLE: &'static str = "Store a memory";
+    const DESCRIPTION: &'static str = "Store a decision, a convention or a preference of this project for later sessions: one per memory, with its reason and the names \
+of the files it concerns. Do not store what the code or the documents already say.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Adds;
     const WAITS: bool = false;
@@ -101,7 +101,7 @@ impl Reply for Added {
     }
 
     fn lines(&self) -> Vec<String> {
-        let redacted = self.secrets_redacted.map(|n| format!("secrets taken out: {n}"));
+        let redacted = self.secrets_redacted.map(|n| format!("secrets redacted: {n}"));
         std::iter::once(format!("remembered {}", self.id)).chain(redacted).collect()
     }
 }

@@ -1,4 +1,4 @@
-//! `delete_memory`: something to be forgotten.
+//! `delete_memory`: deletes a memory.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,13 +9,13 @@ use crate::engine::{AnswerState, AskError, Call, Engine};
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// `fingerprintId` of a result.
+    /// `fingerprintId` of a search result.
     id: String,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Deleted {
-    /// What was deleted.
+    /// Id of the deleted memory.
     id: String,
     #[serde(flatten)]
     state: AnswerState,
@@ -23,7 +23,7 @@ pub(super) struct Deleted {
 
 impl Question for Args {
     const NAME: &'static str = "delete_memory";
-    const TITLE: &'static str = "Forget";
+    const TITLE: &'static str = "Delete a memory";
     const DESCRIPTION: &'static str =
         "Delete one memory that is wrong or no longer true, by its fingerprintId.";
     const GROUP: ToolGroup = ToolGroup::Memory;
@@ -35,7 +35,7 @@ impl Question for Args {
 
     fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Deleted, AskError> {
         let id = self.id.parse().map_err(|_| {
-            AskError::Arguments(format!("`{}` is no fingerprintId of a result", self.id))
+            AskError::Arguments(format!("`{}` is not the id of a memory: give the fingerprintId of a result of search_memory_nodes", self.id))
         })?;
         let state = engine.forget(&[id], call)?;
         Ok(Deleted { id: id.to_string(), state })

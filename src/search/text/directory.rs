@@ -1,5 +1,4 @@
-//! The files of an inverted index: those that were saved are read where they are, in parts; new
-//! ones are in memory.
+//! The files of a text index: saved files are read in place, in parts; new files are in memory.
 
 use std::collections::HashMap;
 use std::io;
@@ -17,13 +16,13 @@ use tantivy::directory::{
 
 use crate::chunk::{SavedFile, SavedFiles};
 
-/// Writes go to memory, and hide what was saved under that name.
+/// Writes go to memory and hide the saved file of the same name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     saved: Option<Arc<dyn SavedFiles>>,
-    /// What is read often is kept in memory.
+    /// Whether to keep often read files in memory.
     keep: bool,
-    /// Of what was saved.
+    /// Saved files that were opened.
     open: Arc<Mutex<HashMap<PathBuf, Arc<Open>>>>,
     new: RamDirectory,
 }
@@ -33,7 +32,7 @@ impl Overlay {
         Self { saved: Some(saved), keep, ..Self::default() }
     }
 
-    /// A file as it is, if it is a new one.
+    /// Returns a file if it is new.
     pub(super) fn new_file(&self, path: &Path) -> Option<io::Result<OwnedBytes>> {
         let file = self.new.get_file_handle(path).ok()?;
         Some(file.read_bytes(0..file.len()))
@@ -79,7 +78,7 @@ impl Directory for Overlay {
 
     fn delete(&self, path: &Path) -> Result<(), DeleteError> {
         match self.new.delete(path) {
-            // What was saved stays: it is not ours to delete.
+            // A saved file stays, because other processes use it.
             Err(DeleteError::FileDoesNotExist(_)) if self.saved.is_some() => {
                 self.all_open().remove(path);
                 Ok(())
@@ -122,21 +121,21 @@ impl Directory for Overlay {
     }
 }
 
-/// A file that was saved. Who asks once reads some parts of it; who asks on and on soon has all of
-/// it in memory.
+/// A saved file. A process that runs one query reads some parts of it; a server soon has all of it
+/// in memory.
 #[derive(Debug)]
 struct Open {
     file: Arc<dyn SavedFile>,
     keep: bool,
-    /// Bytes that were read, of whatever parts.
+    /// Number of bytes read so far, of any parts.
     n_read: AtomicU64,
-    /// There once as much was read as the file has.
+    /// The whole file, once as many bytes were read as it has.
     whole: OnceLock<OwnedBytes>,
 }
 
 impl HasLen for Open {
     fn len(&self) -> usize {
-        // What does not fit in memory was never saved from it.
+        // A file that does not fit in memory was never saved.
         usize::try_from(self.file.n_bytes()).unwrap_or(usize::MAX)
     }
 }

@@ -1,9 +1,8 @@
-//! Full text: an inverted index of chunks in tantivy. The only module that names tantivy.
-//!
-//! tantivy holds the postings; it does not score. Its own statistics count deleted documents until
-//! a merge and its sums depend on the segment layout, so that the same chunks could rank
-//! differently after an update than after a restart. Here a reader asks for the postings of a term
-//! ([`TextReader::postings`]), deleted documents left out, and counts for itself.
+//! The full-text index of chunks, in tantivy. No other module names tantivy.
+//! tantivy stores the postings but does not score: its statistics count deleted documents until a
+//! merge, and its sums depend on the segment layout, so equal chunks could rank differently after
+//! an update than after a restart. A reader returns the postings of a term
+//! ([`TextReader::postings`]) without deleted documents, and `bm25` computes the scores.
 
 mod directory;
 
@@ -34,23 +33,23 @@ use super::tokens::{Analyzer, STEM_MARK};
 use crate::chunk::{Chunk, SaveWriter, SavedFiles};
 
 const TOKENIZER: &str = "identifiers";
-/// What tantivy calls the list of its segments.
+/// tantivy's list of segments.
 const META: &str = "meta.json";
-/// Arena of each indexing thread.
+/// Memory of each indexing thread.
 const ARENA_BYTES: usize = 48 << 20;
-/// More threads only make more segments.
+/// More threads would only make more segments.
 const MAX_THREADS: usize = 4;
-/// So many chunks are indexed by one thread, in the smallest arena there is: to make room for more
-/// would take longer than they do.
+/// Up to this many chunks are indexed by one thread in the smallest arena, because allocating more
+/// would take longer than indexing them.
 const FEW: usize = 1_000;
 const SMALL_ARENA_BYTES: usize = 15 << 20;
-/// From so many segments on even a process that may end at once merges them.
+/// From this many segments on, even a process that may soon end merges them.
 const MANY_SEGMENTS: usize = 16;
 
 /// The searchable parts of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
-    /// Title and names of what it defines.
+    /// Title and names of definitions.
     Name,
     /// File path.
     Path,
@@ -60,7 +59,7 @@ pub(super) enum Field {
     Comment,
     /// Name of the enclosing symbol.
     Parent,
-    /// All of its text.
+    /// The whole text.
     Body,
 }
 
@@ -68,7 +67,7 @@ impl Field {
     pub(super) const ALL: [Self; 6] =
         [Self::Name, Self::Path, Self::Signature, Self::Comment, Self::Parent, Self::Body];
 
-    /// As written in `field:term`.
+    /// Returns the name used in `field:term`.
     fn as_str(self) -> &'static str {
         match self {
             Self::Name => "name",
@@ -80,7 +79,8 @@ impl Field {
         }
     }
 
-    /// Signatures, comments and parents repeat words of the body: phrases are found there.
+    /// Signatures, comments and parents repeat words of the body, so phrases are searched only
+    /// there.
     fn recorded(self) -> IndexRecordOption {
         match self {
             Self::Name | Self::Path | Self::Body => IndexRecordOption::WithFreqsAndPositions,
@@ -88,12 +88,12 @@ impl Field {
         }
     }
 
-    /// What of a chunk stands in this field.
+    /// Returns the text of a chunk for this field.
     fn text(self, chunk: &Chunk) -> String {
         let m = &chunk.metadata;
         match self {
             Self::Name => {
-                // A title that is the symbol path says nothing beside names and parent.
+                // A title that equals the symbol path adds nothing to names and parent.
                 let title = Some(&*chunk.title)
                     .filter(|t| m.names.is_empty() || m.symbol.as_deref() != Some(t));
                 title
@@ -111,7 +111,7 @@ impl Field {
     }
 }
 
-/// The comment lines of a chunk's text.
+/// Returns the comment lines of a chunk's text.
 fn comment(chunk: &Chunk) -> String {
     let first = chunk.metadata.start_line.unwrap_or(1);
     let in_comment =
@@ -127,7 +127,7 @@ fn comment(chunk: &Chunk) -> String {
         .join("\n")
 }
 
-/// Why an exact query was not understood.
+/// Why an exact query is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}. {HELP}")]
 pub struct ExactError {
@@ -135,7 +135,7 @@ pub struct ExactError {
 }
 
 impl ExactError {
-    /// What is wrong, without what to write instead.
+    /// Returns the message without the advice.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
@@ -150,18 +150,18 @@ pub struct TextError(#[from] TantivyError);
 const HELP: &str = "Exact queries take words (all must occur), \"a phrase\", OR, +word, -word, (groups) and field:word with one of the fields \
 name, path, signature, comment, parent, body; put quotes around text with other punctuation";
 
-/// The index that changes. Owned by whoever updates a corpus; readers have [`TextReader`]s.
+/// The text index that updates change. It has one owner; readers use [`TextReader`]s.
 pub(super) struct TextIndex {
     index: Index,
     directory: Overlay,
-    /// Made when it is first needed: its threads and its memory are for those who change something.
+    /// Created at the first change, because its threads and memory are only for changes.
     writer: Option<IndexWriter>,
     reader: IndexReader,
     fields: Fields,
-    /// What was read of the segments that still exist.
+    /// Data of the segments that still exist.
     segments: HashMap<tantivy::index::SegmentId, Arc<Segment>>,
-    /// What is committed next is the first change of a saved index: the process may be there for
-    /// one question only.
+    /// Whether the next commit is the first change of a saved index: the process may then serve
+    /// only one query.
     is_first: bool,
     health: Arc<Health>,
 }
@@ -186,22 +186,22 @@ struct Fields {
     slot: tantivy::schema::Field,
 }
 
-/// Per document of a segment: which chunk it is, and how long its body is.
+/// Per document of a segment: its chunk, and the length of its body.
 struct Segment {
     slots: Vec<Slot>,
-    /// As tantivy stores them: see [`Lengths`].
+    /// In tantivy's encoding; see [`Lengths`].
     lengths: Vec<u8>,
 }
 
 impl TextIndex {
-    /// An empty index in memory.
+    /// Creates an empty index in memory.
     pub(super) fn in_memory() -> Result<Self, TextError> {
         let directory = Overlay::default();
         let index = Index::create(directory.clone(), schema(), IndexSettings::default())?;
         Self::over(index, directory)
     }
 
-    /// The index that was saved, and a reader of it. What is changed later is in memory.
+    /// Opens a saved index with a reader. Later changes stay in memory.
     pub(super) fn open(
         saved: Arc<dyn SavedFiles>,
         keep: bool,
@@ -242,7 +242,7 @@ impl TextIndex {
         })
     }
 
-    /// Before a change in which so many chunks are added.
+    /// Prepares for a change that adds `n_added` chunks.
     pub(super) fn begin(&mut self, n_added: usize) -> Result<(), TextError> {
         let writer = match self.writer.take() {
             Some(writer) => writer,
@@ -255,7 +255,7 @@ impl TextIndex {
                 self.index.writer_with_num_threads(threads, threads * ARENA_BYTES)?
             }
         };
-        // What the end of the process would break off is not begun.
+        // A merge is not started if the end of the process would interrupt it.
         let merges = !self.is_first || self.segments.len() >= MANY_SEGMENTS;
         writer.set_merge_policy(if merges {
             Box::new(LogMergePolicy::default())
@@ -266,14 +266,14 @@ impl TextIndex {
         Ok(())
     }
 
-    /// There after [`TextIndex::begin`].
+    /// Available after [`TextIndex::begin`].
     fn writer(&self) -> Result<&IndexWriter, TextError> {
         self.writer
             .as_ref()
             .ok_or_else(|| TantivyError::SystemError("a change was not begun".into()).into())
     }
 
-    /// Saves what was committed last.
+    /// Saves the last commit.
     pub(super) fn save(&self, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let meta = self.directory.atomic_read(Path::new(META)).map_err(io::Error::other)?;
         let files = self.index.load_metas().map_err(io::Error::other)?.list_segment_files();
@@ -281,7 +281,7 @@ impl TextIndex {
             let name = path.to_str().unwrap_or_default();
             match (self.directory.new_file(&path), self.directory.saved()) {
                 (Some(bytes), _) => saving.put(name, bytes?.as_slice())?,
-                // It lists files that a segment may have.
+                // The list names files that a segment may lack.
                 (None, Some(saved)) if saved.open(name).is_ok() => saving.keep(name, &**saved)?,
                 _ => {}
             }
@@ -289,7 +289,7 @@ impl TextIndex {
         saving.put(META, &meta)
     }
 
-    /// Removes chunks, from the next [`TextIndex::commit`] on.
+    /// Removes chunks at the next [`TextIndex::commit`].
     pub(super) fn remove(&mut self, slots: &[Slot]) -> Result<(), TextError> {
         let field = self.fields.slot;
         for slot in slots {
@@ -298,8 +298,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Adds a chunk, from the next [`TextIndex::commit`] on. After an error the index must not be
-    /// used again.
+    /// Adds a chunk at the next [`TextIndex::commit`]. After an error the index must not be used
+    /// again.
     pub(super) fn add(&mut self, slot: Slot, chunk: &Chunk) -> Result<(), TextError> {
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.slot, u64::from(slot));
@@ -317,8 +317,8 @@ impl TextIndex {
         Ok(())
     }
 
-    /// Gives a reader of what was removed and added. After an error the index must not be used
-    /// again.
+    /// Commits additions and removals and returns a reader. After an error the index must not be
+    /// used again.
     pub(super) fn commit(&mut self) -> Result<TextReader, TextError> {
         if let Some(writer) = &mut self.writer {
             writer.commit()?;
@@ -376,18 +376,18 @@ impl TextIndex {
     }
 }
 
-/// One occurrence list entry: a chunk and how often the term is in the field.
+/// A posting: a chunk and the frequency of the term in the field.
 pub(super) struct Posting {
     pub(super) slot: Slot,
     pub(super) frequency: u32,
-    /// Terms in the chunk's body, as tantivy rounds and stores it: an index for [`Lengths`].
+    /// Number of terms in the chunk's body in tantivy's encoding, an index into [`Lengths`].
     pub(super) length: u8,
 }
 
-/// How often some terms are in each field of a chunk, in the order of [`Field::ALL`].
+/// Frequencies of terms in each field of a chunk, in the order of [`Field::ALL`].
 pub(super) type Frequencies = [u32; Field::ALL.len()];
 
-/// The same of all fields.
+/// Frequencies in all fields of a chunk.
 pub(super) struct Occurrences {
     pub(super) slot: Slot,
     pub(super) place: DocAddress,
@@ -395,7 +395,7 @@ pub(super) struct Occurrences {
     pub(super) frequencies: Frequencies,
 }
 
-/// Where a chunk stands in the index: its segment, and its document there.
+/// The address of a chunk in the index: its segment, and its document there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct DocAddress(u32, u32);
 
@@ -405,11 +405,11 @@ impl DocAddress {
     }
 }
 
-/// A number for each length that a body can have.
+/// A value for each encoded length of a body.
 pub(super) struct Lengths([f32; 256]);
 
 impl Lengths {
-    /// `of`: the number for a length, in terms.
+    /// `of` computes the value for a length in terms.
     pub(super) fn new(of: impl Fn(f32) -> f32) -> Self {
         let mut id = 0u8;
         Self([(); 256].map(|()| {
@@ -424,7 +424,7 @@ impl Lengths {
     }
 }
 
-/// One occurrence list.
+/// An open postings list.
 struct Opened<'a> {
     segment: &'a Segment,
     alive: Option<&'a AliveBitSet>,
@@ -443,12 +443,12 @@ pub(super) struct TextReader {
 }
 
 impl TextReader {
-    /// Of the files that this reads.
+    /// The state of the files that this reads.
     pub(super) fn health(&self) -> &Health {
         &self.health
     }
 
-    /// Live chunks.
+    /// Number of live chunks.
     pub(super) fn n_chunks(&self) -> u64 {
         self.n_chunks
     }
@@ -488,15 +488,15 @@ impl TextReader {
         Ok(())
     }
 
-    /// Visits, once, every live chunk that holds any of some terms in any field; equal terms add
-    /// up.
+    /// Visits, once, every live chunk that holds any of some terms in any field; the frequencies of
+    /// equal terms are added.
     pub(super) fn occurrences(
         &self,
         terms: &[String],
         mut visit: impl FnMut(Occurrences),
     ) -> Result<(), TextError> {
-        // By document of a segment, which is small enough to stay near the processor. Clean between
-        // two segments.
+        // By document of a segment, which is small enough for the processor's cache. Cleared
+        // between segments.
         let mut counted: Vec<Frequencies> = Vec::new();
         let mut holding = Vec::new();
         for (at, segment) in self.segments.iter().enumerate() {
@@ -521,7 +521,7 @@ impl TextReader {
                     else {
                         continue;
                     };
-                    // Most terms are in few segments.
+                    // Most terms occur in few segments.
                     if counted.len() < segment.slots.len() {
                         counted.resize(segment.slots.len(), Frequencies::default());
                     }
@@ -539,7 +539,7 @@ impl TextReader {
                     }
                 }
             }
-            // Bodies hold nearly all of them: those are not written down first.
+            // Bodies hold nearly all occurrences, so these are not collected first.
             while let Some(doc) = bodies
                 .iter()
                 .map(SegmentPostings::doc)
@@ -563,7 +563,7 @@ impl TextReader {
         Ok(())
     }
 
-    /// Whether any live chunk holds `term` in `field`.
+    /// Returns whether any live chunk holds `term` in `field`.
     pub(super) fn contains(&self, field: Field, term: &str) -> Result<bool, TextError> {
         for at in 0..self.segments.len() {
             let Some(Opened { alive, mut postings, .. }) =
@@ -581,7 +581,7 @@ impl TextReader {
         Ok(false)
     }
 
-    /// Visits every name, part of a name and word of a title; some may be of chunks that are gone.
+    /// Visits every name, part of a name and word of a title; some may belong to deleted chunks.
     pub(super) fn names(&self, mut visit: impl FnMut(&str)) -> Result<(), TextError> {
         for reader in self.searcher.segment_readers() {
             let index = reader.inverted_index(self.fields.text[Field::Name as usize])?;
@@ -597,8 +597,8 @@ impl TextReader {
         Ok(())
     }
 
-    /// Visits the positions of `term` in the bodies of those of some chunks that hold it. `places`:
-    /// where they stand, in order; what is visited is named by its position among them.
+    /// Visits the positions of `term` in the bodies of given chunks. `places` are their addresses,
+    /// in order; `visit` receives the index of the chunk in it.
     pub(super) fn positions(
         &self,
         term: &str,
@@ -630,7 +630,7 @@ impl TextReader {
         Ok(())
     }
 
-    /// The occurrence list of a term in the segment of this number, if it has one.
+    /// Opens the postings list of a term in segment number `n`, if the segment has the term.
     fn open(
         &self,
         at: usize,
@@ -651,12 +651,12 @@ impl TextReader {
         Ok(postings.map_err(TantivyError::from)?.map(opened))
     }
 
-    /// Every chunk that holds this phrase, word by word.
+    /// Returns every chunk that holds the words of this phrase in order.
     pub(super) fn phrase(&self, phrase: &str) -> Result<Vec<Slot>, ExactError> {
         self.matching(&format!("\"{}\"", phrase.replace(['"', '\\'], " ")))
     }
 
-    /// Every chunk that matches an exact query, in no particular order.
+    /// Returns every chunk that matches an exact query, in no particular order.
     pub(super) fn matching(&self, query: &str) -> Result<Vec<Slot>, ExactError> {
         check_size(query)?;
         let tokenizers = TokenizerManager::new();
@@ -679,7 +679,7 @@ impl TextReader {
     }
 }
 
-/// The grammar of tantivy's queries calls itself for each bracket.
+/// tantivy's query parser recurses for each bracket.
 const MAX_NESTING: usize = 32;
 const MAX_QUERY_BYTES: usize = 16_384;
 
@@ -718,13 +718,13 @@ fn explain(e: &QueryParserError, query: &str) -> String {
     }
 }
 
-/// What is indexed: wholes, parts and marked stems.
+/// Tokenizer for indexing: wholes, parts and marked stems.
 #[derive(Clone, Default)]
 struct IndexTokenizer {
     terms: Terms,
 }
 
-/// What an exact query looks for: parts, so that `loadChunks` is the phrase "load chunks".
+/// Tokenizer for exact queries: parts only, so that `loadChunks` is the phrase "load chunks".
 #[derive(Clone, Default)]
 struct ExactTokenizer {
     terms: Terms,
@@ -733,7 +733,7 @@ struct ExactTokenizer {
 #[derive(Clone, Default)]
 struct Terms {
     analyzer: Analyzer,
-    /// The terms of the text at hand, one after the other.
+    /// The terms of the current text, one after the other.
     buffer: String,
     /// End in the buffer, position, range in the text.
     ends: Vec<(usize, usize, Range<usize>)>,

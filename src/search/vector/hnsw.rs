@@ -1,7 +1,6 @@
-//! The approximate tier: a graph of neighbours (HNSW) over the rows as they once were.
-//!
-//! Nothing is ever inserted in it or deleted from it; [`super::VectorTable`] knows which of its
-//! answers have gone stale.
+//! The approximate tier: an HNSW graph over the rows at the time of its build.
+//! Nothing is inserted into it or deleted from it; [`super::VectorTable`] knows which of its
+//! answers are stale.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,31 +14,31 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::super::Slot;
 use super::scan::{Block, QuantizedRow, QuantizedRows, QueryVector};
 
-/// How many a question finds. Recall and time grow with it: `specs/vector-search.md`.
+/// Number of vectors that a query finds. Recall and time grow with it: `specs/vector-search.md`.
 const FOUND: usize = 300;
-/// How many candidates a point chooses its neighbours from when the HNSW graph is built.
+/// Number of candidates from which a point chooses its neighbours during the build.
 const CONSIDERED: usize = 200;
-/// Any number: the same rows give the same HNSW graph.
+/// A fixed seed: equal rows give equal HNSW graphs.
 const SEED: u64 = 7;
-/// Begins the bytes of a HNSW graph, followed by the checksum of the rest.
+/// First bytes of a saved HNSW graph, followed by the checksum of the rest.
 const MAGIC: [u8; 8] = *b"CXHNSW\x01\0";
 
-/// A HNSW graph over the vectors of a table at one moment. It holds their rows for as long as it
-/// lives, and shares them with the table where they did not change.
+/// An HNSW graph over the vectors of a table at one moment. It holds their rows while it lives, and
+/// shares unchanged ones with the table.
 pub struct Hnsw {
     hnsw: instant_distance::Hnsw<Point>,
     len: usize,
 }
 
-/// A vector in a HNSW graph that answers. Empty when the HNSW graph was read and its row is gone:
-/// then nothing is near it.
+/// A point of an HNSW graph that answers queries. It is empty if its row was gone when the graph
+/// was read; nothing is near it then.
 #[derive(Clone, Serialize, Deserialize)]
 struct Point {
     #[serde(skip)]
     place: OnceLock<(Slot, Arc<Block>)>,
 }
 
-/// The same while the HNSW graph is built.
+/// A point during the build.
 #[derive(Clone, Copy, Serialize)]
 struct Raw<'a> {
     #[serde(skip)]
@@ -48,10 +47,10 @@ struct Raw<'a> {
     cancel: &'a AtomicBool,
 }
 
-/// What a cancelled build throws.
+/// The panic payload of a cancelled build.
 struct Cancelled;
 
-/// Further than any two vectors are from each other.
+/// Greater than the distance of any two vectors.
 const NOWHERE: f32 = 3.0;
 
 fn distance(a: QuantizedRow, b: QuantizedRow) -> f32 {
@@ -61,7 +60,7 @@ fn distance(a: QuantizedRow, b: QuantizedRow) -> f32 {
 impl instant_distance::Point for Raw<'_> {
     fn distance(&self, other: &Self) -> f32 {
         if self.cancel.load(Ordering::Relaxed) {
-            // The only way out of a build; it calls no panic hook.
+            // The only way to abort a build; it calls no panic hook.
             resume_unwind(Box::new(Cancelled));
         }
         distance(self.row, other.row)
@@ -84,14 +83,14 @@ impl Point {
 }
 
 impl Hnsw {
-    /// Builds the HNSW graph of these rows on a thread of its own, and leaves the other cores to
-    /// those who ask meanwhile. Minutes for a hundred thousand. `None` when it was cancelled, or no
-    /// thread can be started.
+    /// Builds the HNSW graph of these rows on one thread, which leaves the other cores to queries.
+    /// It takes minutes per hundred thousand vectors. `None` if it was cancelled, or no thread
+    /// could be started.
     pub(super) fn build(rows: &QuantizedRows, cancel: &AtomicBool) -> Option<Self> {
         let points: Vec<Raw> =
             rows.slots().filter_map(|s| Some(Raw { row: rows.get(s)?.1, cancel })).collect();
         let builder = Builder::default().seed(SEED).ef_construction(CONSIDERED).ef_search(FOUND);
-        // One thread also makes it the same HNSW graph each time.
+        // With one thread, equal rows also give equal graphs.
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().ok()?;
         let build = || pool.install(|| encode(&builder.build_hnsw(points).0, |p| Some(p.row)));
         let bytes = match catch_unwind(AssertUnwindSafe(build)) {
@@ -99,18 +98,19 @@ impl Hnsw {
             Err(thrown) if thrown.is::<Cancelled>() => return None,
             Err(panic) => resume_unwind(panic),
         };
-        // The way of every HNSW graph: what answers was once bytes.
+        // A built graph is read from its bytes like a saved one, so there is one code path.
         Self::from_bytes(&bytes, rows)
     }
 
-    /// To be kept in a file: the links, and a fingerprint of each row, by which it is found again.
+    /// Returns the bytes to save: the links, and a fingerprint of each row, by which it is found
+    /// again.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         encode(&self.hnsw, Point::row)
     }
 
-    /// What [`Hnsw::to_bytes`] gave, over rows of which most are the same, at whatever slots.
-    /// `None` when the bytes are not those of a HNSW graph.
+    /// Reads the bytes of [`Hnsw::to_bytes`], over rows of which most are unchanged, in any slots.
+    /// `None` if the bytes are not a valid HNSW graph.
     pub(super) fn from_bytes(bytes: &[u8], rows: &QuantizedRows) -> Option<Self> {
         let (check, body) = bytes.strip_prefix(&MAGIC)?.split_first_chunk()?;
         if u64::from_le_bytes(*check) != xxh3_64(body) {
@@ -123,7 +123,7 @@ impl Hnsw {
             slots.entry(fingerprint(rows.get(slot)?.1)).or_default().push(slot);
         }
         for (wanted, (_, point)) in fingerprints.iter().zip(hnsw.iter()) {
-            // Of equal rows each point takes one.
+            // Of equal rows each point takes another one.
             let slot = slots.get_mut(wanted).and_then(Vec::pop);
             if let Some((slot, (block, _))) = slot.and_then(|s| Some((s, rows.get(s)?))) {
                 point.place.get_or_init(|| (slot, block.clone()));
@@ -132,18 +132,18 @@ impl Hnsw {
         Some(Self { hnsw, len: fingerprints.len() })
     }
 
-    /// How many vectors were in it when it was built.
+    /// Returns the number of vectors at the build.
     #[must_use]
     pub fn n_vectors(&self) -> usize {
         self.len
     }
 
-    /// The slots that stood in it, each with the block that holds its row of that time.
+    /// Returns the slots at the build, each with the block that holds its row of that time.
     pub(super) fn rows(&self) -> impl Iterator<Item = (Slot, &Arc<Block>)> {
         self.hnsw.iter().filter_map(|(_, p)| p.place.get()).map(|(slot, block)| (*slot, block))
     }
 
-    /// The slots whose rows of that time were nearest to a query, the nearest first.
+    /// Returns the slots whose rows of that time were nearest to a query, nearest first.
     pub(super) fn nearest(&self, question: &QueryVector) -> Vec<Slot> {
         let point = Point { place: OnceLock::from((0, Arc::new(question.to_block()))) };
         let mut search = Search::default();
@@ -158,13 +158,13 @@ fn encode<P: instant_distance::Point + Serialize>(
     hnsw: &instant_distance::Hnsw<P>,
     row: impl Fn(&P) -> Option<QuantizedRow<'_>>,
 ) -> Option<Vec<u8>> {
-    // A row that is gone will not be found again either.
+    // The fingerprint of a row that is gone will not match again either.
     let fingerprints: Vec<u64> = hnsw.iter().map(|(_, p)| row(p).map_or(0, fingerprint)).collect();
     let body = postcard::to_allocvec(&(fingerprints, hnsw)).ok()?;
     Some([&MAGIC, &xxh3_64(&body).to_le_bytes(), &*body].concat())
 }
 
-/// Of a vector's exact components.
+/// Hashes a vector's components.
 fn fingerprint(row: QuantizedRow) -> u64 {
     let bytes: Vec<u8> = row.components.iter().map(|c| c.cast_unsigned()).collect();
     xxh3_64_with_seed(&bytes, u64::from(row.scale.to_bits()))

@@ -1,9 +1,8 @@
-//! Vectors of chunks, and what is near a query among them.
-//!
-//! Two tiers behind one type. The exact one looks at every vector; inserts and deletes are free,
-//! and what it finds is a function of the vectors alone. The approximate one asks a HNSW graph,
-//! once somebody built and attached one: what it finds also depends on the vectors that were there
-//! then. Which tier pays from where on was measured: `specs/vector-search.md`.
+//! The vectors of chunks, and nearest-neighbour search among them.
+//! There are two tiers behind one type. The exact tier scans every vector; inserts and deletes are
+//! free, and its results depend on the vectors alone. The approximate tier queries an HNSW graph,
+//! once one is built and attached; its results also depend on the vectors at the time of the build.
+//! `specs/vector-search.md` has the measurements behind the limit.
 
 mod hnsw;
 mod scan;
@@ -19,13 +18,13 @@ use crate::chunk::SavedFile;
 pub use hnsw::Hnsw;
 use scan::{QuantizedRows, QueryVector};
 
-/// From this many vectors on a HNSW graph is worth its building.
+/// Number of vectors from which an HNSW graph is worth building.
 pub const HNSW_FROM: usize = 500_000;
-/// A HNSW graph is built anew when more than one in so many of its vectors changed, or as many
-/// came.
+/// An HNSW graph is built again when more than one in this many of its vectors changed, or as many
+/// were added.
 const STALE: usize = 10;
 
-/// One quantised vector for each slot that has one. A copy shares what neither of the two writes.
+/// A quantised vector for each slot that has one. Copies share what neither of them writes.
 #[derive(Clone)]
 pub struct VectorTable {
     rows: QuantizedRows,
@@ -35,8 +34,8 @@ pub struct VectorTable {
 #[derive(Clone)]
 struct Attached {
     hnsw: Arc<Hnsw>,
-    /// Slots whose vectors came, changed or went since the HNSW graph was built: what it says of
-    /// them counts no more, and those that have one are looked at one by one.
+    /// Slots whose vectors were added, changed or removed since the HNSW graph was built: its
+    /// results for them are ignored, and those with a vector are compared one by one.
     changed: BTreeSet<Slot>,
 }
 
@@ -51,18 +50,18 @@ impl VectorTable {
         self.rows.dimensions()
     }
 
-    /// The vectors, without a HNSW graph.
+    /// Serialises the vectors, without an HNSW graph.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         self.rows.to_bytes()
     }
 
-    /// What [`VectorTable::to_bytes`] gave; `None` when it is of other dimensions, or cannot be
-    /// read.
+    /// Reads the bytes of [`VectorTable::to_bytes`]; `None` if the dimensions differ or the file
+    /// cannot be read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
         Some(Self { rows: QuantizedRows::read(dimensions, file)?, hnsw: None })
     }
 
-    /// Lets `write` fill in the components of a slot and give their scale; `None` leaves the slot
+    /// Lets `write` fill in the components of a slot and return their scale; `None` leaves the slot
     /// without a vector.
     pub fn set(&mut self, slot: Slot, write: impl FnOnce(&mut [i8]) -> Option<f32>) {
         self.rows.set(slot, write);
@@ -71,20 +70,21 @@ impl VectorTable {
         }
     }
 
-    /// Takes the vector of a slot away.
+    /// Removes the vector of a slot.
     pub fn clear(&mut self, slot: Slot) {
         self.set(slot, |_| None);
     }
 
-    /// The vector of a slot, `[f32; dimensions]`, L2-normalised but for rounding; `None` where
-    /// there is none.
+    /// Returns the vector of a slot, `[f32; dimensions]`, L2-normalised except for rounding; `None`
+    /// if it has none.
     #[must_use]
     pub fn get(&self, slot: Slot) -> Option<Vec<f32>> {
         let (_, row) = self.rows.get(slot)?;
         Some(row.components.iter().map(|c| f32::from(*c) * row.scale).collect())
     }
 
-    /// What is near `query` (L2-normalised); nothing is when that is zero or of another length.
+    /// Compares all vectors with `query` (L2-normalised). Nothing is near a query that is zero or
+    /// of another length.
     #[must_use]
     pub fn ask(&self, query: &[f32]) -> Nearness<'_> {
         let asked =
@@ -95,35 +95,36 @@ impl VectorTable {
         asked
     }
 
-    /// The HNSW graph that answers, if one does.
+    /// Returns the HNSW graph in use, if any.
     #[must_use]
     pub fn hnsw(&self) -> Option<&Hnsw> {
         self.hnsw.as_ref().map(|attached| &*attached.hnsw)
     }
 
-    /// Whether a graph should be built: there are at least `from` vectors ([`HNSW_FROM`], where it
-    /// is not a test that asks), and no HNSW graph, or too much changed since.
+    /// Returns whether an HNSW graph should be built: there are at least `from` vectors
+    /// ([`HNSW_FROM`] except in tests), and there is no graph or too much changed since it was
+    /// built.
     #[must_use]
     pub fn wants_hnsw(&self, from: usize) -> bool {
         let stale = |a: &Attached| a.changed.len() * STALE > a.hnsw.n_vectors();
         self.hnsw.as_ref().is_none_or(stale) && self.rows.slots().count() >= from.max(1)
     }
 
-    /// Builds the HNSW graph of what is here now. Takes minutes, of one core; `None` when it was
+    /// Builds the HNSW graph of the present vectors. It takes minutes of one core; `None` if it was
     /// cancelled.
     #[must_use]
     pub fn build_hnsw(&self, cancel: &AtomicBool) -> Option<Hnsw> {
         Hnsw::build(&self.rows, cancel)
     }
 
-    /// The HNSW graph that [`Hnsw::to_bytes`] wrote, if most of its vectors are still here, at
-    /// whatever slots.
+    /// Reads an HNSW graph that [`Hnsw::to_bytes`] wrote, if most of its vectors are still here, in
+    /// any slots.
     #[must_use]
     pub fn read_hnsw(&self, bytes: &[u8]) -> Option<Hnsw> {
         Hnsw::from_bytes(bytes, &self.rows)
     }
 
-    /// Lets a HNSW graph of this table, as it was once, answer from now on.
+    /// Answers from an HNSW graph of former vectors of this table from now on.
     pub fn attach(&mut self, hnsw: Arc<Hnsw>) {
         let (same, other): (Vec<_>, Vec<_>) =
             hnsw.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
@@ -138,12 +139,12 @@ impl VectorTable {
 pub struct Nearness<'a> {
     table: &'a VectorTable,
     question: Option<QueryVector>,
-    /// By slot. Filled by the exact tier at once, by the other when it does not get on without.
+    /// By slot. The exact tier fills it at once, the approximate one only if it needs all cosines.
     all: OnceLock<Vec<f32>>,
 }
 
 impl Nearness<'_> {
-    /// The cosine of a slot; 0 where there is no vector.
+    /// Returns the cosine of a slot; 0 if it has no vector.
     #[must_use]
     pub fn cosine(&self, slot: Slot) -> f32 {
         match (self.all.get(), &self.question) {
@@ -153,14 +154,14 @@ impl Nearness<'_> {
         }
     }
 
-    /// All cosines by slot, 0 where there is no vector; empty when the query has none.
+    /// Returns all cosines by slot, 0 for slots without a vector; empty if the query has none.
     pub fn all(&self) -> &[f32] {
         let scan = || self.question.as_ref().map_or_else(Vec::new, |q| self.table.rows.cosines(q));
         self.all.get_or_init(scan)
     }
 
-    /// Slots with their cosines, at least `min`: those of the `n` nearest that are `allowed`, and
-    /// others. The `n` nearest without exception in the exact tier.
+    /// Returns slots with a cosine of at least `min`: the `n` nearest that are `allowed`, and
+    /// possibly others. In the exact tier these are all of the `n` nearest.
     pub fn near(
         &self,
         n: usize,
@@ -173,7 +174,7 @@ impl Nearness<'_> {
         found.into_iter().flatten().chain((0..).zip(all.iter().copied()).filter(near))
     }
 
-    /// The same by the HNSW graph, where there is one and it finds enough.
+    /// Does the same with the HNSW graph, if there is one and it finds enough.
     fn near_in_hnsw(
         &self,
         n: usize,
@@ -193,8 +194,8 @@ impl Nearness<'_> {
         let mut found: Vec<(Slot, f32)> = unchanged.collect();
         let reaches_min = found.last().is_some_and(|last| last.1 < min);
         found.retain(&near);
-        // Where a filter or deletions took too many of them, others may be nearer than what is
-        // left.
+        // If a filter or deletions removed too many, vectors that the graph did not return may be
+        // nearer than the rest.
         (found.len() >= n || reaches_min).then(|| {
             found.extend(attached.changed.iter().map(|s| with_cosine(*s)).filter(near));
             found

@@ -1,6 +1,5 @@
-//! The rows, and the exact tier: the cosine of a query to all of them.
-//!
-//! Components are integers, so a cosine is the same on every processor and for every number of
+//! The rows, and the exact tier: the cosine of a query to each of them.
+//! Components are integers, so a cosine is the same on every processor and with any number of
 //! threads.
 
 use std::sync::Arc;
@@ -11,19 +10,19 @@ use rayon::prelude::*;
 use super::super::{Slot, cores};
 use crate::chunk::SavedFile;
 
-/// Rows in one block; an update copies the blocks that it touches and shares the others.
+/// Rows in one block. An update copies the blocks that it changes and shares the others.
 const BLOCK_ROWS: usize = 1024;
-/// From this many blocks on a scan uses all cores that are free.
+/// From this many blocks on, a scan uses all free cores.
 const PARALLEL_BLOCKS: usize = 32;
 
-/// One quantised vector for each slot; all zero where there is none.
+/// One quantised vector for each slot; all zero if the slot has none.
 #[derive(Debug, Clone, Default)]
 pub(super) struct QuantizedRows {
     dimensions: usize,
     blocks: Vec<Arc<Block>>,
 }
 
-/// Some rows, beside one another in memory.
+/// Rows that are adjacent in memory.
 #[derive(Debug, Clone)]
 pub(super) struct Block {
     dimensions: usize,
@@ -57,7 +56,7 @@ impl QuantizedRows {
         self.dimensions
     }
 
-    /// Of each block its scales and its components.
+    /// Serialises each block: its scales and its components.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.blocks.len() * BLOCK_ROWS * (4 + self.dimensions));
         for block in &self.blocks {
@@ -67,15 +66,15 @@ impl QuantizedRows {
         bytes
     }
 
-    /// What [`QuantizedRows::to_bytes`] gave; `None` when it is of other dimensions, or cannot be
-    /// read.
+    /// Reads the bytes of [`QuantizedRows::to_bytes`]; `None` if the dimensions differ or the file
+    /// cannot be read.
     pub(super) fn read(dimensions: usize, file: &dyn SavedFile) -> Option<Self> {
         let (of_scales, of_block) = (4 * BLOCK_ROWS as u64, ((4 + dimensions) * BLOCK_ROWS) as u64);
         let block = |at: u64| {
             let [start, end] = [at * of_block, (at + 1) * of_block];
             let scales = file.read(start..start + of_scales).ok()?;
             let scales = scales.as_chunks::<4>().0.iter().map(|s| f32::from_le_bytes(*s)).collect();
-            // In the memory that they were read to.
+            // Reuses the memory of the read bytes.
             let components =
                 file.read(start + of_scales..end).ok()?.into_iter().map(u8::cast_signed).collect();
             Some(Arc::new(Block { dimensions, scales, components }))
@@ -103,19 +102,19 @@ impl QuantizedRows {
         });
     }
 
-    /// The vector of a slot, and the block that holds it; `None` where there is none.
+    /// Returns the vector of a slot and the block that holds it; `None` if it has none.
     pub(super) fn get(&self, slot: Slot) -> Option<(&Arc<Block>, QuantizedRow<'_>)> {
         let block = self.blocks.get(place(slot).0)?;
         let row = block.row(slot);
         (row.scale != 0.0).then_some((block, row))
     }
 
-    /// Whether a slot has the same vector here as in `block`.
+    /// Returns whether a slot has the same vector here as in `block`.
     pub(super) fn has_row_of(&self, block: &Arc<Block>, slot: Slot) -> bool {
         self.get(slot).is_some_and(|(own, row)| Arc::ptr_eq(own, block) || row == block.row(slot))
     }
 
-    /// The slots that have a vector, in order.
+    /// Returns the slots that have a vector, in order.
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> {
         (0..)
             .zip(self.blocks.iter().flat_map(|b| &b.scales))
@@ -123,22 +122,22 @@ impl QuantizedRows {
             .map(|(slot, _)| slot)
     }
 
-    /// A query (L2-normalised) as it is compared with rows; `None` when it is none, or of another
-    /// length.
+    /// Quantises a query (L2-normalised) for comparison with rows; `None` if it is zero or of
+    /// another length.
     pub(super) fn question(&self, query: &[f32]) -> Option<QueryVector> {
         let largest = query.iter().fold(0f32, |m, x| m.max(x.abs()));
         if query.len() != self.dimensions || largest == 0.0 {
             return None;
         }
-        // Sixteen bits: the query's rounding is not felt, and 127 · 32767 · 516 dimensions fit in
-        // an i32.
+        // Sixteen bits make the query's rounding negligible, and 127 · 32767 · 516 dimensions fit
+        // in an i32.
         let step = largest / self.query_limit();
         #[expect(clippy::cast_possible_truncation, reason = "rounded values lie within the limit")]
         let components = query.iter().map(|x| (x / step).round() as i16).collect();
         Some(QueryVector { step, components })
     }
 
-    /// The largest query component whose sums of products stay within an i32.
+    /// Returns the largest query component for which sums of products fit in an i32.
     fn query_limit(&self) -> f32 {
         let limit = i32::MAX as f32 / (127.0 * self.dimensions as f32);
         limit.min(f32::from(i16::MAX)).floor()
@@ -158,7 +157,7 @@ impl QuantizedRows {
         cosines
     }
 
-    /// The same of one slot.
+    /// Returns the cosine to one slot.
     pub(super) fn cosine(&self, question: &QueryVector, slot: Slot) -> f32 {
         let mut cosine = [0.0];
         if let Some((_, row)) = self.get(slot) {
@@ -169,7 +168,8 @@ impl QuantizedRows {
 }
 
 impl QueryVector {
-    /// A block that holds nothing but this, at slot 0, rounded further to the eight bits of a row.
+    /// Returns a block with only this vector, in slot 0, rounded further to the eight bits of a
+    /// row.
     pub(super) fn to_block(&self) -> Block {
         let largest = self.components.iter().fold(1, |m, x| x.unsigned_abs().max(m));
         let ratio = f32::from(i8::MAX) / f32::from(largest);
@@ -207,9 +207,8 @@ fn place(slot: Slot) -> (usize, usize) {
     (slot as usize / BLOCK_ROWS, slot as usize % BLOCK_ROWS)
 }
 
-/// The cosine of `query`, whose unit is `step`, to each row of `components`, whose units are
-/// `scales`. Compiled for each kind of processor; which one this is, is found out when the program
-/// runs.
+/// Returns the cosine of `query`, whose unit is `step`, to each row of `components`, whose units
+/// are `scales`. It is compiled for each kind of processor and chosen at run time.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2", "aarch64+neon"))]
 fn scan(components: &[i8], scales: &[f32], query: &[i16], step: f32, out: &mut [f32]) {
     for ((row, scale), out) in components.chunks_exact(query.len()).zip(scales).zip(out) {

@@ -9,7 +9,7 @@ use super::*;
 use crate::chunk::Quantized;
 
 const DIMENSIONS: usize = 16;
-/// More than a question to a HNSW graph finds, so that the HNSW graph has something to leave out.
+/// More than an HNSW query finds, so that the graph leaves something out.
 const MANY: usize = 400;
 
 fn put(t: &mut VectorTable, slot: Slot, v: &[f32]) {
@@ -25,7 +25,7 @@ fn unit(v: &[f32]) -> Vec<f32> {
     v.iter().map(|x| x / norm).collect()
 }
 
-/// A vector of its own for each seed, in one of sixteen directions, as texts have topics.
+/// Returns a distinct vector for each seed, in one of sixteen directions, as texts have topics.
 fn vector(seed: usize) -> Vec<f32> {
     let noise = |i: usize| {
         xxhash_rust::xxh3::xxh3_64_with_seed(&i.to_le_bytes(), seed as u64) as u32 as f32
@@ -65,7 +65,7 @@ fn with_hnsw(mut table: VectorTable) -> VectorTable {
     table
 }
 
-/// The `n` nearest, the nearest first, ties by slot.
+/// Returns the `n` nearest, nearest first, ties by slot.
 fn nearest(asked: &Nearness, n: usize, allowed: impl Fn(Slot) -> bool) -> Vec<(Slot, f32)> {
     let mut found = asked
         .near(n, -1.0, |slot| asked.table.get(slot).is_some() && allowed(slot))
@@ -122,7 +122,7 @@ fn a_graph_answers_without_looking_at_every_vector() {
     }
 }
 
-/// The 0.3 of ranking: when what the HNSW graph finds reaches below, nothing that counts was left
+/// With the 0.3 of ranking: if the graph's results reach below it, nothing that counts was left
 /// out.
 #[test]
 fn a_graph_answers_when_few_are_near_enough() {
@@ -165,7 +165,7 @@ fn a_build_can_be_cancelled() {
 #[test]
 fn a_graph_comes_back_from_its_bytes_to_other_slots() {
     let bytes = HNSW.to_bytes().unwrap();
-    // Some came, some went, all moved; and two are equal.
+    // Some were added, some removed, all moved, and two are equal.
     let mut table = table_of((20..MANY + 20).rev().chain([100]));
     let exact = table.clone();
     let hnsw = table.read_hnsw(&bytes).unwrap();
@@ -186,10 +186,10 @@ fn a_graph_comes_back_from_its_bytes_to_other_slots() {
 
 #[derive(Debug, Clone)]
 enum Op {
-    /// Adds or replaces so many from a slot on, beginning with this seed; or takes them away.
+    /// Sets the vectors of a range of slots from this first seed, or removes them.
     Set(Slot, Slot, Option<usize>),
     Build,
-    /// Attaches the last HNSW graph again, which knows nothing of what happened since.
+    /// Attaches the last HNSW graph again, which does not know the changes since.
     Attach,
 }
 
@@ -240,7 +240,7 @@ proptest! {
             truth.sort_by(|a, b| b.1.total_cmp(&a.1));
             truth.truncate(10);
             let least = truth.last().map_or(1.0, |t| t.1);
-            // Eight bits move a cosine by less than this.
+            // Eight bits change a cosine by less than this.
             let counts = |f: &&(Slot, f32)| model.get(&f.0).is_some_and(|seed| cosine(&vector(*seed)) >= least - 0.01);
             let all = nearest(&exact.ask(&query), 10, |_| true);
             prop_assert_eq!(all.iter().filter(counts).count(), truth.len());
