@@ -32,15 +32,15 @@ use xxhash_rust::xxh3::xxh3_64;
 
 const DIMENSIONS: usize = 256;
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
-/// A HNSW graph of more takes too long to build.
+/// The HNSW graph of more vectors takes too long to build.
 const LARGEST_GRAPH: usize = 100_000;
-/// What a HNSW graph finds, and what is rescored after a first pass over bits.
+/// Numbers of vectors that an HNSW query finds, and that are rescored after a first pass over bits.
 const FOUND: [usize; 4] = [100, 200, 300, 600];
-/// Of these, what ours finds.
+/// The number that Cortex uses.
 const PRODUCT: usize = 300;
 const RESCORED: [usize; 4] = [200, 500, 1_000, 2_000];
 const N_QUERIES: usize = 200;
-/// Chunks of candidate files whose cosines ranking wants besides.
+/// Number of further chunks, in candidate files, whose cosines ranking needs.
 const LOOKED_AT: usize = 3_000;
 
 fn main() {
@@ -51,8 +51,8 @@ fn main() {
         .measurement_time(Duration::from_secs(3))
         .configure_from_args();
     let given = std::env::var_os("CORTEX_TEXTS").map(|dir| texts(dir.into()));
-    // As criterion decides it: cargo gives --bench when it is to measure. (A whole number of
-    // blocks: an empty row is as near as chance.)
+    // As criterion decides it: cargo passes --bench when it measures. (A whole number of blocks,
+    // because an empty row has a random distance.)
     let is_given = |flag: &str| std::env::args().any(|a| a == flag);
     let is_test = is_given("--test") || !is_given("--bench");
     for &n in if is_test { &[1_024][..] } else { &SIZES } {
@@ -159,7 +159,7 @@ fn measure(criterion: &mut Criterion, vectors: &[Vec<f32>], queries: &[Vec<f32>]
             if n_found == PRODUCT {
                 time(&mut group, "looking at chunks", queries, |q| {
                     let asked = table.ask(q);
-                    // Ten in a row are a file.
+                    // Ten adjacent rows stand for a file.
                     let slots = (0..LOOKED_AT / 10)
                         .flat_map(|file| (0..10).map(move |i| file * 7919 * 37 % (n - 10) + i));
                     slots
@@ -182,7 +182,8 @@ fn time<T>(
     group.bench_function(method, |b| b.iter(|| next.next().map(|q| ask(q))));
 }
 
-/// A sum of normally distributed topics, the first of which are frequent, and noise; L2-normalised.
+/// Generates sums of normally distributed topics, the first of which are frequent, and noise;
+/// L2-normalised.
 fn generated(n: usize) -> Vec<Vec<f32>> {
     let mut random = Random(7);
     let topics: Vec<Vec<f32>> =
@@ -201,7 +202,7 @@ fn generated(n: usize) -> Vec<Vec<f32>> {
     (0..n).into_par_iter().map(one).collect()
 }
 
-/// The vectors of all paragraphs of some length below a directory, each text once.
+/// Embeds all paragraphs of a minimum length below a directory, each text once.
 fn texts(dir: PathBuf) -> Vec<Vec<f32>> {
     let (mut left, mut paragraphs) = (vec![dir], std::collections::BTreeMap::new());
     while let Some(dir) = left.pop() {
@@ -238,12 +239,12 @@ impl Random {
         self.next() % n
     }
 
-    /// 0 to 1.
+    /// Returns a number between 0 and 1.
     fn uniform(&mut self) -> f32 {
         (self.next() >> 40) as f32 / (1u64 << 24) as f32
     }
 
-    /// Nearly: mean 0, variance 1.
+    /// Returns approximately a normal distribution: mean 0, variance 1.
     fn normal(&mut self) -> f32 {
         ((0..6).map(|_| self.uniform()).sum::<f32>() - 3.0) * 2f32.sqrt()
     }
@@ -257,13 +258,13 @@ fn normalised(mut vector: Vec<f32>) -> Vec<f32> {
     vector
 }
 
-/// The `k`-th largest.
+/// Returns the `k`-th largest number.
 fn kth(all: &[f32], k: usize) -> f32 {
     let mut all = all.to_vec();
     *all.select_nth_unstable_by(k - 1, |a, b| b.total_cmp(a)).1
 }
 
-/// The slots of the `n` largest, the largest first.
+/// Returns the slots of the `n` largest scores, largest first.
 fn best(scores: impl Iterator<Item = f32>, n: usize) -> Vec<u32> {
     let mut scored: Vec<(f32, u32)> = scores.zip(0..).collect();
     scored.select_nth_unstable_by(n - 1, |a, b| b.0.total_cmp(&a.0));
@@ -272,7 +273,7 @@ fn best(scores: impl Iterator<Item = f32>, n: usize) -> Vec<u32> {
     scored.into_iter().map(|s| s.1).collect()
 }
 
-/// The HNSW graph's bytes with another number that a question finds: the first number after the
+/// Replaces the number that a query finds in an HNSW graph's bytes: the first number after the
 /// fingerprints.
 fn finding(bytes: &[u8], n: usize) -> Vec<u8> {
     let (fingerprints, rest): (Vec<u64>, &[u8]) =
@@ -287,7 +288,7 @@ fn cosines_f32(vectors: &[f32], query: &[f32]) -> Vec<f32> {
     vectors.chunks_exact(DIMENSIONS).map(|v| dot(v, query)).collect()
 }
 
-/// In sixteen sums, which a processor can add at once.
+/// Sixteen sums, which a processor adds at once.
 #[inline(always)]
 fn dot(a: &[f32], b: &[f32]) -> f32 {
     let mut sums = [0f32; 16];
@@ -317,7 +318,7 @@ fn products_avx2(rows: &[i8], query: &[i16]) -> Vec<i32> {
     rows.chunks_exact(DIMENSIONS).map(|row| product(row, query)).collect()
 }
 
-/// The signs of the components.
+/// The signs of a vector's components.
 type Bits = [u64; DIMENSIONS / 64];
 
 fn bits(vector: &[f32]) -> Bits {
@@ -328,7 +329,8 @@ fn bits(vector: &[f32]) -> Bits {
     bits
 }
 
-/// At least `n` slots: those that differ from the query in no more bits than the `n`-th does.
+/// Returns at least `n` slots: those that differ from the query in no more bits than the `n`-th
+/// does.
 fn nearest_bits(codes: &[Bits], query: Bits, n: usize) -> Vec<u32> {
     let differing: Vec<u16> =
         codes.par_chunks(1 << 14).flat_map_iter(|part| hamming(part, query)).collect();

@@ -1,6 +1,6 @@
-//! How long does it take to compare two sets of chunks that were read independently, equal ones and
-//! ones of which one chunk in a hundred differs? 1 000, 10 000 and 100 000 generated chunks.
-//! Decides what a set keeps to be compared by.
+//! Time to compare two sets of chunks that were read independently: equal ones, and ones in which
+//! one chunk of a hundred differs. 1 000, 10 000 and 100 000 generated chunks. Decides what a set
+//! stores for comparisons.
 
 use std::cell::LazyCell;
 

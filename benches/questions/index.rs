@@ -1,6 +1,6 @@
-//! How long does it take to index from scratch, vectors included; and from a changed file that was
-//! noticed until a search finds the change? 1 000, 10 000 and 100 000 generated chunks. Decides
-//! whether the index is written and reloaded whole or in parts.
+//! Time to index from scratch with vectors, and from a noticed change of a file until a search
+//! finds it. 1 000, 10 000 and 100 000 generated chunks. Decides whether the index is written and
+//! reloaded whole or in parts.
 
 use std::cell::{LazyCell, RefCell};
 

@@ -1,6 +1,5 @@
-//! How long does it take to read all chunks, and to open what was saved of them, vectors included?
-//! 1 000, 10 000 and 100 000 generated chunks. Decides how chunk files and saved indexes lie on
-//! disk.
+//! Time to read all chunks, and to open a saved index with vectors. 1 000, 10 000 and 100 000
+//! generated chunks. Decides the layout of chunk files and saved indexes on disk.
 
 use cortex::bench::{load, open_saved};
 use criterion::{BenchmarkId, Criterion};

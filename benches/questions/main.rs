@@ -1,6 +1,5 @@
-//! Benchmarks, one file a question: `cargo bench`, or `cargo bench -- reload/10000`. The same
-//! questions, with percentiles and memory, on a project of your own: `cortex bench`.
-//!
+//! Benchmarks, one file for each question: `cargo bench`, or `cargo bench -- reload/10000`. `cortex
+//! bench` answers the same questions, with percentiles and memory, for a project of your own.
 //! Corpora are generated (`cortex::bench`). `cargo test --benches` runs everything once, on a small
 //! corpus.
 
@@ -17,11 +16,11 @@ use std::time::Duration;
 use cortex::bench::Bed;
 use criterion::{BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, measurement::WallTime};
 
-/// As in the program.
+/// The same allocator as in the program.
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
-/// A corpus, made when it is first needed.
+/// A corpus, generated at its first use.
 type LazyBed = LazyCell<Bed, Box<dyn FnOnce() -> Bed>>;
 
 /// Corpora by number of chunks, smallest first.
@@ -33,13 +32,13 @@ impl Beds {
         Self(sizes.iter().map(|n| (*n, lazy(*n))).collect())
     }
 
-    /// The corpora of at least so many chunks; all, when it is only a test.
+    /// Returns the corpora of at least `least` chunks; in a test run all of them.
     fn from(&self, least: usize) -> impl Iterator<Item = &(usize, LazyBed)> {
         self.0.iter().filter(move |(n, _)| *n >= least || self.0.len() == 1)
     }
 }
 
-/// Times that a question measures itself, without its preparation.
+/// Collects times that a question measures itself, without its preparation.
 fn timed<T>(
     group: &mut BenchmarkGroup<WallTime>,
     id: BenchmarkId,
@@ -52,7 +51,7 @@ fn timed<T>(
     });
 }
 
-/// A group of measurements that take long.
+/// Creates a group of slow measurements.
 fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, WallTime> {
     let mut group = criterion.benchmark_group(name);
     group.sample_size(10).sampling_mode(SamplingMode::Flat);
@@ -60,12 +59,12 @@ fn group<'a>(criterion: &'a mut Criterion, name: &str) -> BenchmarkGroup<'a, Wal
 }
 
 fn main() {
-    // As criterion decides it: cargo gives --bench when it is to measure.
+    // As criterion decides it: cargo passes --bench when it measures.
     let is_given = |flag: &str| std::env::args().any(|a| a == flag);
     let is_test = is_given("--test") || !is_given("--bench");
     let beds = Beds::new(if is_test { &[60] } else { &[1_000, 10_000, 100_000] });
     let mut criterion = Criterion::default().configure_from_args();
-    // What changes chunks comes last.
+    // Questions that change chunks come last.
     for question in
         [index::bench, startup::bench, load::bench, query::bench, diff::bench, reload::bench]
     {

@@ -1,6 +1,6 @@
-//! How long does a query take, from its text to ten results: by words, by meaning, by both? 10 000
-//! and 100 000 generated chunks, the questions in turn. Decides what ranking may cost, and when
-//! vectors need more than a scan.
+//! Time of a query, from its text to ten results: by words, by meaning, by both. 10 000 and 100 000
+//! generated chunks, alternating queries. Decides how much ranking may cost, and when vectors need
+//! more than a scan.
 
 use std::cell::{Cell, LazyCell};
 

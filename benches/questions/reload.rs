@@ -1,6 +1,6 @@
-//! How long does a server take to reload when 1, 100 or 1 000 chunks changed, whole and step by
-//! step? 10 000 and 100 000 generated chunks. Decides what a reload may read, compare and rebuild.
-//! `load` reads and parses; publishing is one pointer.
+//! Time of a server's reload when 1, 100 or 1 000 chunks changed, as a whole and by step. 10 000
+//! and 100 000 generated chunks. Decides what a reload may read, compare and rebuild. `load` reads
+//! and parses; publishing is one pointer.
 
 use std::cell::{LazyCell, RefCell};
 

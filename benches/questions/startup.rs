@@ -1,6 +1,6 @@
-//! How long from the start of a process to its first answer: one `cortex search` on an index that
-//! is up to date, and a server? 1 000, 10 000 and 100 000 generated chunks. Decides what is kept on
-//! disk ready to be used.
+//! Time from the start of a process to its first answer: for `cortex search` with an up-to-date
+//! index, and for a server. 1 000, 10 000 and 100 000 generated chunks. Decides what is kept on
+//! disk ready for use.
 
 use std::cell::LazyCell;
 use std::path::Path;

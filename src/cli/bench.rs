@@ -64,7 +64,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// At most 80 columns.
+/// Prints the report in at most 80 columns.
 fn print(report: &BenchReport) -> Result<()> {
     let BenchReport { machine, corpus, times, memory, recall_10 } = report;
     let origin = match corpus.origin {
@@ -108,7 +108,7 @@ fn mb(bytes: u64) -> u64 {
     (bytes + 500_000) / 1_000_000
 }
 
-/// What a name in the JSON stands for.
+/// Returns the description of a name in the JSON.
 fn meaning(name: &str) -> String {
     let known = match name {
         "index_full" => "index from scratch",

@@ -1,4 +1,4 @@
-//! `cortex completions`: scripts for shells.
+//! `cortex completions`: prints completion scripts for shells.
 
 use anyhow::Result;
 use clap_complete::Shell;

@@ -90,7 +90,7 @@ impl From<FormArg> for Form {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    // What cannot work fails before the work.
+    // Wrong arguments fail before the work.
     check_features(&args.without)?;
     let others = args.compare.as_deref().map(read_others).transpose()?;
     let features = args.features.as_deref().map(JsonLinesWriter::create).transpose()?;
@@ -142,8 +142,7 @@ fn ask_all(
     set: &Set,
     mut features: Option<JsonLinesWriter>,
 ) -> Result<(Vec<Scored>, Vec<Scored>)> {
-    // Files of questions and answers may lie in the project, where they would answer every
-    // question.
+    // Files of questions and answers may be in the project, where they would match every question.
     let own_files =
         args.queries.iter().chain(&args.save).chain(&args.compare).chain(&args.features);
     let own_files: Vec<PathBuf> = own_files.filter_map(|f| fs::canonicalize(f).ok()).collect();
@@ -182,17 +181,17 @@ fn read_others(file: &Path) -> Result<Vec<Other>> {
     Ok(Other::parse(&file.display().to_string(), &read_file(file)?)?)
 }
 
-/// One project, loaded.
+/// An open project.
 struct EvaluatedProject {
     engine: Engine,
-    /// Paths that are no answers.
+    /// Paths that do not count as answers.
     left_out: BTreeSet<String>,
-    /// What every question is taken for.
+    /// The form that every question is ranked as.
     form: Option<Form>,
 }
 
 impl EvaluatedProject {
-    /// Brings the index of a folder up to date, vectors included, and loads it.
+    /// Updates the index of a folder, with vectors, and loads it.
     fn open(folder: &Path, own_files: &[PathBuf], form: Option<Form>) -> Result<Self> {
         let project = Project::open(Some(folder))?;
         let bar = Bar::indexing(false);
@@ -206,7 +205,7 @@ impl EvaluatedProject {
         Ok(Self { engine, left_out, form })
     }
 
-    /// The files that answer, and how many milliseconds it took.
+    /// Returns the files that answer, and the time in milliseconds.
     fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
         let request =
             SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
@@ -226,12 +225,12 @@ impl EvaluatedProject {
     }
 }
 
-/// What results show, as rows that can be measured.
+/// Converts hits to rows that can be scored.
 fn rows(hits: &[Hit]) -> Vec<FoundFile> {
     hits.iter().map(|hit| FoundFile { path: hit.path.to_string(), lines: hit.lines }).collect()
 }
 
-/// Ranks anew, without some features.
+/// Ranks again without some features.
 fn without(hits: Vec<Hit>, features: &[String]) -> Vec<Hit> {
     let left = |hit: &Hit| {
         hit.terms
@@ -245,7 +244,7 @@ fn without(hits: Vec<Hit>, features: &[String]) -> Vec<Hit> {
     scored.into_iter().take(FILES).map(|(_, hit)| hit).collect()
 }
 
-/// All that was ranked for one question: a line of `--features`.
+/// All candidates of one question: a line of `--features`.
 #[derive(Serialize)]
 struct Candidates<'a> {
     id: &'a str,
@@ -260,7 +259,7 @@ struct Candidates<'a> {
 #[derive(Serialize)]
 struct Candidate<'a> {
     path: &'a str,
-    /// Which targets it answers, by their places.
+    /// Indexes of the targets that it answers.
     targets: Vec<usize>,
     /// Each feature that is not 0.
     x: BTreeMap<&'static str, f64>,
@@ -279,7 +278,7 @@ impl<'a> Candidates<'a> {
                 .collect(),
             x: hit.terms.iter().map(|t| (t.feature, t.value)).collect(),
         };
-        // A file may be shown with two places.
+        // A file may have two places.
         let mut seen = BTreeSet::new();
         Self {
             id: &q.id,

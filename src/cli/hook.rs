@@ -1,7 +1,6 @@
 //! `cortex hook`: handles the events of an agent session.
-//!
-//! A hook never stands in anybody's way: whatever goes wrong, it ends with exit code 0 and says
-//! nothing; what went wrong stands in `.cortex/memory.log`.
+//! A hook never disturbs the agent: on any error it ends with exit code 0 and prints nothing;
+//! `.cortex/memory.log` has the error.
 
 mod install;
 
@@ -62,18 +61,17 @@ enum Event {
     PreCompact,
 }
 
-/// Larger input is no hook's.
+/// Larger input does not come from a hook.
 const MAX_INPUT: u64 = 64 << 20;
-/// How much of the end of a transcript is looked at.
+/// Bytes at the end of a transcript that are read.
 const TRANSCRIPT_END: u64 = 1 << 18;
 const LOG: &str = "memory.log";
-/// The log is begun anew when it is larger.
+/// A larger log is started again.
 const MAX_LOG: u64 = 1 << 20;
-/// A database up to this size is backed up by a hook; a larger one by a server, or the next `cortex
-/// memory`.
+/// A hook backs up a database up to this size; for a larger one a server, or the next `cortex
+/// memory`, does.
 const QUICKLY_COPIED: u64 = 32 << 20;
-/// Memories that were not indexed yet and that a question has to index: from so many on, the end of
-/// an answer does it.
+/// Share of memories without an index from which the end of an answer saves the index.
 const WORTH_SAVING: f64 = 0.002;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
@@ -88,7 +86,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 impl Event {
-    /// What the agent calls it.
+    /// Returns the agent's name of the event.
     fn name(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -102,17 +100,18 @@ impl Event {
     }
 }
 
-/// How long a hook may take.
+/// Time limits of a hook.
 struct Limits {
-    /// In all. Only a machine under load, or a database that others keep busy, comes near it.
+    /// Limit for everything. Only a busy machine or a locked database comes near it.
     all: Duration,
-    /// For each write that another process holds up. Then the spool takes what is to be remembered.
+    /// Limit for each write while another process holds the lock. Then the memory goes to the
+    /// spool.
     busy: Duration,
 }
 
 impl Event {
-    /// The client gives each hook [`install::TIMEOUT_S`]. A user waits for what comes before an
-    /// answer, and for nothing that comes after it.
+    /// The client gives each hook [`install::TIMEOUT_S`]. The user waits for hooks before an
+    /// answer, but not for those after it.
     const fn limits(self) -> Limits {
         let (all, busy) = match self {
             Self::SessionStart => (2_000, 300),
@@ -124,12 +123,12 @@ impl Event {
     }
 }
 
-/// Does what is to be done within the time there is, and prints what the agent is told.
+/// Handles the event within its time limit, and prints text for the agent.
 fn answer(event: Event) {
     let (done, is_done) = channel::<()>();
-    // On a thread: whatever holds it up, the agent goes on. The process ends under it.
+    // On a thread: if something blocks it, the process ends and the agent continues.
     let work = move || {
-        // A panic is noted as any other error, and not shouted out.
+        // A panic is logged like any other error, without a message on stderr.
         panic::set_hook(Box::new(|_| {}));
         let run = || read_input().and_then(|input| Hook::new(event, input)?.run());
         let result = panic::catch_unwind(AssertUnwindSafe(run))
@@ -140,12 +139,12 @@ fn answer(event: Event) {
         drop(done);
     };
     if thread::Builder::new().name("hook".into()).spawn(work).is_ok() {
-        // Whoever is done hangs up.
+        // A finished thread closes the channel.
         let _ = is_done.recv_timeout(event.limits().all);
     }
 }
 
-/// Tells the agent something: all of it, or an error. The reader may be slow, or gone.
+/// Prints text for the agent: all of it, or an error. The reader may be slow, or gone.
 fn print(event: Event, context: &str) -> Result<()> {
     let reply = json!({ "hookSpecificOutput": { "hookEventName": event.name(), "additionalContext": context } });
     let mut out = std::io::stdout().lock();
@@ -164,7 +163,7 @@ struct Hook {
     event: Event,
     input: HookInput,
     engine: Engine,
-    /// What is remembered of this event. However often it is stored, it is one.
+    /// The memory of this event. Storing it again does not duplicate it.
     own: Option<Memory>,
 }
 
@@ -172,7 +171,7 @@ impl Hook {
     fn new(event: Event, mut input: HookInput) -> Result<Self> {
         let project = Project::open(input.cwd.as_deref().filter(|d| d.is_dir()))?;
         if input.session_id.is_empty() && event != Event::SessionStart {
-            // Of an agent that does not name its sessions.
+            // For an agent that does not name its sessions.
             input.session_id = project.memory_home().current_session();
         }
         let own = match event {
@@ -194,7 +193,7 @@ impl Hook {
         };
         if let Err(e) = &result {
             if self.event == Event::SessionStart && is_lost(e) {
-                // Nobody else would notice for long.
+                // Otherwise the loss would stay unnoticed for long.
                 print(
                     self.event,
                     &format!(
@@ -205,8 +204,8 @@ impl Hook {
             log(Some(&self.engine.project), self.event, &format!("{e:#}"));
         }
         if matches!(self.event, Event::PromptSubmit | Event::Stop) {
-            // The process ends: the system frees what was loaded at once, and the next one takes in
-            // what is in the database's journal.
+            // The process ends: the system frees memory faster, and the next process reads SQLite's
+            // log.
             std::mem::forget(self.engine);
         }
         Ok(())
@@ -215,7 +214,7 @@ impl Hook {
     fn with(&mut self, memories: &Memories) -> Result<()> {
         match self.event {
             Event::PromptSubmit => {
-                // What must not be lost is stored while the index is loaded.
+                // The memory is stored while the index is loaded.
                 let (loaded, remembered) =
                     rayon::join(|| self.engine.load_memories(), || self.remember(memories));
                 let answered = loaded
@@ -231,13 +230,13 @@ impl Hook {
                 };
                 self.answer(memories)
             }
-            // What they are told needs nothing written, and somebody waits for it.
+            // These events need no write first, and a user waits for them.
             Event::SessionStart | Event::PreTool => {
                 let answered = self.answer(memories);
                 self.remember(memories)?;
                 answered
             }
-            // What cannot be written can be read all the same.
+            // A database that is not writable can still be read.
             _ => {
                 let remembered = self.remember(memories);
                 self.answer(memories).and(remembered)
@@ -245,7 +244,7 @@ impl Hook {
         }
     }
 
-    /// Remembers what there is to remember, or keeps it for later.
+    /// Stores the memory of this event, or spools it.
     fn remember(&self, memories: &Memories) -> Result<()> {
         let captured = self.capture(memories);
         if let Err(e) = &captured {
@@ -273,7 +272,8 @@ impl Hook {
         Ok(())
     }
 
-    /// Keeps what could not be remembered for whoever opens the database next.
+    /// Spools a memory that could not be stored; the next process that opens the database stores
+    /// it.
     fn keep(&self, e: &anyhow::Error) -> Result<()> {
         match self.own.clone().filter(|_| !is_bad_content(e)) {
             Some(memory) => {
@@ -283,7 +283,7 @@ impl Hook {
         }
     }
 
-    /// Tells the agent something, and notes that it was told once it was written.
+    /// Prints text for the agent, and then records the memories in it as received.
     fn tell(&self, store: &MemoryStore, (text, ids): &(String, Vec<Uuid>)) -> Result<()> {
         if !text.is_empty() {
             print(self.event, text)?;
@@ -298,7 +298,7 @@ impl Hook {
         let session = &self.input.session_id;
         match self.event {
             Event::SessionStart => {
-                // What it was told it has forgotten.
+                // The agent's context no longer holds what it received.
                 let has_forgotten =
                     matches!(self.input.source.as_deref(), Some("clear" | "compact" | "startup"));
                 let given = if has_forgotten { Vec::new() } else { store.given(session)? };
@@ -326,7 +326,7 @@ impl Hook {
                 self.tell(store, &memory::for_file(store, &path, &store.given(session)?)?)?;
             }
             Event::Stop => {
-                // The user reads: now is the time to make the next question quick.
+                // The user reads the answer now: this is the time to prepare the next query.
                 self.engine.load_memories()?;
                 self.engine.save(WORTH_SAVING);
             }
@@ -347,7 +347,7 @@ impl Hook {
 }
 
 impl Hook {
-    /// Tells what may help with a prompt.
+    /// Prints memories that are relevant to a prompt.
     fn tell_of_prompt(&self, memories: &Memories) -> Result<()> {
         let (store, session) = (&memories.store, &self.input.session_id);
         let Some(prompt) = self.input.prompt.as_deref().filter(|p| !p.trim().is_empty()) else {
@@ -357,7 +357,7 @@ impl Hook {
     }
 }
 
-/// The error of the memory itself, where it is one: what is done about it depends on it.
+/// Returns the error of the memory itself, if it is one, because its kind decides what follows.
 fn cause(e: ProjectError) -> anyhow::Error {
     match e {
         ProjectError::Memory(e) => e.into(),
@@ -365,7 +365,7 @@ fn cause(e: ProjectError) -> anyhow::Error {
     }
 }
 
-/// Later it would be no better.
+/// Returns whether storing would fail again later.
 fn is_bad_content(e: &anyhow::Error) -> bool {
     matches!(
         e.downcast_ref(),
@@ -376,7 +376,7 @@ fn is_bad_content(e: &anyhow::Error) -> bool {
     )
 }
 
-/// Only a person can help.
+/// Returns whether only a person can solve the error.
 fn is_lost(e: &anyhow::Error) -> bool {
     matches!(
         e.downcast_ref(),
@@ -384,7 +384,7 @@ fn is_lost(e: &anyhow::Error) -> bool {
     ) || matches!(e.downcast_ref(), Some(StorageError::Damaged { .. } | StorageError::Lost { .. }))
 }
 
-/// The end of a transcript.
+/// Reads the end of a transcript.
 fn end_of(transcript: &Path) -> Option<String> {
     use std::io::{Seek, SeekFrom};
     let mut file = Dir::open(transcript.parent()?).ok()?.open_file(transcript.file_name()?).ok()?;
@@ -395,7 +395,7 @@ fn end_of(transcript: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Notes what went wrong, where that can be noted.
+/// Logs an error, if the log can be written.
 fn log(project: Option<&Project>, event: Event, what: &str) {
     let fallback = if project.is_none() { Project::open_anyway(None).ok() } else { None };
     let Some(dir) = project.or(fallback.as_ref()).and_then(|p| p.memory_home().place().open().ok())
@@ -413,7 +413,7 @@ fn log(project: Option<&Project>, event: Event, what: &str) {
         Utc::now().to_rfc3339_opts(chrono::SecondsFormat::Secs, true),
         event.name()
     );
-    // There is nobody to be told that this failed.
+    // A failure to log has no one to be reported to.
     let _ =
         dir.file(LOG, OpenMode::Append, 0o600).and_then(|mut file| file.write_all(line.as_bytes()));
 }
@@ -422,7 +422,7 @@ fn log(project: Option<&Project>, event: Event, what: &str) {
 mod tests {
     use super::*;
 
-    /// A session began untold when its 280 ms were over, of the seconds that its client gave it.
+    /// Bug: a session started without a briefing after 280 ms, although its client allows seconds.
     #[test]
     fn each_event_has_the_time_that_its_client_allows() {
         let client = Duration::from_secs(install::TIMEOUT_S.into());
@@ -436,8 +436,7 @@ mod tests {
             Event::PreCompact,
         ] {
             let Limits { all, busy } = event.limits();
-            // The process has to begin and to end, too; and what is kept for later must still be
-            // written.
+            // The process must also start and end, and the spool must still be written.
             assert!(all + Duration::from_millis(500) <= client && 2 * busy < all, "{event:?}");
         }
         assert!(Event::SessionStart.limits().all >= Duration::from_secs(2));

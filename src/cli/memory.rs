@@ -76,7 +76,7 @@ enum Sub {
     /// Import exported memories; existing ones with the same id are replaced
     #[command(after_help = "Example: cortex memory import memories.jsonl")]
     Import {
-        /// `-` for standard input
+        /// A file, or `-` for standard input
         file: PathBuf,
     },
     /// Replace a damaged or missing database by a backup; the damaged file is kept
@@ -149,7 +149,7 @@ struct List {
     file: Option<String>,
 }
 
-/// Which memories.
+/// Selects memories.
 #[derive(clap::Args)]
 struct Of {
     /// Show only memories from this source (repeat)
@@ -189,7 +189,7 @@ impl Of {
 }
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
-    // What is remembered can be saved whatever is wrong.
+    // Memories can be exported whatever else is wrong.
     let is_rescue = matches!(args.command, Sub::Export | Sub::Restore { .. });
     let project = if is_rescue { args.project.open_anyway()? } else { args.project.open()? };
     if let Some(notice) =
@@ -203,7 +203,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if !project.memory_home().is_in_use()
         && !matches!(args.command, Sub::Add(_) | Sub::Import { .. })
     {
-        // Whoever only looks makes no database.
+        // A command that only reads creates no database.
         if args.json {
             match &args.command {
                 Sub::Search(_) => json(&json!({ "results": [] }))?,
@@ -218,7 +218,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     args.carry_out(project)
 }
 
-/// The memory whose id begins or ends so.
+/// Returns the memory whose id begins or ends with `id`.
 fn find(memories: &Memories, id: &str) -> Result<Memory> {
     let mut found = memories.store.named(&id.to_lowercase())?;
     match found.len() {
@@ -381,7 +381,7 @@ impl Args {
     }
 
     fn forget(&self, engine: &Engine, memories: &Memories, ids: &[String]) -> Result<Outcome> {
-        // All of them, or none because one is unknown.
+        // Either all exist, or the command changes none.
         let all = ids.iter().map(|id| Ok(find(memories, id)?.id)).collect::<Result<Vec<_>>>()?;
         engine.forget(&all, &Call::default())?;
         if self.json {
@@ -418,7 +418,7 @@ impl Args {
     }
 }
 
-/// The end of an id. The start of it is the same for memories of one moment.
+/// Returns the end of an id; the start is equal for memories of one moment.
 fn short(id: Uuid) -> String {
     id.to_string()[24..].to_string()
 }
@@ -457,7 +457,7 @@ fn head(memory: &Memory) -> String {
     )
 }
 
-/// Lines of a memory that a search shows.
+/// Number of lines of a memory that a search shows.
 const SHOWN: usize = 3;
 
 pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
@@ -486,8 +486,7 @@ pub(super) fn print_found(found: &RecalledMemory) -> Result<()> {
     )
 }
 
-/// What the user makes of a text in the editor. Only this user can look into the folder that it
-/// lies in meanwhile.
+/// Returns the text after the user edited it. The file is in a folder that only this user can read.
 fn in_editor(text: &str) -> Result<String> {
     let editor = ["VISUAL", "EDITOR"]
         .iter()
@@ -496,7 +495,7 @@ fn in_editor(text: &str) -> Result<String> {
     let editor = editor.context("give the new text, or set EDITOR")?;
     let folder = PrivateFolder::new()?;
     folder.dir.file(EDITED, OpenMode::New, 0o600)?.write_all(text.as_bytes())?;
-    // With its arguments, as git takes it.
+    // The editor may have arguments, as for git.
     let status = Command::new("sh")
         .args(["-c", &format!("{editor} \"$1\""), "sh"])
         .arg(folder.dir.full(EDITED))
@@ -508,6 +507,6 @@ fn in_editor(text: &str) -> Result<String> {
     Ok(folder.dir.read_text(EDITED, MAX_EDITED)?)
 }
 
-/// The file that an editor is given, and most that is read of it then.
+/// The file for the editor, and the most bytes that are read of it afterwards.
 const EDITED: &str = "memory.md";
 const MAX_EDITED: u64 = 1 << 20;

@@ -127,7 +127,7 @@ pub fn run() -> ExitCode {
     match result {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::NothingFound) => ExitCode::from(1),
-        // The reader of a pipe has closed it, as in `cortex search … | head`.
+        // The reader of the pipe has closed it, as in `cortex search … | head`.
         Err(e)
             if e.downcast_ref::<std::io::Error>()
                 .is_some_and(|e| e.kind() == ErrorKind::BrokenPipe) =>

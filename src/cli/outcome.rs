@@ -1,6 +1,6 @@
-//! How a command ended.
+//! The outcome of a command.
 
-/// How a command ended when it did not fail.
+/// The outcome of a command that did not fail.
 pub(super) enum Outcome {
     Done,
     NothingFound,

@@ -1,10 +1,10 @@
-//! How far something is, on a terminal.
+//! Progress bars on a terminal.
 
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::index::Progress;
 
-/// A bar on stderr; nothing where that is no terminal.
+/// A bar on stderr. It shows nothing if stderr is not a terminal.
 pub(super) struct Bar(ProgressBar);
 
 impl Bar {

@@ -1,4 +1,4 @@
-//! Text and JSON on stdout, to the width of the terminal.
+//! Prints text and JSON on stdout, fitted to the terminal.
 
 use std::borrow::Cow;
 use std::io::Write;
@@ -14,15 +14,15 @@ use crate::search::{Highlighter, Marked};
 pub(super) use crate::text::count;
 pub(super) use crate::tools::printable;
 
-/// Width when the output is no terminal.
+/// Width if the output is not a terminal.
 const PLAIN_WIDTH: usize = 120;
 
-/// Columns that a line may take.
+/// Returns the number of columns of a line.
 pub(super) fn width() -> usize {
     Term::stdout().size_checked().map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns)).max(20)
 }
 
-/// A line cut to the width of the terminal; as it is where there is none.
+/// Cuts a line to the width of the terminal; without a terminal it stays as it is.
 pub(super) fn fitted(text: &str) -> Cow<'_, str> {
     if Term::stdout().is_term() {
         console::truncate_str(text, width(), "…")
@@ -36,10 +36,10 @@ pub(super) fn line(text: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
-/// The version of the JSON that is printed. It grows when a key goes or changes its meaning.
+/// Version of the printed JSON. It grows when a key is removed or changes its meaning.
 const SCHEMA: u32 = 2;
 
-/// What `--json` prints.
+/// The JSON of `--json`.
 #[derive(Serialize)]
 struct Versioned<'a, T> {
     schema: u32,
@@ -55,19 +55,19 @@ pub(super) fn json(answer: &impl Serialize) -> Result<()> {
     Ok(writeln!(out)?)
 }
 
-/// Prints what is to be known before trusting an answer.
+/// Prints the warnings of an answer on stderr.
 pub(super) fn warnings(state: &AnswerState) {
     for warning in &state.warnings {
         eprintln!("warning: {}", printable(warning));
     }
 }
 
-/// `340 ms`, `12.3 s`.
+/// Formats a duration: `340 ms`, `12.3 s`.
 pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// `path:start-end`
+/// Formats a place: `path:start-end`.
 pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
     let path = printable(path);
     match lines {
@@ -77,8 +77,8 @@ pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
     }
 }
 
-/// The `n_lines` lines of a chunk that hold most of the words asked for, numbered, with the words
-/// marked.
+/// Returns the `n_lines` adjacent lines of a chunk with most words of the query, numbered, with the
+/// words marked.
 pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) -> Vec<String> {
     let text = Marked::new(&chunk.text, words);
     let (before, lines) = text.window(n_lines);
@@ -98,12 +98,12 @@ pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) ->
         .collect()
 }
 
-/// A line of code as it is shown, cut to `room` columns.
+/// Returns a line of code, cut to `room` columns.
 pub(super) fn code(line: &str, room: usize) -> String {
     marked(line, &[], room)
 }
 
-/// A line cut to `room` columns, tabs as two spaces, marked ranges in bold.
+/// Returns a line cut to `room` columns, with tabs as two spaces and marked ranges in bold.
 fn marked(line: &str, marks: &[Range<usize>], room: usize) -> String {
     let bold = Style::new().bold().yellow();
     let (mut out, mut run, mut run_is_marked) = (String::new(), String::new(), false);

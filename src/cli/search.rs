@@ -1,4 +1,4 @@
-//! `cortex search`: ranked results for a question.
+//! `cortex search`: prints ranked results for a question.
 
 use anyhow::{Result, bail};
 use console::style;

@@ -117,7 +117,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let router = serve::router(App { calls, changes, closing: closing.clone() }, access);
     let url = format!("http://{at}");
     let result = serve::run(async {
-        // From here on a signal ends this in good order.
+        // From here on a signal ends the server in an orderly way.
         let signals = Signals::catch()?;
         let is_project = layout.is_there();
         let file = is_project.then(|| ServerFile::write(layout, &url)).transpose();

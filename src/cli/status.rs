@@ -22,7 +22,7 @@ pub(super) struct Args {
     verbose: bool,
 }
 
-/// How many secrets are listed without `--verbose`.
+/// Number of secrets that are listed without `--verbose`.
 const SECRETS_SHOWN: usize = 5;
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {

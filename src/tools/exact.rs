@@ -9,8 +9,8 @@ use crate::engine::{AskError, Call, Engine, Filters, SearchMode, SearchRequest, 
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), field:word; fields: name path
-    /// signature comment parent body.
+    /// Words (all must occur), "a phrase", OR, +word, -word, (groups), field:word; fields: name
+    /// path signature comment parent body.
     query: String,
     /// Maximum number of results, one per file.
     #[serde(default = "default_limit")]

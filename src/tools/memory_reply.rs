@@ -1,4 +1,4 @@
-//! A memory as the tools tell it.
+//! A memory as a row of a reply.
 
 use std::collections::BTreeMap;
 
@@ -9,34 +9,34 @@ use super::reply::printable;
 use crate::memory::{MemorySource, RecalledMemory, quoted};
 use crate::text::cut;
 
-/// What of a memory's content a result shows, in bytes.
+/// Maximum length of a memory's content in a result, in characters.
 const SHOWN: usize = 1_000;
-/// And what is shown of it on one line.
+/// Maximum length of its content in [`Remembrance::in_short`], in characters.
 const SHORT: usize = 300;
 
 /// One memory that was found.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(super) struct Remembrance {
-    /// For `delete_memory`.
+    /// Id of the memory, for `delete_memory`.
     #[serde(rename = "fingerprintId")]
     fingerprint_id: String,
-    /// What it is called.
+    /// Title.
     #[serde(skip_serializing_if = "String::is_empty")]
     #[schemars(extend("default" = ""))]
     name: String,
-    /// Its beginning, when it is long.
+    /// The text; only its beginning if it is long.
     content: String,
-    /// Cosine of question and memory, 0 to 1.
+    /// Cosine similarity of query and memory, 0 to 1.
     similarity: f64,
-    /// The one of `retrievers` that adds most.
+    /// The retriever with the largest contribution.
     #[serde(rename = "dominantEmbedder")]
     dominant_embedder: &'static str,
-    /// What each retriever adds to its score.
+    /// Contribution of each retriever to the score.
     retrievers: BTreeMap<&'static str, f64>,
     source: Source,
-    /// When it was remembered.
+    /// When the memory was stored.
     created_at: String,
-    /// Code that it speaks of and that changed since: it may no longer be true.
+    /// Code that it names and that changed since: it may no longer be true.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     stale: Vec<String>,
@@ -48,28 +48,28 @@ pub(super) struct Source {
     /// `HookDescription`, `ClaudeResponse`, `MDFileChunk`, or the source of an episode.
     #[serde(rename = "type")]
     kind: &'static str,
-    /// Of a `HookDescription`.
+    /// The hook, of a `HookDescription`.
     #[serde(skip_serializing_if = "Option::is_none")]
     hook_type: Option<&'static str>,
-    /// What the agent used.
+    /// The tool that the agent used.
     #[serde(skip_serializing_if = "Option::is_none")]
     tool_name: Option<String>,
-    /// Of a `ClaudeResponse`.
+    /// The kind of answer, of a `ClaudeResponse`.
     #[serde(skip_serializing_if = "Option::is_none")]
     response_type: Option<&'static str>,
-    /// The file that it is about.
+    /// The file that the memory is about.
     #[serde(skip_serializing_if = "Option::is_none")]
     file_path: Option<String>,
-    /// Which piece of the file, or of a long text, from 0.
+    /// Position among the pieces of the file or of a long text, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     chunk_index: Option<u32>,
-    /// How many pieces that has.
+    /// Number of these pieces.
     #[serde(skip_serializing_if = "Option::is_none")]
     total_chunks: Option<u32>,
     /// First and last line of the piece, 1-based.
     #[serde(skip_serializing_if = "Option::is_none")]
     lines: Option<(u32, u32)>,
-    /// What happened to the file.
+    /// The change of the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     operation: Option<&'static str>,
 }
@@ -116,7 +116,7 @@ impl Remembrance {
         }
     }
 
-    /// On one line.
+    /// Returns the memory as one line of text.
     pub(super) fn in_short(&self) -> String {
         let content = self.content.split_whitespace().collect::<Vec<_>>().join(" ");
         let stale = if self.stale.is_empty() { "" } else { ", may be out of date" };
@@ -128,7 +128,7 @@ impl Remembrance {
         )
     }
 
-    /// For a reader.
+    /// Returns the text form.
     pub(super) fn lines(&self) -> Vec<String> {
         let Source {
             kind,

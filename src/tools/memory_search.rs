@@ -1,4 +1,4 @@
-//! `search_memory_nodes`, `search_memory_facts`: what is remembered about something.
+//! `search_memory_nodes` and `search_memory_facts`: search the memories.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -12,10 +12,10 @@ use crate::memory::MemorySource;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct NodeSearch {
-    /// A question, or some words. Without it, the newest.
+    /// A question, or some words. If empty, the newest memories are returned.
     #[serde(default)]
     query: String,
-    /// Tell what a session should know when it begins instead: pinned, decided, done last.
+    /// Return the briefing of a new session instead: pinned memories, decisions, recent work.
     #[serde(default)]
     briefing: bool,
     /// Only memories of these groups.
@@ -31,7 +31,7 @@ pub(super) struct NodeSearch {
     #[serde(default)]
     #[schemars(schema_with = "some_operations")]
     exclude_operations: Vec<String>,
-    /// Most results.
+    /// Maximum number of results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
@@ -39,7 +39,7 @@ pub(super) struct NodeSearch {
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct FactSearch {
-    /// A question, or some words. Without it, the newest.
+    /// A question, or some words. If empty, the newest memories are returned.
     #[serde(default)]
     query: String,
     /// Only memories of these groups.
@@ -47,22 +47,22 @@ pub(super) struct FactSearch {
     group_ids: Vec<String>,
     #[serde(flatten)]
     when: When,
-    /// Only these sources; all when empty, also the many files of one git operation.
+    /// Only these sources; if empty, all, including each file of a git operation.
     #[serde(default)]
     #[schemars(schema_with = "sources")]
     sources: Vec<String>,
-    /// Most results.
+    /// Maximum number of results.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
 }
 
-/// When a memory was made.
+/// The period in which a memory was stored.
 #[derive(Default, Deserialize, JsonSchema)]
 struct When {
-    /// Only from then on: 2026-01-31, 2026-01-31T12:00:00Z, or so long ago: 12h, 3d, 2w.
+    /// Only since this time (2026-01-31, 2026-01-31T12:00:00Z) or age (12h, 3d, 2w).
     since: Option<String>,
-    /// Only before then; of a date until its end.
+    /// Only before this time or age. A date includes its whole day.
     until: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub(super) fn ten() -> usize {
 pub(super) struct MemoriesReply {
     /// Best first.
     results: Vec<Remembrance>,
-    /// If it was asked for.
+    /// Text of the briefing, if it was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     briefing: Option<String>,
     #[serde(flatten)]
@@ -91,9 +91,9 @@ pub(super) struct MemoriesReply {
 
 impl Question for NodeSearch {
     const NAME: &'static str = "search_memory_nodes";
-    const TITLE: &'static str = "Search what is remembered";
+    const TITLE: &'static str = "Search memories";
     const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
-something again, and when the user speaks of something that was said before.";
+something again, and when the user mentions an earlier conversation.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
     const HAS_BUDGET: bool = false;
@@ -133,8 +133,8 @@ something again, and when the user speaks of something that was said before.";
 
 impl Question for FactSearch {
     const NAME: &'static str = "search_memory_facts";
-    const TITLE: &'static str = "Search what happened";
-    const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, what git did and to which files. Use it to \
+    const TITLE: &'static str = "Search events";
+    const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, git operations and the files they changed. Use it to \
 find out what happened to a file, or what an operation changed.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
@@ -184,9 +184,9 @@ impl Reply for MemoriesReply {
         if self.results.is_empty() {
             return vec![
                 if self.briefing.is_some() {
-                    "nothing to tell"
+                    "the briefing is empty"
                 } else {
-                    "nothing is remembered of that"
+                    "no memory matches"
                 }
                 .into(),
             ];

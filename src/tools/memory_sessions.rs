@@ -1,4 +1,4 @@
-//! `list_sessions`: when agents worked here.
+//! `list_sessions`: lists the sessions of agents in this project.
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use crate::text::count;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
-    /// Most sessions, newest first.
+    /// Maximum number of sessions, newest first.
     #[serde(default = "ten")]
     #[schemars(range(min = 1, max = 100))]
     limit: usize,
@@ -21,7 +21,7 @@ impl Question for Args {
     const NAME: &'static str = "list_sessions";
     const TITLE: &'static str = "List sessions";
     const DESCRIPTION: &'static str =
-        "When agents worked in this project, and how much is remembered of each session.";
+        "List when agents worked in this project, and how many memories each session has.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;

@@ -1,4 +1,4 @@
-//! `cortex_outline`: what there is, in a file or below a directory.
+//! `cortex_outline`: lists the symbols of a file, or the files below a directory.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::engine::{
 };
 use crate::text::count;
 
-/// Deeper nesting is not shown as such in the text.
+/// Maximum indentation in the text, in levels; deeper symbols are indented no further.
 const MAX_INDENT: usize = 20;
 
 #[derive(Deserialize, JsonSchema)]
 pub(super) struct Args {
     #[serde(flatten)]
     request: OutlineRequest,
-    /// Levels shown: of nested symbols in a file, of sub-directories in a directory; all by
+    /// Maximum depth of nested symbols in a file, or of sub-directories in a directory; all by
     /// default.
     #[schemars(range(min = 0))]
     depth: Option<usize>,
@@ -29,20 +29,20 @@ pub(super) struct Args {
 
 #[derive(Clone, Default, Serialize, JsonSchema)]
 pub(super) struct OutlineReply {
-    /// Relative to the root; empty: the root.
+    /// Path relative to the root; empty for the root.
     path: String,
-    /// Of a file: what it defines, in order.
+    /// The symbols of a file, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     symbols: Vec<OutlineSymbol>,
-    /// Of a directory: files below it.
+    /// The files below a directory.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<FileOutline>,
     /// Sub-directories whose files are only counted.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     directories: Vec<DirectoryRow>,
-    /// Files there are.
+    /// Number of files.
     total_files: usize,
-    /// Symbols there are: in a directory those of the top level.
+    /// Number of symbols; in a directory only top-level ones count.
     total_symbols: usize,
     /// What was left out.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,12 +51,12 @@ pub(super) struct OutlineReply {
     state: AnswerState,
 }
 
-/// A directory with nothing but a count.
+/// A directory whose files are only counted.
 #[derive(Clone, Serialize, JsonSchema)]
 struct DirectoryRow {
     /// Relative to the root.
     path: String,
-    /// Files below it.
+    /// Number of files below it.
     files: usize,
 }
 
@@ -83,7 +83,7 @@ Use it to get to know a project or a large file before reading, instead of ls or
     }
 }
 
-/// The symbols of a file; those that are nested deepest go first.
+/// Returns the symbols of a file. If not all fit, it leaves out the most deeply nested ones first.
 fn file(
     symbols: &[OutlineSymbol],
     reply: &OutlineReply,
@@ -105,9 +105,9 @@ fn file(
     })
 }
 
-/// The files below a directory. In order of importance: what lies directly in it, the files of
-/// deeper directories level by level (before that they are counted), the first symbol of every
-/// file, the second …
+/// Returns the files below a directory. If not everything fits, it adds details in this order: the
+/// entries of the directory itself, the files of deeper directories level by level (until then only
+/// their number), the first symbol of every file, the second …
 fn directory(
     files: &[FileOutline],
     reply: &OutlineReply,
@@ -165,7 +165,7 @@ fn directory(
     })
 }
 
-/// The files below a directory, whose path takes `prefix` bytes of theirs.
+/// The files below a directory. The first `prefix` bytes of their paths are its own path and `/`.
 struct Directory<'a> {
     files: &'a [FileOutline],
     prefix: usize,
@@ -176,7 +176,7 @@ impl<'a> Directory<'a> {
         &self.files[at].path[self.prefix..]
     }
 
-    /// The number of directories between the directory and a file.
+    /// Returns the number of directories between the directory and a file.
     fn depth_of(&self, at: usize) -> usize {
         self.below(at).matches('/').count()
     }
@@ -194,8 +194,8 @@ impl<'a> Directory<'a> {
         (shown, counted)
     }
 
-    /// Returns the file that gets one more symbol, one after the other: the first symbol of each
-    /// file, then the second of each.
+    /// Returns the order in which files get one more symbol: first every file gets its first, then
+    /// every file its second. A file occurs as often as it has symbols.
     fn symbols_in_order(&self, depth: usize) -> Vec<usize> {
         let shown = (0..self.files.len()).filter(|at| self.depth_of(*at) <= depth);
         let mut order: Vec<(usize, usize)> = shown

@@ -1,4 +1,4 @@
-//! `cortex_pattern`: where code has a given shape.
+//! `cortex_pattern`: finds code by its structure.
 
 use super::budget::fit;
 use super::reply::{Reply, printable};
@@ -9,8 +9,8 @@ use crate::text::count;
 impl Question for PatternRequest {
     const NAME: &'static str = "cortex_pattern";
     const TITLE: &'static str = "Find code by its structure";
-    const DESCRIPTION: &'static str = "Find code of a given shape, whatever its names, line breaks and comments: `$A.unwrap()`, `foo($$$ARGS)`, \
-`class $C(Base): $$$`. A name that occurs twice is the same code twice. Use it where text search finds too much or too little.";
+    const DESCRIPTION: &'static str = "Find code with a given structure, independent of names, line breaks and comments: `$A.unwrap()`, `foo($$$ARGS)`, \
+`class $C(Base): $$$`. A name that occurs twice matches the same code both times. Use it where text search finds too much or too little.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = PatternAnswer;
 
@@ -35,7 +35,7 @@ impl Reply for PatternAnswer {
 
     fn lines(&self) -> Vec<String> {
         let head =
-            format!("{} ({} looked at)", count(self.total, "place"), count(self.files, "file"));
+            format!("{} ({} searched)", count(self.total, "place"), count(self.files, "file"));
         let shown = if self.places.len() < self.total {
             format!(", the first {} shown", self.places.len())
         } else {

@@ -1,4 +1,4 @@
-//! `cortex_read`: lines of a file as they are now. Only files of the index can be read.
+//! `cortex_read`: reads the current lines of a file. Only indexed files can be read.
 
 use super::budget::{MAX_TOKENS, MIN_TOKENS, fit};
 use super::reply::{Reply, printable};
@@ -8,8 +8,8 @@ use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of a file";
-    const DESCRIPTION: &'static str = "Read a chunk found by a search (chunk_id), or lines of an indexed file (path with lines), from \
-disk as they are now, with secrets as [REDACTED:rule]. Says when the file changed since it was indexed, and where to read on. Read the lines a result names rather than whole files.";
+    const DESCRIPTION: &'static str = "Read a chunk by its chunk_id, or lines of an indexed file (path with lines), from the current file on disk, with \
+secrets as [REDACTED:rule]. The reply says whether the file changed since it was indexed, and where to continue. Read the lines that a result names rather than whole files.";
     type Reply = ReadAnswer;
 
     fn answer(
@@ -19,7 +19,7 @@ disk as they are now, with secrets as [REDACTED:rule]. Says when the file change
         max_tokens: usize,
     ) -> Result<ReadAnswer, AskError> {
         let answer = engine.read(&self, call)?;
-        // One line alone must not take all the room.
+        // A single line must not exceed the budget, so each line is cut to this many characters.
         let room = max_tokens.clamp(MIN_TOKENS, MAX_TOKENS);
         let n_lines = answer.content.split('\n').count();
         Ok(fit(max_tokens, n_lines.saturating_sub(1), |level| answer.first(level + 1, room)))

@@ -1,4 +1,4 @@
-//! `cortex_related`: what is near in meaning to a piece of code.
+//! `cortex_related`: finds code that is near in meaning to a given place.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,11 +14,11 @@ use crate::text::count;
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct RelatedReply {
-    /// What the results are near to.
+    /// The chunk that the results are related to.
     chunk: RelatedTo,
-    /// Nearest first; the score is the cosine. The chunk's own file is left out.
+    /// Nearest first, without the chunk's own file. The score is the cosine similarity.
     results: Vec<HitRow>,
-    /// Files that are near.
+    /// Number of related files.
     total: usize,
     /// What was left out to fit.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,8 +66,8 @@ impl Reply for RelatedReply {
     fn lines(&self) -> Vec<String> {
         let place = place(&self.chunk.chunk, self.chunk.path.as_deref());
         let mut lines = vec![match self.results.len() {
-            0 => format!("nothing is near {place}"),
-            n => format!("{} near {place}, of {}", count(n, "result"), count(self.total, "file")),
+            0 => format!("no code is related to {place}"),
+            n => format!("{} related to {place}, of {}", count(n, "result"), count(self.total, "file")),
         }];
         lines.extend(self.results.iter().flat_map(HitRow::lines));
         lines.extend(self.note.clone());

@@ -1,4 +1,4 @@
-//! What every tool replies: a text for readers, and JSON for programs.
+//! The form of all replies: text for readers, and JSON for programs.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -36,7 +36,7 @@ pub(super) trait Reply: Serialize + JsonSchema {
     }
 }
 
-/// Escapes what could break the line, control a terminal or change the direction of text.
+/// Escapes characters that break the line, control a terminal or change the direction of text.
 #[must_use]
 pub fn printable(text: &str) -> String {
     source::printable(text).into_owned()

@@ -34,7 +34,7 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
         .to_value();
     simplify(&mut schema);
     match schema {
-        // The tool's own description describes the whole.
+        // The description of the tool replaces that of its arguments.
         Value::Object(mut map) => {
             map.remove("description");
             map
@@ -43,8 +43,8 @@ fn plain<T: JsonSchema>(settings: SchemaSettings) -> Map<String, Value> {
     }
 }
 
-/// Removes what tells readers nothing: that a count is not negative, and the description of an item
-/// whose list is described.
+/// Removes what readers do not need: the minimum 0 of a count, and the description of the items of
+/// a list, which has its own description.
 fn drop_trivial(value: &mut Value) {
     match value {
         Value::Object(map) => {

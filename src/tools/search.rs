@@ -1,4 +1,4 @@
-//! `cortex_search`: what answers a question, ranked by words and meaning.
+//! `cortex_search`: finds files that answer a question, ranked by words and meaning.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,24 +14,24 @@ use crate::engine::{
 use crate::search::Highlighter;
 use crate::text::count;
 
-/// What a search found; the reply of `cortex_exact` too.
+/// The results of a search; also the reply of `cortex_exact`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SearchReply {
     /// Best first.
     results: Vec<HitRow>,
-    /// Files that match; in exact searches chunks that do.
+    /// Number of matching files, or of matching chunks in an exact search.
     total: usize,
-    /// There are more: pass it as `cursor`.
+    /// Pass it as `cursor` to get the next page; absent on the last one.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_cursor: Option<String>,
-    /// What earlier sessions knew of it.
+    /// Relevant memories of earlier sessions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     memories: Vec<String>,
-    /// What the search took.
+    /// Time taken and number of chunks searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     stats: Option<SearchStats>,
-    /// How the query was read where it was not taken as it stands, and what was left out.
+    /// Corrections of the query, and what was left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     notes: Vec<String>,
@@ -59,7 +59,7 @@ plain question works as well as an identifier. Use it first, before reading file
     }
 }
 
-/// As much of an answer as fits.
+/// Returns as much of an answer as fits.
 pub(super) fn reply(
     request: &SearchRequest,
     answer: &SearchAnswer,
@@ -84,7 +84,7 @@ pub(super) fn reply(
             _ => format!("{}, {} match", count(n, "result"), count(answer.total, unit)),
         };
         let left_out =
-            left_out(answer.results.len() - n).map(|note| note + ", or go on with next_cursor");
+            left_out(answer.results.len() - n).map(|note| note + ", or continue with next_cursor");
         SearchReply {
             next_cursor: answer.first(n).next_cursor,
             notes: answer.notes.iter().cloned().chain(left_out).collect(),
@@ -98,7 +98,7 @@ pub(super) fn reply(
     })
 }
 
-/// What is said when rows did not fit.
+/// Returns a note about results that did not fit, if there are any.
 pub(super) fn left_out(n: usize) -> Option<String> {
     (n > 0).then(|| format!("{} left out to fit max_tokens: raise it", count(n, "result")))
 }

@@ -1,4 +1,4 @@
-//! `cortex_status`: what is indexed, and how keeping it up to date goes.
+//! `cortex_status`: reports what is indexed and how fresh the index is.
 
 use super::reply::{Reply, printable};
 use super::tool::Question;
@@ -8,8 +8,8 @@ use crate::text::count;
 impl Question for StatusRequest {
     const NAME: &'static str = "cortex_status";
     const TITLE: &'static str = "State of the index";
-    const DESCRIPTION: &'static str = "What is indexed (files, languages, chunks), how fresh it is, and whether indexing is under way or failing. \
-Use it when results look incomplete or stale, or with wait_ms to have changes indexed before searching.";
+    const DESCRIPTION: &'static str = "Report what is indexed (files, languages, chunks), how fresh it is, and whether indexing is running or failing. \
+Use it when results look incomplete or stale, or with wait_ms to index changes before searching.";
     const HAS_BUDGET: bool = false;
     type Reply = StatusAnswer;
 

@@ -28,8 +28,8 @@ const OTHER_NAMES: &[(&str, &str)] = &[("max_nodes", "limit"), ("max_facts", "li
 /// Lines of context for a caller that asks for context without a number.
 const SOME_LINES: u64 = 3;
 
-/// For these arguments a value out of range counts as the bound, because an error would not help
-/// the caller.
+/// Arguments whose values are clamped to the allowed range, because an error would not help the
+/// caller.
 const CLAMPED: [&str; 2] = ["max_tokens", "wait_ms"];
 
 /// Converts the arguments to the types of the schema. Also returns warnings about them.
@@ -118,7 +118,7 @@ fn of_flag(value: &Value) -> Value {
 
 fn not_an_object() -> AskError {
     AskError::Arguments(
-        "the arguments are not understood: give an object like {\"query\": \"…\"}".into(),
+        "the arguments are not a JSON object: give one like {\"query\": \"…\"}".into(),
     )
 }
 
@@ -129,7 +129,7 @@ fn unknown(name: &str, properties: &Map<String, Value>) -> String {
         .max_by(|a, b| similar(a).total_cmp(&similar(b)))
         .filter(|k| similar(k) >= MIN_SIMILARITY);
     let advice = nearest.map(|k| format!("; did you mean `{k}`?")).unwrap_or_default();
-    format!("there is no argument `{}`, so it was not looked at{advice}", cut(name, 40))
+    format!("there is no argument `{}`, so it was ignored{advice}", cut(name, 40))
 }
 
 /// Converts a value to the type of its property.

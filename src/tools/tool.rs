@@ -1,4 +1,4 @@
-//! What a tool is: the question that its arguments ask, and the reply.
+//! The definition of a tool: its arguments, its schemas and its reply.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -56,13 +56,13 @@ pub enum Effect {
 pub struct Tool {
     pub group: ToolGroup,
     pub effect: Effect,
-    /// The tool works on memories, so it is listed only after the first one is stored.
+    /// Whether the tool is listed only after the first memory is stored.
     pub needs_memories: bool,
-    /// `cortex_search`
+    /// The name that callers use, for example `cortex_search`.
     pub name: &'static str,
     /// The name that people read.
     pub title: &'static str,
-    /// What the tool is good for; agents read this.
+    /// The purpose of the tool, and when to use it; agents read this.
     pub description: &'static str,
     /// Returns the JSON schema of the arguments.
     pub input_schema: fn() -> Map<String, Value>,
@@ -98,9 +98,9 @@ pub(super) trait Question: DeserializeOwned + JsonSchema {
     const GROUP: ToolGroup = ToolGroup::Search;
     const EFFECT: Effect = Effect::None;
     const NEEDS_MEMORIES: bool = false;
-    /// The tool answers from the index, so its callers may ask for fresh data.
+    /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
-    /// Callers may limit the tokens of the reply.
+    /// Whether callers may limit the tokens of the reply.
     const HAS_BUDGET: bool = true;
     type Reply: Reply;
 
@@ -158,7 +158,7 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong = |e: serde_json::Error| {
-        AskError::Arguments(format!("the arguments are not understood: {e}"))
+        AskError::Arguments(format!("the arguments are not valid: {e}"))
     };
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let TokenBudget { max_tokens } = TokenBudget::deserialize(&arguments).map_err(wrong)?;

@@ -1,4 +1,4 @@
-//! Files that the user names.
+//! Reads and writes files that the user names.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};

@@ -1,4 +1,4 @@
-//! What is told of a set of answers: tables of 80 columns, or JSON.
+//! Prints the measures of a set: tables of 80 columns, or JSON.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::cli::render::{line, width};
 use crate::eval::{Comparison, Latency, Move, Other, QuestionGroup, Scored, Summary, compare};
 
-/// All that is told. Serialised for `--json`; documented in specs/cli-json.md.
+/// The whole report. It is the JSON of `--json`; documented in specs/cli-json.md.
 #[derive(Serialize)]
 pub(super) struct Report<'a> {
     n_questions: usize,
@@ -22,7 +22,7 @@ pub(super) struct Report<'a> {
     questions: &'a [Scored],
 }
 
-/// The same questions, asked of a plain search.
+/// The same questions, answered by the baseline.
 #[derive(Serialize)]
 struct Plain {
     #[serde(flatten)]
@@ -31,7 +31,7 @@ struct Plain {
 }
 
 impl<'a> Report<'a> {
-    /// `plain`: what the baseline found, if it was asked.
+    /// `plain`: the scores of the baseline, if it was measured.
     pub(super) fn new(
         scored: &'a [Scored],
         plain: &[Scored],
@@ -63,7 +63,7 @@ pub(super) fn report(report: &Report) -> Result<()> {
     let of =
         |s: fn(&Summary) -> &BTreeMap<String, QuestionGroup>| (s(&report.summary), plain.map(s));
     for (groups, plain) in [of(|s| &s.by_category), of(|s| &s.by_language), of(|s| &s.by_repo)] {
-        // One group alone says what was said already.
+        // A single group would repeat the total.
         if groups.len() > 1 {
             line("")?;
             groups

@@ -1,4 +1,4 @@
-//! The questions of one run, and the folders that are asked: given ones, or made from a project.
+//! The questions of one run and the folders to search: given ones, or made from a project.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,7 +15,7 @@ use crate::platform::make_private_dir;
 use crate::source::{self, LineLimit, Scope};
 use crate::store::Layout;
 
-/// Commits that questions are made from, the newest.
+/// Number of newest commits that questions are made from.
 const COMMITS: usize = 3000;
 /// The settings of a project, relative to its root.
 const CONFIG: &str = ".cortex/config.toml";
@@ -24,17 +24,17 @@ const MAX_CONFIG: u64 = 64 << 10;
 const DIRECTORY_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
 
-/// Questions, and where they are asked.
+/// Questions, and where to ask them.
 pub(super) struct Set {
     pub(super) questions: Vec<EvalQuestion>,
-    /// The folder of each repository that is named.
+    /// The folder of each repository.
     folders: BTreeMap<String, PathBuf>,
-    /// Removed in the end.
+    /// Removed when the set is dropped.
     _copy: Option<Temporary>,
 }
 
 impl Set {
-    /// Makes questions from a project and lays out a copy of it without their answers.
+    /// Makes questions from a project and writes a copy of it without their answers.
     pub(super) fn of_project(path: &Path, count: usize, keep: Option<&Path>) -> Result<Self> {
         let project = Project::open(Some(path))?;
         let root = project.layout.root();
@@ -94,7 +94,7 @@ impl Set {
                             folder.display()
                         );
                     }
-                    // The folder alone is searched, whatever repository it lies in.
+                    // Only the folder is searched, not the repository around it.
                     Layout::at(&folder)
                         .and_then(|layout| layout.create())
                         .with_context(|| format!("{} cannot be written", folder.display()))?;
@@ -106,7 +106,7 @@ impl Set {
         Ok(Self { questions, folders, _copy: None })
     }
 
-    /// The questions of each folder, folders in order of their names.
+    /// Returns the questions of each folder, folders in order of their names.
     pub(super) fn by_folder(&self) -> BTreeMap<PathBuf, Vec<&EvalQuestion>> {
         let mut out: BTreeMap<PathBuf, Vec<&EvalQuestion>> = BTreeMap::new();
         for q in &self.questions {
@@ -116,8 +116,8 @@ impl Set {
     }
 }
 
-/// Which folder of a repository a benchmark indexes: `repos_used.json` beside the repositories or
-/// beside their directory.
+/// Reads which folder of each repository a benchmark indexes: `repos_used.json` beside the
+/// repositories or beside their directory.
 fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
     let beside = fs::canonicalize(repos).with_context(|| format!("--repos {}", repos.display()))?;
     let places = [Some(beside.as_path()), beside.parent()];
@@ -135,7 +135,7 @@ fn benchmark_roots(repos: &Path) -> Result<BTreeMap<String, String>> {
         .collect())
 }
 
-/// The files of a project that are indexed, in order of their paths.
+/// Returns the indexed files of a project in order of their paths.
 pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
     let files =
         source::walk(project.layout.root(), &project.indexer(LONG_WAIT).walk, &Scope::All).files;
@@ -156,12 +156,12 @@ pub(super) fn read_tree(project: &Project) -> Vec<SourceText> {
 
 /// Writes a tree that is a project of its own, with the settings of another one.
 fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Result<()> {
-    // Ignore files above it say nothing about it, and its settings are not looked for above it.
+    // With `.git`, ignore files and settings above it do not apply.
     fs::create_dir_all(tree.join(".git"))?;
     let layout = Layout::at(tree)?;
     layout.create()?;
     let copy = layout.tree();
-    // Not those of a link, which a repository may have put there.
+    // A link would not be followed: the repository may have put it there.
     if let Ok(settings) = of.layout.tree().read(CONFIG, MAX_CONFIG) {
         copy.replace(CONFIG, &settings, FILE_MODE, false)?;
     }
@@ -176,11 +176,11 @@ fn write_tree(tree: &Path, files: &[SourceText], of: &Project) -> std::io::Resul
     Ok(())
 }
 
-/// A directory that is removed at the end.
+/// A directory that is removed when this is dropped.
 struct Temporary(PathBuf);
 
 impl Temporary {
-    /// A directory of this user alone, under a name that nobody else can have taken.
+    /// Creates a directory of this user under an unpredictable name.
     fn new() -> Result<Self> {
         let directory =
             std::env::temp_dir().join(format!("cortex-eval-{:032x}", fastrand::u128(..)));
@@ -192,7 +192,7 @@ impl Temporary {
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nothing can be done about a temporary directory that stays.
+        // If it cannot be removed, it stays in the temporary directory.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

@@ -1,11 +1,11 @@
-//! An answer of the code graph as a drawing.
+//! Draws an answer of the code graph.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::engine::GraphAnswer;
 
-/// Nodes by name, and who uses whom.
+/// Returns the nodes by name, and the edges from user to used.
 fn drawn(answer: &GraphAnswer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
     let mut nodes: BTreeMap<&str, usize> = BTreeMap::new();
     let mut number = |name| {
@@ -30,7 +30,7 @@ fn drawn(answer: &GraphAnswer) -> (BTreeMap<&str, usize>, Vec<(usize, usize)>) {
     (nodes, edges)
 }
 
-/// For Graphviz.
+/// Formats for Graphviz.
 pub(super) fn dot(answer: &GraphAnswer) -> String {
     let (nodes, edges) = drawn(answer);
     let mut out = String::from("digraph {\n  rankdir=LR;\n  node [shape=box];\n");

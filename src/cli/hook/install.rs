@@ -1,4 +1,4 @@
-//! Writes Claude Code's settings, and leaves everything else in them as it is.
+//! Adds hooks to Claude Code's settings, and leaves everything else in them unchanged.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -13,22 +13,22 @@ use super::super::args::OfProject;
 use super::super::outcome::Outcome;
 use super::super::render::line;
 
-/// Where Claude Code's settings are.
+/// Selects the settings file of Claude Code.
 #[derive(clap::Args)]
 #[command(after_help = "Example: cortex hook install --dry-run")]
 pub(in crate::cli) struct Args {
     #[command(flatten)]
     project: OfProject,
-    /// For everybody who works on this project (.claude/settings.json), not for you alone
-    /// (.claude/settings.local.json)
+    /// Write the settings for everyone (.claude/settings.json) [default:
+    /// .claude/settings.local.json, for you alone]
     #[arg(long)]
     shared: bool,
-    /// Show what would be written, and write nothing
+    /// Show the change, but write nothing
     #[arg(long)]
     dry_run: bool,
 }
 
-/// Event, the tools that it is for, our command, and after how many seconds it is given up.
+/// Event, the tools that it applies to, and our command.
 const HOOKS: &[(&str, Option<&str>, &str)] = &[
     ("SessionStart", None, "session-start"),
     ("UserPromptSubmit", None, "prompt-submit"),
@@ -38,13 +38,13 @@ const HOOKS: &[(&str, Option<&str>, &str)] = &[
     ("SessionEnd", None, "session-end"),
     ("PreCompact", None, "pre-compact"),
 ];
-/// More than any hook takes.
+/// Seconds after which the client gives up a hook; far more than a hook takes.
 pub(super) const TIMEOUT_S: u32 = 5;
 const DIRECTORY: &str = ".claude";
-/// Permissions of what is made, as far as the user's umask allows.
+/// Permissions of new files and directories, before the user's umask.
 const DIRECTORY_MODE: u32 = 0o777;
 const FILE_MODE: u32 = 0o666;
-/// Larger settings are none.
+/// Larger files are not read.
 const MAX_BYTES: u64 = 16 << 20;
 
 pub(super) fn install(args: &Args) -> Result<Outcome> {
@@ -88,14 +88,14 @@ fn object(properties: &[(&str, CstInputValue)]) -> CstInputValue {
     )
 }
 
-/// A group of hooks that holds nothing but this command.
+/// Returns whether a group of hooks holds only this command.
 fn is_group_of(group: Option<Value>, command: &str) -> bool {
     group.is_some_and(|g| {
         g["hooks"].as_array().is_some_and(|h| h.len() == 1 && h[0]["command"] == command)
     })
 }
 
-/// Whether a command is one that we wrote, from wherever the program was then.
+/// Returns whether a command is one of ours, with any path of the program.
 fn is_ours(hook: &Value) -> bool {
     let command = hook["command"].as_str().unwrap_or_default();
     HOOKS.iter().any(|(_, _, name)| {
@@ -105,7 +105,7 @@ fn is_ours(hook: &Value) -> bool {
     })
 }
 
-/// Takes our hooks out of those of an event; whether there were any.
+/// Removes our hooks from an event. Returns whether there were any.
 fn remove_ours(of_event: &CstArray) -> bool {
     let mut any = false;
     for group in of_event.elements() {
@@ -125,7 +125,7 @@ fn remove_ours(of_event: &CstArray) -> bool {
     any
 }
 
-/// How the agent finds this program: by its name if that leads here.
+/// Returns how the agent starts this program: by its name, if `PATH` leads to it.
 fn program() -> String {
     let own = std::env::current_exe().ok();
     let by_name = std::env::var_os("PATH").is_some_and(|path| {
@@ -146,7 +146,7 @@ fn program() -> String {
 fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Outcome> {
     let project = args.project.open()?;
     let name = if args.shared { "settings.json" } else { "settings.local.json" };
-    // They are a file of the project, and a repository may have put a link there.
+    // The file belongs to the project, and a repository may have put a link there.
     let (tree, file) = (project.layout.tree(), Path::new(DIRECTORY).join(name));
     let path = tree.full(&file);
     let before = match tree.read_text(&file, MAX_BYTES) {
@@ -195,7 +195,7 @@ fn change(args: &Args, what: &str, change: impl FnOnce(&CstObject)) -> Result<Ou
     Ok(Outcome::Done)
 }
 
-/// The lines that come and go.
+/// Prints the lines that are removed and added.
 fn show(before: &str, after: &str) -> Result<()> {
     let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
     let same_start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();

@@ -1,4 +1,4 @@
-//! What several subcommands of `cortex memory` need.
+//! Shared by several subcommands of `cortex memory`.
 
 use anyhow::{Context, Result};
 use uuid::Uuid;
@@ -11,7 +11,7 @@ pub(super) fn memories_in_words(n: usize) -> String {
     if n == 1 { "1 memory".into() } else { format!("{n} memories") }
 }
 
-/// Its name, or its first line.
+/// Returns the memory's name, or its first line.
 pub(super) fn title(memory: &Memory) -> &str {
     if memory.name.is_empty() {
         memory.content.trim_start().lines().next().unwrap_or_default()
@@ -20,7 +20,7 @@ pub(super) fn title(memory: &Memory) -> &str {
     }
 }
 
-/// A folder for one use, which is removed with all that is in it.
+/// A temporary folder that is removed with its content when this is dropped.
 pub(super) struct PrivateFolder {
     pub(super) dir: Dir,
 }

@@ -1,4 +1,4 @@
-//! What happened, by session.
+//! Shows what happened, by session.
 
 use anyhow::Result;
 use chrono::{DateTime, Local, Utc};
@@ -13,9 +13,9 @@ use crate::memory::{Episode, EpisodeSource, Memories, Memory, MemorySource, Sele
 
 #[derive(Serialize)]
 struct Timeline {
-    /// `None`: what happened while no session was under way.
+    /// `None`: events outside of sessions.
     session: Option<Session>,
-    /// Oldest first; what one git operation did to many files is told once.
+    /// Oldest first. One event stands for all files of a git operation.
     events: Vec<Event>,
 }
 
@@ -60,7 +60,7 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
 fn events(newest_first: Vec<Memory>) -> Vec<Event> {
     let mut events: Vec<Event> = Vec::new();
     for memory in newest_first.into_iter().rev() {
-        // What git did to many files is told by its own event.
+        // A git operation on many files has an event of its own.
         let is_in_batch =
             |e: &Episode| e.source == EpisodeSource::GitBulkUpdate && e.git_batch_id.is_some();
         if matches!(&memory.source, MemorySource::Episode(e) if is_in_batch(e)) {

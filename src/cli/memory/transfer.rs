@@ -1,4 +1,4 @@
-//! Memories out and in: JSON, one a line, or a whole database from a backup.
+//! Exports and imports memories as JSON lines, and restores backups.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::dir::OpenMode;
 use crate::engine::Project;
 use crate::memory::{Memories, Memory, MemoryStore, RestorePlan, Select};
 
-/// Memories that are read at once.
+/// Number of memories that are read at once.
 const PAGE: usize = 500;
 
 pub(super) fn export(memories: &Memories) -> Result<Outcome> {
@@ -35,8 +35,7 @@ pub(super) fn export(memories: &Memories) -> Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// All of a file or nothing of it, as far as a reading goes: what cannot be read is found before
-/// anything is stored.
+/// Imports all memories of a file. Lines that cannot be read are found before anything is stored.
 pub(super) fn import(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
     if is_database(file) {
@@ -75,12 +74,12 @@ struct Restored<'a> {
     memories: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     newest: Option<DateTime<Utc>>,
-    /// Where the database is that was there before.
+    /// Where the former database is kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     kept: Option<PathBuf>,
 }
 
-/// Puts a backup in place of the database, and stores what was kept for later meanwhile.
+/// Replaces the database by a backup, and stores the spool.
 pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> Result<Outcome> {
     let home = project.memory_home();
     let plan = RestorePlan::new(&home.database, from)?;
@@ -116,7 +115,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     Ok(Outcome::Done)
 }
 
-/// How a file of SQLite begins.
+/// The first bytes of an SQLite file.
 const DATABASE: &[u8] = b"SQLite format 3\0";
 
 fn is_database(file: &Path) -> bool {
@@ -127,8 +126,8 @@ fn is_database(file: &Path) -> bool {
         && start == DATABASE
 }
 
-/// Adopts the memories of a database, which stays as it is: a copy of it is opened. Texts that are
-/// known already are left out.
+/// Adopts the memories of a database, which stays unchanged: a copy of it is opened. Texts that are
+/// stored already are left out.
 fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
     let name = file.display();
     let copied = copied(file).with_context(|| format!("{name} cannot be copied"))?;
@@ -136,7 +135,7 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
     let known = memories.store.select(&Select::default())?;
     let mut known: BTreeSet<String> = known.into_iter().map(|m| m.content).collect();
     let mut n = 0;
-    // Oldest first, as they were remembered.
+    // Oldest first, in the order in which they were stored.
     for memory in all.into_iter().rev().filter(|m| known.insert(m.content.clone())) {
         memories
             .capture
@@ -150,7 +149,7 @@ fn import_database(memories: &Memories, file: &Path) -> Result<Outcome> {
 
 const COPY: &str = "memory.db";
 
-/// A private copy of a database that nobody uses.
+/// Makes a private copy of a database that no process uses.
 fn copied(file: &Path) -> Result<PrivateFolder> {
     let folder = PrivateFolder::new()?;
     for end in ["", "-wal"] {
