@@ -183,12 +183,8 @@ impl Reply for MemoriesReply {
         }
         if self.results.is_empty() {
             return vec![
-                if self.briefing.is_some() {
-                    "the briefing is empty"
-                } else {
-                    "no memory matches"
-                }
-                .into(),
+                if self.briefing.is_some() { "the briefing is empty" } else { "no memory matches" }
+                    .into(),
             ];
         }
         self.results.iter().flat_map(Remembrance::lines).collect()

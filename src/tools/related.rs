@@ -67,7 +67,11 @@ impl Reply for RelatedReply {
         let place = place(&self.chunk.chunk, self.chunk.path.as_deref());
         let mut lines = vec![match self.results.len() {
             0 => format!("no code is related to {place}"),
-            n => format!("{} related to {place}, of {}", count(n, "result"), count(self.total, "file")),
+            n => format!(
+                "{} related to {place}, of {}",
+                count(n, "result"),
+                count(self.total, "file")
+            ),
         }];
         lines.extend(self.results.iter().flat_map(HitRow::lines));
         lines.extend(self.note.clone());

@@ -62,7 +62,7 @@ impl Project {
         fs::write(path, text).unwrap();
     }
 
-    /// As another program would.
+    /// Writes chunk files as another program would, and reloads.
     fn publish(&self, chunks: &[Chunk]) {
         for t in ChunkType::ALL {
             let body: Vec<String> =
@@ -92,7 +92,7 @@ impl Project {
     }
 }
 
-/// Clients check a reply by the schema; so does every test here.
+/// Checks a reply against its schema, as clients do.
 fn accepts(schema: &Value, value: &Value, at: &str) {
     let is = match text(&schema["type"]) {
         "object" => value.is_object(),
@@ -103,7 +103,7 @@ fn accepts(schema: &Value, value: &Value, at: &str) {
         "boolean" => value.is_boolean(),
         other => panic!("{at}: type `{other}`"),
     };
-    assert!(is, "{at}: {value} is no {}", schema["type"]);
+    assert!(is, "{at}: {value} is not of type {}", schema["type"]);
     for required in schema["required"].as_array().into_iter().flatten() {
         assert!(value.get(required.as_str().unwrap()).is_some(), "{at}: {required} is missing");
     }
@@ -151,7 +151,7 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
         a.text
     );
     let generation = a.structured["index"]["generation"].as_u64().unwrap();
-    // Another program's files: nobody but this process counts.
+    // The chunk files are another program's, so this process counts the generations itself.
     assert!(
         generation > 0 && a.text.ends_with(&format!("\ngeneration {generation} (local)")),
         "{}",
@@ -161,7 +161,7 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
     assert_eq!(a.structured.get("warnings"), None);
 }
 
-/// Agents remember the names of last year.
+/// Agents remember former names.
 #[test]
 fn earlier_names_of_arguments_are_taken_with_a_warning() {
     let p = project();
@@ -180,7 +180,7 @@ fn earlier_names_of_arguments_are_taken_with_a_warning() {
         (&old.structured["rows"][0]["name"], &old.structured["total_rows"]),
         (&json!("src/lock.rs"), &json!(4))
     );
-    // A file is still a file where that is what the tool asks for.
+    // A tool that has an argument `path` takes it without a warning.
     assert_eq!(
         p.get("cortex_outline", json!({"path": "src/lock.rs"})).structured.get("warnings"),
         None
@@ -337,7 +337,7 @@ fn arguments_are_read_as_agents_write_them() {
         (json!({"query": "x", "paths": "src/["}), "paths: `src/[` is not a glob"),
         (json!({"query": "  "}), "query is missing: A question"),
         (json!({"query": {"a": 1}}), "query is {\"a\":1}: give a string"),
-        (json!([1]), "give an object"),
+        (json!([1]), "not a JSON object"),
     ] {
         let e = p.error("cortex_search", arguments);
         assert!(e.contains(says), "{e}");
@@ -371,7 +371,7 @@ fn unknown_arguments_and_languages_are_told_and_harm_nothing() {
     assert!(a.text.starts_with("warning: there is no argument"), "{}", a.text);
     let a = p.get("cortex_search", json!({"query": "lock", "languages": "cobol"}));
     assert!(
-        warnings(&a).contains("cobol; there are markdown, python, rust")
+        warnings(&a).contains("cobol; the languages are markdown, python, rust")
             && a.text.contains("nothing found"),
         "{}",
         a.text
@@ -448,7 +448,7 @@ fn a_large_tree_collapses_before_it_exceeds_the_budget() {
         assert_eq!(a.structured["total_files"], 300);
         let complete = a.structured.get("note").is_none();
         assert!(complete || a.text.contains("max_tokens"), "{}", a.text);
-        assert!(a.text.len() >= most, "more room, more told");
+        assert!(a.text.len() >= most, "a larger budget must not show less");
         most = a.text.len();
     }
     let a = p.get("cortex_outline", json!({"max_tokens": 1000}));
@@ -573,7 +573,7 @@ fn nothing_outside_the_index_is_read() {
         assert_eq!(a.structured["content"], "what is remembered", "{}", a.text);
     }
     assert!(p.error("cortex_read", json!({"path": "/etc/passwd"})).contains("outside the project"));
-    // A link and a secret within the project are no way round the rules of indexing.
+    // A link or a secret within the project does not bypass the rules of indexing.
     p.write(".env", "TOKEN=secret");
     fs::remove_file(p.dir.path().join("tool.py")).unwrap();
     std::os::unix::fs::symlink(".env", p.dir.path().join("tool.py")).unwrap();
@@ -696,7 +696,7 @@ fn schemas_are_plain_and_say_everything() {
     assert_eq!(search["properties"]["mode"]["default"], "hybrid");
     assert_eq!(
         search["properties"]["limit"],
-        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Most results, one a file."})
+        json!({"type": "integer", "minimum": 1, "maximum": 100, "default": 15, "description": "Maximum number of results, one per file."})
     );
 }
 
@@ -719,8 +719,8 @@ impl Reply for Probe {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Text and JSON together fit, whatever is found; a result is never left out while another has
-    /// a snippet or more than its place; earlier snippets are not shorter for want of room.
+    /// Text and JSON together fit the budget. No result is left out while another has a snippet or
+    /// further places, and a result has a snippet only if all better ones have one.
     #[test]
     fn replies_fit_and_rows_come_before_snippets(
         chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{1,200}", 1..30), 0..4usize), 1..40),
@@ -762,8 +762,7 @@ proptest! {
         if let Some(first_without) = rows.iter().position(|r| r.get("snippet").is_none()) {
             prop_assert!(rows[first_without..].iter().all(|r| r.get("snippet").is_none()), "the earlier have the snippets");
         }
-        // Unless everything is told, what is left is less than one line of the next snippet, or one
-        // row.
+        // If everything fits, nothing is left out.
         let all = build(details.top());
         prop_assert!(budget::cost(&all) > max_tokens || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
     }

@@ -157,9 +157,8 @@ fn arguments<Q: Question>() -> Map<String, Value> {
 /// Reads the arguments, asks the engine, and writes the reply.
 fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
-    let wrong = |e: serde_json::Error| {
-        AskError::Arguments(format!("the arguments are not valid: {e}"))
-    };
+    let wrong =
+        |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
     let TokenBudget { max_tokens } = TokenBudget::deserialize(&arguments).map_err(wrong)?;
     let question = Q::deserialize(arguments).map_err(wrong)?;

@@ -1,5 +1,5 @@
-//! The map in `specs/architecture.md` is true: modules use what its table allows, and a crate is
-//! named where it says.
+//! Checks the map in `specs/architecture.md`: modules use only what its table allows, and a crate
+//! is named only where it says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,7 +30,7 @@ fn sources() -> Vec<(PathBuf, String)> {
     out
 }
 
-/// `module → what it may use`, read from the table.
+/// Reads the table: each module with the modules that it may use.
 fn allowed() -> BTreeMap<String, BTreeSet<String>> {
     let map = std::fs::read_to_string(Path::new(ROOT).join("specs/architecture.md")).unwrap();
     let section =
@@ -47,13 +47,13 @@ fn allowed() -> BTreeMap<String, BTreeSet<String>> {
         .collect()
 }
 
-/// Top-level module of a file: `search/text.rs` → `search`.
+/// Returns the top-level module of a file: `search/text.rs` → `search`.
 fn module_of(path: &Path) -> String {
     let first = path.iter().next().unwrap().to_string_lossy();
     first.trim_end_matches(".rs").to_string()
 }
 
-/// Modules named as `crate::module`.
+/// Returns the modules that are named as `crate::module`.
 fn used(text: &str) -> BTreeSet<String> {
     let word =
         |s: &str| s.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
@@ -85,8 +85,8 @@ fn modules_use_only_what_the_map_allows() {
     assert_eq!(seen, listed, "the table lists the modules that exist");
 }
 
-/// A file is understood without the files that use it: no two of them need each other, not even by
-/// a detour.
+/// No two files need each other, not even indirectly, so each can be understood without the files
+/// that use it.
 #[test]
 fn no_circles_between_files() {
     let modules: BTreeMap<Vec<String>, rust_code::Module> = sources()
@@ -105,7 +105,7 @@ fn no_circles_between_files() {
     assert!(circle.is_none(), "files need each other: {shown}");
 }
 
-/// Returns the shortest way from a module to itself.
+/// Returns the shortest path from a module to itself.
 fn way_back(
     from: &Vec<String>,
     uses: &BTreeMap<&Vec<String>, BTreeSet<Vec<String>>>,
@@ -170,7 +170,8 @@ fn crates_are_named_in_one_place() {
     }
 }
 
-/// What is in a database, its module knows, in one file; what all of them share is in `sqlite.rs`.
+/// Only one file of a module knows the schema of its database; `sqlite.rs` holds what all databases
+/// share.
 #[test]
 fn databases_are_named_in_their_own_files() {
     let naming: Vec<PathBuf> = sources()
@@ -190,8 +191,8 @@ fn databases_are_named_in_their_own_files() {
     }
 }
 
-/// Every lock is one of `parking_lot`: no panic poisons it, and no caller has to say what a
-/// poisoned lock means.
+/// Every lock comes from `parking_lot`: no panic poisons it, so no caller has to handle a poisoned
+/// lock.
 #[test]
 fn locks_are_those_of_parking_lot() {
     for (path, text) in sources() {
@@ -235,14 +236,14 @@ fn the_example_configuration_lists_every_setting() {
     }
 }
 
-/// Modules that handle files of a project, and must not reach them by their paths: a repository may
-/// have put a link, a pipe or a file of a terabyte there.
+/// Modules that handle files of a project and must not open them by path: a repository may have put
+/// a link, a pipe or a file of a terabyte there.
 const OF_PROJECTS: [&str; 14] = [
     "cli", "config", "edit", "engine", "eval", "fuzz", "graph", "index", "live", "serve", "source",
     "store", "survey", "tools",
 ];
 
-/// Calls that open, change or ask for a file by its path.
+/// Calls that open, change or examine a file by its path.
 const BY_PATH: [&str; 26] = [
     "fs::read(",
     "fs::read_to_string(",
@@ -272,7 +273,7 @@ const BY_PATH: [&str; 26] = [
     ".canonicalize()",
 ];
 
-/// What is allowed all the same: the file, the calls, and why.
+/// Allowed exceptions: the file, the calls, and the reason.
 const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
     ("cli/eval.rs", &["fs::canonicalize("], "sets of questions that the user names"),
     (

@@ -1,5 +1,5 @@
-//! Trees that are odd, broken or hostile: each file gives the right result or a clear reason, and
-//! nothing else is lost.
+//! Odd, broken or hostile trees: each file gives the right result or a clear reason, and nothing
+//! else is lost.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::project::{CHUNK_FILES, Output, Project, run};
 
-/// The only result of an exact search.
+/// Returns the only result of an exact search.
 #[track_caller]
 fn hit(p: &Project, query: &str) -> Value {
     let reply = p.json(&["search", "--exact", query]);
@@ -19,7 +19,7 @@ fn hit(p: &Project, query: &str) -> Value {
     results[0].clone()
 }
 
-/// Empty files, and files of white space, are no error and no result.
+/// Empty files, and files of white space, give no error and no result.
 #[test]
 fn empty_files_are_no_error() {
     let p = Project::sample();
@@ -69,8 +69,8 @@ fn a_line_of_a_megabyte_is_skipped_with_a_reason() {
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
 }
 
-/// A directory and a file without read permission are told as such; the rest of the tree is
-/// indexed. With the permission they come in.
+/// A directory and a file without read permission are reported; the rest of the tree is indexed.
+/// Once the permission is given, they are indexed, too.
 #[test]
 fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     let p = Project::sample();
@@ -102,8 +102,8 @@ fn what_may_not_be_read_is_told_and_the_rest_indexed() {
     assert_eq!(hit(&p, "nougat")["path"], "closed.md");
 }
 
-/// Symbolic links that lead in circles, nowhere, or out of the project are not followed, and a pipe
-/// is not waited for.
+/// Symbolic links that form a circle, lead nowhere, or lead out of the project are not followed,
+/// and a pipe does not block.
 #[test]
 fn links_and_pipes_are_not_followed() {
     let p = Project::sample();
@@ -119,15 +119,15 @@ fn links_and_pipes_are_not_followed() {
     assert_eq!(p.index()["n_files"], 4);
     assert_eq!(hit(&p, "potatoes")["path"], "docs/guide.md");
     p.run(&["search", "--exact", "marzipan"]).expect(1);
-    // A project that is reached through a link is the project.
+    // A project that is opened through a link is the same project.
     symlink(p.root(), p.home().join("link")).unwrap();
     let out = run(p.cortex(&["search", "--exact", "potatoes"]).current_dir(p.home().join("link")))
         .expect(0);
     assert!(out.stdout.starts_with("docs/guide.md:"), "{out:?}");
 }
 
-/// Any file name that is text works: found under its own name, and gone when the file is. Others
-/// are told.
+/// Every file name that is valid text works: the file is found under its name, and gone when it is
+/// deleted. Other names are reported.
 #[test]
 fn odd_file_names_work() {
     let p = Project::new();
@@ -180,7 +180,7 @@ fn odd_file_names_work() {
     }
 }
 
-/// Two headings, or a heading and the second of two others, may come to one name: each section is
+/// Two headings, or a heading and the second of two others, may get the same name: each section is
 /// found.
 #[test]
 fn sections_with_equal_names_are_all_found() {
@@ -232,8 +232,8 @@ fn line_ends_and_byte_order_marks_do_not_show() {
     assert_eq!(hit(&p, "nougat")["symbol"], "One");
 }
 
-/// Ten thousand brackets in each other do not crash the parser of any language; the file and its
-/// neighbours are found.
+/// Ten thousand nested brackets crash the parser of no language; the file and its neighbours are
+/// found.
 #[test]
 fn deep_nesting_does_not_crash() {
     let p = Project::sample();
@@ -241,7 +241,7 @@ fn deep_nesting_does_not_crash() {
     let deep = |open: &str, inner: &str, close: &str| {
         format!("{}{inner}{}", open.repeat(n), close.repeat(n))
     };
-    // In lines, since a single long line would be taken for a bundle.
+    // On many lines, because one long line would count as a bundle.
     let parens = deep("(\n", "1", ")\n");
     let braces = deep("{\n", "", "}\n");
     for (name, text) in [
@@ -271,7 +271,7 @@ fn deep_nesting_does_not_crash() {
     assert_eq!(p.found(&["--exact", "potatoes"]), ["docs/guide.md"]);
 }
 
-/// Cells of a notebook are found at their lines; what they printed is not, however large it is.
+/// Cells of a notebook are found at their lines; their output is not, however large it is.
 #[test]
 fn outputs_of_notebooks_are_not_indexed() {
     let image = "iVBORw0KGgo".repeat(8_000);
@@ -298,8 +298,8 @@ fn outputs_of_notebooks_are_not_indexed() {
     }
 }
 
-/// A `.cortex` that may not be read, or is no directory, and a project that may not be written: an
-/// error that names the place, nothing else.
+/// A `.cortex` that is not readable or not a directory, and a project that is not writable, give an
+/// error that names the place.
 #[test]
 fn a_cortex_directory_that_cannot_be_used_is_named() {
     let p = Project::sample();
@@ -314,7 +314,7 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
         let error = out.error();
         assert!(error.contains("/.cortex") && error.contains("ermission denied"), "{error}");
     }
-    // An index that may be read but not written is searched as it is.
+    // An index that is readable but not writable is searched as it is.
     p.write("docs/new.md", "# New\n\nparsnips\n");
     assert!(p.command("chmod").args(["-R", "a-w", ".cortex"]).status().unwrap().success());
     if let Some(mut c) = p.unprivileged(&["search", "--exact", "potatoes"]) {
@@ -341,18 +341,17 @@ fn a_cortex_directory_that_cannot_be_used_is_named() {
     }
 }
 
-/// The program with a limit on the size of every file that it writes: what a full disk looks like
-/// to it.
+/// Runs the program with a limit on the size of every file that it writes, as on a full disk.
 fn limited(p: &Project, kib: usize, args: &[&str]) -> Command {
     let mut c = p.command("sh");
-    // Blocks of 512 bytes; the signal that comes with the limit is ignored, so that writing fails.
+    // The unit is 512 bytes. The signal of the limit is ignored, so that writing fails instead.
     let script = format!("trap '' XFSZ && ulimit -f {} && exec \"$@\"", kib * 2);
     c.args(["-c", &script, "sh", env!("CARGO_BIN_EXE_cortex")]).args(args);
     c
 }
 
-/// A disk that is full while the index is written: a clear error, the old index intact, and after
-/// there is room again an index like a fresh one.
+/// If the disk is full while the index is written, there is a clear error and the old index stays
+/// intact; once there is room, the index equals a fresh one.
 #[test]
 fn a_full_disk_leaves_the_old_index() {
     let p = Project::sample();
@@ -364,7 +363,7 @@ fn a_full_disk_leaves_the_old_index() {
             format!("# Part {i}\n\n{}\n", format!("marzipan {i} and more of it\n").repeat(200)),
         );
     }
-    // Full while vectors, and while chunks are written.
+    // The disk is full while vectors, or while chunks, are written.
     for kib in [1, 16, 64, 128] {
         let out = run(&mut limited(&p, kib, &["index"]));
         let error = out.error();
@@ -394,8 +393,8 @@ fn a_full_disk_leaves_the_old_index() {
     );
 }
 
-/// Text that is no program, under the name of one, does not hold up the index: parsers that look
-/// for sense in it are given up, and the file is found by its lines.
+/// Text that is not a program, although its name says so, does not delay the index: its parser is
+/// stopped, and the file is found by its lines.
 #[test]
 fn garbage_does_not_hold_up_the_index() {
     let p = Project::sample();
@@ -416,7 +415,7 @@ fn garbage_does_not_hold_up_the_index() {
     assert_eq!(found, ["garbage.ex", "garbage.lua"]);
 }
 
-/// Nor does it take the machine's memory: three gigabytes are enough for a file of a third of a
+/// Such text does not use up the memory either: three gigabytes suffice for a file of a third of a
 /// megabyte. (The limit protects the machine that runs the test.)
 #[test]
 #[cfg(target_os = "linux")]
@@ -440,8 +439,8 @@ fn garbage_does_not_eat_the_memory() {
     assert_eq!(p.found(&["--exact", "marzipan"]), ["garbage.cs"]);
 }
 
-/// A read-only checkout was searched as it stood at best: "the lock cannot be taken". Its index
-/// goes to the user's cache.
+/// Bug: a read-only checkout could only be searched with an old index ("the lock cannot be taken").
+/// Its index is in the user's cache now.
 #[test]
 fn a_read_only_checkout_is_indexed_in_the_users_cache() {
     let p = Project::sample();
@@ -460,14 +459,14 @@ fn a_read_only_checkout_is_indexed_in_the_users_cache() {
     let out = run(&mut p.unprivileged(&["search", "--exact", "parsnips"]).unwrap()).expect(0);
     assert!(out.stdout.starts_with("docs/new.md:"), "{out:?}");
     p.chmod(".", 0o755);
-    // On request, too.
+    // The same on request.
     let mut asked = p.cortex(&["search", "--exact", "potatoes"]);
     let cache = p.home().join("elsewhere");
     run(asked.env("CORTEX_INDEX_LOCATION", "cache").env("XDG_CACHE_HOME", &cache)).expect(0);
     assert!(!p.path(".cortex").exists() && cache.join("cortex").is_dir());
 }
 
-/// A stray `.cortex` in a parent captured every folder below it.
+/// Bug: a stray `.cortex` in a parent captured every folder below it.
 #[test]
 fn a_stray_cortex_above_does_not_capture_the_folders_below() {
     let p =
@@ -484,7 +483,7 @@ fn a_stray_cortex_above_does_not_capture_the_folders_below() {
     );
     fs::create_dir_all(p.path("mine/.git")).unwrap();
     assert!(status("mine/docs").contains("/mine (it holds .git)"));
-    // A parent that everybody may write to is nobody's project.
+    // A parent that every user may write to is not a project.
     let p = Project::with(&[
         ("shared/.cortex/config.toml", ""),
         ("shared/own/a.md", "# A\n\npotatoes\n"),

@@ -1,4 +1,4 @@
-//! `cortex bench`: it measures everything that it promises, and touches nothing.
+//! `cortex bench` measures everything that it promises and changes nothing in the project.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::project::{CHUNK_FILES, Project};
 
-/// What the specification lists as names of times.
+/// Returns the names of times in the specification.
 fn documented() -> BTreeSet<String> {
     let spec =
         fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/specs/cli-json.md")).unwrap();

@@ -1,5 +1,5 @@
-//! The servers as real clients see them: the official Python SDK, and the inspector.
-//! `tests/it/clients/install.sh` installs both; where they are not, nothing is tested, except on
+//! The servers as real clients see them: the official Python SDK and the inspector.
+//! `tests/it/clients/install.sh` installs both. Without them the tests are skipped, except on
 //! machines that set `CI`.
 
 use std::env;
@@ -17,7 +17,7 @@ const INSPECTOR: &str = "node_modules/.bin/mcp-inspector";
 const PYTHON_CLIENT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/clients/python_client.py");
 
-/// Where the clients are. `None` (and a word about it) where they are not.
+/// Returns where the clients are. `None`, with a message, if they are not installed.
 fn clients() -> Option<PathBuf> {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let clients = env::var_os("CORTEX_TEST_CLIENTS")
@@ -30,7 +30,7 @@ fn clients() -> Option<PathBuf> {
         clients.display()
     );
     assert!(env::var_os("CI").is_none_or(|ci| ci.is_empty()), "{how}");
-    // Past the test harness, which shows nothing of a test that passes.
+    // Written directly, because the test harness hides the output of tests that pass.
     stderr().write_all(format!("SKIPPED: {how}\n").as_bytes()).unwrap();
     None
 }
@@ -57,7 +57,7 @@ fn project() -> Project {
     p
 }
 
-/// A server over HTTP, and where it speaks MCP.
+/// Starts a server over HTTP, and returns its MCP address.
 fn serve(p: &Project) -> (Server, String) {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let url = format!("{}/mcp", server.line());
@@ -90,7 +90,7 @@ fn the_python_sdk_gets_its_answers_over_http() {
     }
 }
 
-/// The inspector, in one of the two eras of the protocol; `target` is a program with its arguments,
+/// The inspector, in one of the two eras of the protocol. `target` is a program with its arguments,
 /// or an address.
 struct Inspector<'a> {
     clients: &'a Path,
@@ -110,7 +110,7 @@ impl Inspector<'_> {
         c
     }
 
-    /// What a method results in.
+    /// Returns the result of a method.
     #[track_caller]
     fn ask(&self, era: &str, args: &[&str]) -> Value {
         let out = run(&mut self.command(era, args)).expect(0);
@@ -119,7 +119,7 @@ impl Inspector<'_> {
         reply["result"].clone()
     }
 
-    /// Lists in both eras, and calls every tool in one.
+    /// Lists tools in both eras, and calls every tool in one.
     #[track_caller]
     fn inspect(&self, era: &str) {
         for era in ["legacy", "modern"] {
@@ -171,7 +171,7 @@ impl Inspector<'_> {
     }
 }
 
-/// A call of each tool, in the order in which they are listed, and what its text must contain.
+/// Returns a call of each tool, in the order of the list, and text that its reply must contain.
 fn calls() -> [(&'static str, Value, &'static str); 12] {
     [
         (

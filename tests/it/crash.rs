@@ -1,4 +1,5 @@
-//! Killed at any moment, and several at once: a reader sees the old index or the new one, whole.
+//! Processes that are killed at any moment, and several at once: a reader sees the complete old
+//! index or the complete new one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,10 +12,10 @@ use serde_json::Value;
 
 use crate::project::{CHUNK_FILES, Project, Random};
 
-/// Files of a tree of one generation, and the word that all of them hold.
+/// Number of files of a tree of one generation, and the word that all of them hold.
 const N_FILES: usize = 24;
 
-/// Writes every file anew: each says which generation of the tree it belongs to.
+/// Writes every file again with the number of its generation.
 fn plant(p: &Project, generation: usize) {
     for i in 0..N_FILES {
         let filler = "    // It takes some lines to fill a file.\n".repeat(i + generation % 7);
@@ -30,8 +31,8 @@ fn plant(p: &Project, generation: usize) {
     }
 }
 
-/// The generation that a search finds. It must find all files, all of one generation, with a valid
-/// index.
+/// Returns the generation that a search finds. The search must find all files, all of one
+/// generation, with a valid index.
 fn generation(p: &Project, args: &[&str]) -> usize {
     let reply = p.json(&[&["search", "--exact", "milestone", "-n", "100"], args].concat());
     let of = |r: &Value| {
@@ -55,13 +56,13 @@ fn spawn(p: &Project, args: &[&str]) -> Child {
     p.cortex(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Ends the child at once (SIGKILL), unless it has ended.
+/// Kills the child (SIGKILL), unless it has ended.
 fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// Waits until something holds; false when the child ended before that.
+/// Waits until a condition holds; returns false if the child ended first.
 fn wait_until(child: &mut Child, mut holds: impl FnMut() -> bool) -> bool {
     let deadline = Instant::now() + Duration::from_mins(1);
     loop {
@@ -104,7 +105,7 @@ fn killed_at_any_moment_the_index_is_whole() {
         plant(&p, n);
         let mut child = spawn(&p, &["index"]);
         if n % 2 == 0 {
-            // Between the moment when the new set is complete and the end of its renames.
+            // Between the moment at which the new set is complete and the end of its renames.
             wait_until(&mut child, || chunk_path(&p, "manifest.json.next").exists());
         } else {
             let moment = Instant::now() + full_run.mul_f64(random.below(1000) as f64 / 1000.0);
@@ -129,8 +130,8 @@ fn killed_at_any_moment_the_index_is_whole() {
     assert_fresh(&p);
 }
 
-/// The chunk directory as it is when a run died after `n_renamed` of the five renames of its new
-/// set.
+/// Leaves the chunk directory as a run does that died after `n_renamed` of the five renames of its
+/// new set.
 fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: usize) {
     for (i, (name, old)) in old.iter().enumerate() {
         if i < n_renamed {
@@ -146,8 +147,8 @@ fn die_between_renames(p: &Project, old: &[(&str, Option<Vec<u8>>)], n_renamed: 
 const ALL_FILES: [&str; 5] =
     [CHUNK_FILES[0], CHUNK_FILES[1], CHUNK_FILES[2], CHUNK_FILES[3], "manifest.json"];
 
-/// Dead between any two renames of a new set, which is complete by then: a search finds the new
-/// tree (or, before the first rename, the old one), and the next run finishes the work.
+/// The run died between two renames of a new set, which is complete by then: a search finds the new
+/// tree (or, before the first rename, the old one), and the next run finishes the renames.
 #[test]
 fn a_death_between_renames_leaves_the_new_index() {
     for n_renamed in 0..=ALL_FILES.len() {
@@ -176,8 +177,8 @@ fn a_death_between_renames_leaves_the_new_index() {
     }
 }
 
-/// The same when another program has meanwhile written one of the files: what it wrote is kept, and
-/// the index is whole again.
+/// The same, but another program has written one of the files meanwhile: its file is kept, and the
+/// index becomes complete again.
 #[test]
 fn a_death_between_renames_loses_nothing_of_another_program() {
     let theirs =
@@ -201,8 +202,8 @@ fn a_death_between_renames_loses_nothing_of_another_program() {
     }
 }
 
-/// The same in the very first run: there is no old set, so a search finds the new one whole, or
-/// says that there is none.
+/// The same in the very first run: there is no old set, so a search finds the complete new one, or
+/// reports that there is none.
 #[test]
 fn a_death_in_the_first_run_leaves_no_half_index() {
     for n_renamed in 0..=ALL_FILES.len() {
@@ -223,7 +224,7 @@ fn a_death_in_the_first_run_leaves_no_half_index() {
     }
 }
 
-/// Dead while the new files were being written: they are not complete, and the old set is served.
+/// The run died while it wrote the new files: they are incomplete, and the old set is served.
 #[test]
 fn a_death_while_writing_leaves_the_old_index() {
     let p = Project::new();
@@ -245,8 +246,8 @@ fn a_death_while_writing_leaves_the_old_index() {
     assert_fresh(&p);
 }
 
-/// Several runs at once take turns (or one says that another is busy), and the index is right: in a
-/// directory that has no index yet, and in one that has.
+/// Several runs at once take turns (or report that another one is busy), and the index is right: in
+/// a directory without an index, and in one with an index.
 #[test]
 fn concurrent_index_runs_take_turns() {
     for _ in 0..4 {
@@ -269,7 +270,7 @@ fn concurrent_index_runs_take_turns() {
     }
 }
 
-/// A search beside a running indexer finds one generation of the tree, whole, every time.
+/// A search beside a running indexer finds one complete generation of the tree, every time.
 #[test]
 fn searches_beside_an_indexer_see_one_generation() {
     let p = Project::new();
@@ -294,7 +295,7 @@ fn searches_beside_an_indexer_see_one_generation() {
     assert_eq!(generation(&p, &["--no-index"]), 12);
 }
 
-/// Starts a command, and waits until it waits for the lock that this process holds.
+/// Starts a command, and waits until it is blocked by the lock that this process holds.
 #[cfg(target_os = "linux")]
 fn spawn_behind_lock(p: &Project, args: &[&str]) -> (Child, fs::File) {
     let path = p.path(".cortex/write.lock").canonicalize().unwrap();
@@ -311,7 +312,7 @@ fn spawn_behind_lock(p: &Project, args: &[&str]) -> (Child, fs::File) {
     (child, lock)
 }
 
-/// A run that waited while `clean` removed the index makes a new one.
+/// A run that waited while `clean` removed the index creates a new one.
 #[test]
 #[cfg(target_os = "linux")]
 fn an_index_that_waited_for_a_clean_succeeds() {
@@ -319,7 +320,7 @@ fn an_index_that_waited_for_a_clean_succeeds() {
     plant(&p, 1);
     p.index();
     let (child, lock) = spawn_behind_lock(&p, &["index"]);
-    // What `clean` does under the lock.
+    // The same that `clean` does under the lock.
     fs::remove_dir_all(p.path(".cortex/chunks")).unwrap();
     fs::remove_dir_all(p.path(".cortex/cache")).unwrap();
     drop(lock);
@@ -328,8 +329,7 @@ fn an_index_that_waited_for_a_clean_succeeds() {
     assert_eq!(generation(&p, &["--no-index"]), 1);
 }
 
-/// `clean` does not pull the index from under a running indexer: it waits. A search of an
-/// up-to-date index needs no lock.
+/// `clean` waits for a running indexer. A search of an up-to-date index needs no lock.
 #[test]
 #[cfg(target_os = "linux")]
 fn clean_waits_for_the_indexer() {

@@ -11,7 +11,7 @@ use crate::following::wait_until;
 use crate::project::{Project, Random};
 use crate::server::{Client, Server, get, warnings};
 
-/// A project whose index is saved.
+/// Creates a project whose index is saved.
 fn saved() -> Project {
     let p = Project::new();
     for i in 0..40 {
@@ -31,7 +31,7 @@ fn ask(p: &Project) -> Value {
     p.json(&["search", QUESTION, "--explain"])["results"].clone()
 }
 
-/// The saved files whose names end so.
+/// Returns the saved files with these endings.
 fn files(p: &Project, end: &str) -> Vec<PathBuf> {
     let directories = fs::read_dir(p.path(".cortex/cache"))
         .unwrap()
@@ -58,7 +58,7 @@ fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
     let search = || client.try_call("search", &json!({ "query": QUESTION })).unwrap();
     let ready = || get(&format!("{}/readyz", client.url), &[]);
     wait_until("the server is ready", || ready().0 == 200);
-    // Nothing was asked yet, so no part of the index is in memory.
+    // No query was answered yet, so no part of the index is in memory.
     let mut random = Random(3);
     let damaged = files(&p, ".term");
     assert!(!damaged.is_empty());
@@ -70,7 +70,7 @@ fn every_search_failed_for_ever_when_saved_terms_were_damaged_under_a_server() {
         status == 500 && body.contains("damaged") && body.contains("rebuilt"),
         "{status} {body}"
     );
-    // From here on the server is either rebuilding and says so, or done.
+    // From here on the server either is rebuilding, with a warning, or has finished.
     wait_until("the index is rebuilt", || {
         let (status, body) = ready();
         assert!(status == 200 || status == 503 && body.contains("damaged"), "{status} {body}");
@@ -110,7 +110,7 @@ fn a_search_over_a_damaged_saved_index_answers() {
             if !path.exists() {
                 continue;
             }
-            // A disk that loses bytes does not change the time of the file.
+            // A disk that loses bytes does not change the file's time.
             let modified = fs::metadata(&path).unwrap().modified().unwrap();
             damage(&path, &mut random);
             File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();

@@ -1,4 +1,4 @@
-//! Chunks of files that were deleted: by default they go, with `index.keep_deleted` they stay,
+//! Chunks of deleted files: by default they leave the index; with `index.keep_deleted` they stay,
 //! marked.
 
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use crate::following::wait_until;
 use crate::project::{Project, run};
 use crate::server::{Client, Server, warnings};
 
-/// A project where chunks of deleted files stay.
+/// Creates a project that keeps chunks of deleted files.
 fn keeping() -> Project {
     let p = Project::sample();
     p.configure("[index]\nkeep_deleted = true\n");
@@ -15,7 +15,7 @@ fn keeping() -> Project {
     p
 }
 
-/// The chunks of a file.
+/// Returns the chunks of a file.
 fn chunks_of(p: &Project, path: &str) -> Vec<Value> {
     p.chunks().into_iter().filter(|c| c["metadata"]["file_path"] == path).collect()
 }
@@ -98,7 +98,7 @@ fn a_file_that_comes_back_takes_the_place_of_what_was_kept() {
         std::fs::rename(p.path("src/retry.rs"), &aside).unwrap();
         p.index();
         assert!(!chunks_of(&p, "src/retry.rs").is_empty());
-        // With its old stamp.
+        // The file gets its old time stamp.
         std::fs::rename(&aside, p.path("src/retry.rs")).unwrap();
         if *back != text {
             p.write("src/retry.rs", back);
@@ -111,7 +111,7 @@ fn a_file_that_comes_back_takes_the_place_of_what_was_kept() {
 #[test]
 fn what_is_left_out_or_moved_does_not_stay() {
     let p = keeping();
-    // Left out, one after the other, each while it is there.
+    // Each file is excluded while it exists.
     p.write(".gitignore", "settings.toml\n");
     p.index();
     assert!(chunks_of(&p, "settings.toml").is_empty(), "ignored");
@@ -121,14 +121,14 @@ fn what_is_left_out_or_moved_does_not_stay() {
     p.rename("tools/colours.py", "tools/paint.py");
     p.index();
     assert!(chunks_of(&p, "tools/colours.py").is_empty(), "moved");
-    // Deleted first: whoever ignores it then wants it gone.
+    // The file is deleted first: a rule that excludes it later removes its chunks.
     p.remove("src/retry.rs");
     p.index();
     assert!(!chunks_of(&p, "src/retry.rs").is_empty());
     p.write(".gitignore", "settings.toml\nsrc/\n");
     p.index();
     assert!(chunks_of(&p, "src/retry.rs").is_empty(), "ignored when it was gone");
-    // A link is no file.
+    // A link is not a file.
     p.remove("tools/paint.py");
     std::os::unix::fs::symlink("/dev/zero", p.path("tools/paint.py")).unwrap();
     p.index();

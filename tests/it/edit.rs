@@ -1,4 +1,4 @@
-//! Files that agents change over the tools, and that the next search finds.
+//! Agents change files with tools, and the next search finds the change.
 
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn refused(client: &Client, tool: &str, arguments: &Value) -> String {
 fn an_edit_is_found_by_the_next_search() {
     let p = Project::sample();
     p.index();
-    // Nothing is taken in but by the edit itself: whoever waits for the watcher waits an hour.
+    // Only the edit itself updates the index: the watcher waits for an hour.
     let mut command = p.cortex(&["serve", "--port", "0", "--watch", "--tools", "search,edit"]);
     let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "3600000"));
     let client = Client::new(&server.line());
@@ -136,7 +136,7 @@ fn what_must_not_be_edited_is_not() {
     );
 }
 
-/// Nobody edits who was not allowed to.
+/// Without permission no tool edits.
 #[test]
 fn editing_is_offered_only_where_it_was_asked_for() {
     let p = Project::sample();
@@ -153,7 +153,7 @@ fn editing_is_offered_only_where_it_was_asked_for() {
         (&editor["annotations"]["destructiveHint"], &editor["annotations"]["readOnlyHint"]),
         (&json!(true), &json!(false))
     );
-    // A server that does not index says so, and the edit is done.
+    // A server that does not index still edits, and says so.
     let (_server, client) = serve(&p, &["--no-watch"]);
     let edited = client.call(
         "file_editor",

@@ -67,7 +67,7 @@ fn a_project_is_asked_about_itself_without_its_own_answers() {
         (&questions[0]["targets"][0]["start_line"], &questions[0]["targets"][0]["end_line"]),
         (&2.into(), &6.into())
     );
-    // The comment is gone, the code stands on the lines where it stood.
+    // The comment is blanked, and the code keeps its lines.
     let (masked, lines) = (read("tree/src/net.rs"), RETRY.lines().count());
     assert!(
         !masked.contains("failed")
@@ -222,7 +222,7 @@ fn features_can_be_left_out() {
     );
     p.run(&["eval", "--queries", "set.jsonl", "--features", "../home/features.jsonl"]).expect(0);
     let features: Value = serde_json::from_str(p.read("../home/features.jsonl").trim()).unwrap();
-    // Without any feature at all, files come by their paths.
+    // Without any feature, files are ordered by path.
     let names = p.run(&["eval", "--queries", "set.jsonl", "--without", "nonsense"]).error();
     let known = names.split("there are ").nth(1).unwrap().trim().replace(", ", ",");
     let report = p.json(&["eval", "--queries", "set.jsonl", "--without", &known]);

@@ -1,4 +1,4 @@
-//! A server that runs keeps the index as the tree is, and of several servers one does.
+//! A running server keeps the index equal to the tree, and of several servers exactly one does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::project::Project;
 
 const QUIET: Duration = Duration::from_millis(20);
 
-/// A server's indexing, in this process.
+/// Runs a server's indexing in this process.
 fn follow(p: &Project) -> IndexingService {
     IndexingService::spawn(indexer(p, StaticModel::bundled()), QUIET, |_| ()).unwrap()
 }
@@ -102,7 +102,7 @@ fn new_directories_are_watched_also_when_they_come_filled() {
     wait_until("and is watched again", || indexed(&p, "moved/er/fourth.rs"));
 }
 
-/// The system goes on watching the directory that was removed.
+/// Bug: the system continued to watch the directory that was removed.
 #[test]
 fn a_directory_that_is_made_again_at_once_is_watched() {
     let p = Project::sample();
@@ -133,7 +133,7 @@ fn a_leader_whose_lock_was_removed_leads_again() {
         "the first leads",
         || matches!(first.status().watching, Watching::Events(n) if n > 0),
     );
-    // It may still be writing there.
+    // The server may still be writing there.
     wait_until("it is removed", || std::fs::remove_dir_all(p.path(".cortex")).is_ok());
     let second = follow(&p);
     let asked = (first.sync(), second.sync());
@@ -151,7 +151,7 @@ fn a_leader_whose_lock_was_removed_leads_again() {
 fn what_a_dead_process_said_counts_no_more() {
     let p = Project::sample();
     p.index();
-    // As a killed run and a killed leader leave them.
+    // A killed run and a killed leader leave these files.
     p.write(".cortex/cache/run.json", r#"{"done":3,"total":99}"#);
     p.write(".cortex/cache/queue.json", "7");
     let layout = Layout::at(&p.root()).unwrap();
@@ -163,7 +163,7 @@ fn what_a_dead_process_said_counts_no_more() {
     assert_eq!(Activity::read(&layout).pending(), 0, "nor who writes next");
 }
 
-/// Two branches that differ in a few hundred files, back and forth.
+/// Switches between two branches that differ in a few hundred files.
 #[test]
 fn a_checkout_is_followed() {
     let p = Project::new();
@@ -215,7 +215,7 @@ fn what_is_pending_is_told_before_it_is_indexed() {
         || matches!(service.status().watching, Watching::Events(n) if n > 0),
     );
     let layout = Layout::at(&p.root()).unwrap();
-    // Whoever holds the write lock keeps the change from being indexed.
+    // While this lock is held, the change cannot be indexed.
     let lock = cortex::store::WriteLock::acquire(&layout, Duration::from_secs(10)).unwrap();
     p.write("src/late.rs", "fn late() {}\n");
     wait_until("the change is told", || Activity::read(&layout).pending() == 1);
@@ -249,7 +249,7 @@ fn another_takes_over_when_the_leader_is_gone() {
 #[test]
 fn one_that_stands_by_indexes_when_it_is_asked_to() {
     let p = Project::sample();
-    // Leads, and watches nothing.
+    // This process leads, but does not watch.
     let _leader =
         cortex::store::LeaderLock::try_acquire(&Layout::at(&p.root()).unwrap()).unwrap().unwrap();
     let service = follow(&p);
@@ -278,7 +278,7 @@ fn chunk_files_of_another_program_are_left_alone() {
     assert_eq!(service.status().last_error, None, "that is no failure");
 }
 
-/// Stands for a remote embedder, which costs money and time: it makes no vectors until it is
+/// A mock of an embedding server, which would cost money and time: it makes no vectors until it is
 /// reachable.
 struct Remote {
     model: Arc<StaticModel>,

@@ -1,4 +1,4 @@
-//! Chunk files that other programs wrote, and files of ours that were damaged.
+//! Chunk files of other programs, and damaged files of ours.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ use crate::server::{Client, Server, warnings};
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
 const DOCUMENTS: &str = ".cortex/chunks/doc-chunks.json";
 
-/// A project with one foreign chunk file.
+/// Creates a project with one foreign chunk file.
 fn foreign(content: impl AsRef<[u8]>) -> Project {
     let p = Project::with(&[("source.md", "# Source\n\nmarzipan\n")]);
     p.write(DEFINITIONS, content);
@@ -20,7 +20,7 @@ fn search(p: &Project, query: &str) -> Output {
     p.run(&["search", "--exact", query, "--json"])
 }
 
-/// The ids that an exact search finds.
+/// Returns the ids that an exact search finds.
 fn ids(p: &Project, query: &str) -> Vec<String> {
     let reply: Value = serde_json::from_str(&search(p, query).stdout).unwrap();
     let results = reply["results"].as_array().unwrap();
@@ -32,8 +32,8 @@ fn ids(p: &Project, query: &str) -> Vec<String> {
     ids
 }
 
-/// Files of another writer are searched, and never rewritten unasked: `index` refuses and names the
-/// way out.
+/// Files of another writer are searched and never rewritten by default: `index` refuses and names
+/// the option.
 #[test]
 fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     let text = r#"{ "chunks": [ {"id": "f1", "text": "nougat and honey", "metadata": {"file_path": "gone.py"}} ] }"#;
@@ -71,8 +71,8 @@ fn foreign_chunks_are_searched_and_never_rewritten_unasked() {
     );
 }
 
-/// Whatever JSON of the documented shape a program writes is accepted: any layout, unknown fields,
-/// nothing but the required fields, times with any offset and fraction, a byte order mark.
+/// Any JSON of the documented shape is accepted: any layout, unknown fields, only the required
+/// fields, times with any offset and fraction, a byte order mark.
 #[test]
 fn any_json_of_the_documented_shape_is_accepted() {
     let chunk = json!({
@@ -114,7 +114,7 @@ fn any_json_of_the_documented_shape_is_accepted() {
     }
 }
 
-/// A file that is no chunk file is an error that names it, with line and column; it is never served
+/// A file that is not a chunk file is an error with its name, line and column; it is never served
 /// in part.
 #[test]
 fn a_malformed_file_is_named_with_line_and_column() {
@@ -152,7 +152,7 @@ fn a_malformed_file_is_named_with_line_and_column() {
     assert!(error.contains("code-definitions.json:2:22:") && error.contains("UTF-8"), "{error}");
 }
 
-/// A chunk that cannot be used is named, with its file.
+/// A chunk that cannot be used is reported with its id and file.
 #[test]
 fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
     let header = |d: usize| format!(r#""_metadata":{{"embedder":"x","dimensions":{d}}},"#);
@@ -174,8 +174,8 @@ fn a_chunk_without_id_or_text_or_with_a_wrong_vector_is_named() {
     }
 }
 
-/// Of chunks with one id the last is used, within a file and over all files, and a warning names
-/// the id.
+/// Of several chunks with one id the last is used, within a file and over all files, and a warning
+/// names the id.
 #[test]
 fn of_duplicate_ids_the_last_wins_and_is_named() {
     let p = foreign(
@@ -235,8 +235,8 @@ fn inline_vectors_are_used_only_from_the_active_embedder() {
     );
 }
 
-/// A chunk file of ours that was cut in half is named with line and column, never served in part;
-/// the index is whole again after `cortex index`, or after a search that repairs by itself.
+/// A chunk file of ours that was cut in half is reported with line and column and never served in
+/// part; `cortex index`, or a search that repairs by itself, makes the index complete again.
 #[test]
 fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
     for name in CHUNK_FILES {
@@ -270,7 +270,7 @@ fn a_chunk_file_cut_in_half_is_repaired_by_the_next_index() {
 }
 
 /// A chunk file of ours that another program changed or removed is served as it is, with a warning,
-/// until the next index repairs it.
+/// until the next index run repairs it.
 #[test]
 fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
     let p = Project::sample();
@@ -301,7 +301,7 @@ fn a_changed_chunk_file_is_served_with_a_warning_and_repaired() {
     }
 }
 
-/// The caches may hold anything: what cannot be understood is made anew, with the same answers.
+/// Caches may hold anything: what cannot be read is built again, with the same answers.
 #[test]
 fn damaged_caches_are_made_anew() {
     let p = Project::sample();
@@ -340,7 +340,7 @@ fn damaged_caches_are_made_anew() {
 
 const THEIRS: &str = r#"{"_metadata":{"generator":"other 1"},"chunks":[{"id":"f1","text":"nougat and honey","metadata":{"file_path":"gone.py"}}]}"#;
 
-/// The names in the directory of the chunk files that are not ours.
+/// Returns the names in the directory of chunk files that are not ours.
 fn others(p: &Project) -> Vec<String> {
     let names = std::fs::read_dir(p.path(".cortex/chunks"))
         .unwrap()
@@ -354,8 +354,8 @@ fn others(p: &Project) -> Vec<String> {
     names
 }
 
-/// A chunk file that another program puts under a name of ours is moved aside and served, and the
-/// index is whole again; whoever asks first, and whatever the program writes there next.
+/// If another program puts a chunk file under one of our names, it is moved aside and served, and
+/// the index becomes complete again; with any command first, and again for the next such file.
 #[test]
 fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
     for command in [&["index"][..], &["search", "potatoes"]] {
@@ -377,7 +377,7 @@ fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
         assert_eq!(p.run(&["search", "nougat"]).expect(0).stderr, "", "it is told once");
         assert_eq!(p.json(&["status"])["other_files"], json!(["code-definitions.other.json"]));
         assert!(p.run(&["status"]).expect(0).stdout.contains("code-definitions.other.json"));
-        // The same again, another one, and after an edit.
+        // The same file again, another one, and one after an edit.
         p.write(DEFINITIONS, THEIRS);
         p.index();
         assert_eq!(others(&p), ["code-definitions.other.json"]);
@@ -390,8 +390,8 @@ fn a_foreign_file_under_a_name_of_ours_is_kept_and_served() {
     }
 }
 
-/// One that stands beside ours, written in the other way, and one that came while files are plain
-/// and are to be packed.
+/// A file beside ours with the other suffix, and one that arrives while plain files are about to be
+/// packed.
 #[test]
 fn a_foreign_file_in_the_other_packing_is_kept_and_served() {
     let p = Project::sample();
@@ -409,9 +409,9 @@ fn a_foreign_file_in_the_other_packing_is_kept_and_served() {
     assert_eq!(others(&p), ["code-definitions.other.json", "doc-chunks.other.json.zst"]);
 }
 
-/// Any further JSON file in the directory is a chunk file of another program. What it becomes is
-/// followed, also by a process that begins with a saved index; a chunk of ours stays, whatever has
-/// its id.
+/// Every further JSON file in the directory is a chunk file of another program. Its changes are
+/// followed, also by a process that starts from a saved index; a chunk of ours wins over one with
+/// the same id.
 #[test]
 fn further_files_are_served_beside_the_index() {
     let p = Project::sample();
@@ -442,8 +442,8 @@ fn further_files_are_served_beside_the_index() {
     assert!(!p.path(".cortex/chunks").exists());
 }
 
-/// Nothing that lies in that directory keeps the index from being served; what cannot be used is
-/// named, and stays.
+/// Nothing in that directory prevents the index from being served; a file that cannot be used is
+/// reported and stays.
 #[test]
 fn a_further_file_that_cannot_be_used_is_named_and_stays() {
     let p = Project::sample();
@@ -488,7 +488,7 @@ fn a_further_file_that_cannot_be_used_is_named_and_stays() {
     assert_eq!(out.stderr.matches("at most 32 files").count(), 8, "{}", out.stderr);
 }
 
-/// `clean` removes the index and leaves what another program wrote, whatever it is called.
+/// `clean` removes the index and leaves files of other programs, whatever their names.
 #[test]
 fn clean_leaves_a_foreign_file_under_a_name_of_ours() {
     let p = Project::sample();
@@ -503,8 +503,8 @@ fn clean_leaves_a_foreign_file_under_a_name_of_ours() {
     assert_eq!(ids(&p, "nougat"), ["f2"], "that replaces only what has the names of ours");
 }
 
-/// A server takes in what another program writes beside the index it serves, keeps what it writes
-/// over, and has the index whole again with the next look.
+/// A server serves what another program writes beside the index, keeps what that program
+/// overwrites, and completes the index again at the next look.
 #[test]
 fn a_server_keeps_and_serves_what_another_program_writes() {
     let p = Project::sample();
@@ -534,8 +534,8 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     assert!(p.timeless() == whole);
 }
 
-/// The code graph and the map are made from the source files, whoever writes the chunk files; where
-/// there are none, that is said.
+/// The code graph and the map are built from the source files, whoever writes the chunk files;
+/// without source files the reply says so.
 #[test]
 fn the_graph_and_the_map_work_beside_foreign_files() {
     let p = Project::with(&[
@@ -573,8 +573,8 @@ fn the_graph_and_the_map_work_beside_foreign_files() {
     }
 }
 
-/// What is said of foreign files holds: the generation is that of every reply, and a chunk without
-/// a file has none.
+/// Statements about foreign files are true: every reply has the right generation, and a chunk
+/// without a file has no path.
 #[test]
 fn what_is_said_of_foreign_files_is_true() {
     let p = foreign(r#"{"chunks":[{"id":"f1","text":"nougat and honey"}]}"#);

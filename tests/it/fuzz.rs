@@ -12,11 +12,11 @@ use cortex::fuzz::{TARGETS, Target};
 
 use crate::project::Random;
 
-/// Mutations for each target.
+/// Number of mutations for each target.
 const N_MUTATIONS: usize = 600;
-/// Longer inputs are cut: what grows with the input is tested with seeds.
+/// Longer inputs are cut; seeds test what grows with the input.
 const MAX_BYTES: usize = 1 << 14;
-/// What breaks readers of text, JSON, TOML, globs and queries.
+/// Bytes that break readers of text, JSON, TOML, globs and queries.
 const TOKENS: [&[u8]; 44] = [
     b"\0",
     b"\xff",
@@ -73,7 +73,7 @@ fn corpus(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Runs a target; a panic names the input, so that it can become a seed.
+/// Runs a target. A panic prints the input, so that it can become a seed.
 fn run(target: Target, what: &str, bytes: &[u8]) {
     assert!(
         catch_unwind(AssertUnwindSafe(|| target(bytes))).is_ok(),
@@ -157,7 +157,7 @@ fn any_ignore_file_is_obeyed() {
     try_all("cortexignore");
 }
 
-/// cargo-fuzz knows the same targets as this test.
+/// cargo-fuzz has the same targets as this test.
 #[test]
 fn every_target_has_its_program_and_its_corpus() {
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");

@@ -1,5 +1,5 @@
-//! Git is asked about a repository that somebody else has configured: it runs no program that the
-//! configuration names.
+//! Git reads a repository that another person configured: it runs no program that the configuration
+//! names.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

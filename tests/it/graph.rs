@@ -32,7 +32,7 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
         (&found["context"], &found["context_start_line"]),
         (&json!("    held.get();"), &json!(6))
     );
-    // Only the file of the callee changes: what it was called in stays.
+    // Only the file of the callee changes: the rows of its callers stay.
     p.write("src/store.rs", format!("// moved\n{}", p.read("src/store.rs")));
     assert_eq!(p.json(&["graph", "callers", "src/store.rs:4"])["results"][0]["symbol"], "main");
     p.remove("src/main.rs");
@@ -80,7 +80,7 @@ fn questions_that_have_no_answer() {
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));
 }
 
-/// An agent asks in the same call in which it says that it has edited.
+/// An agent asks in the same call in which it waits for its edit.
 #[test]
 fn agents_ask_the_graph_as_it_is_after_their_edits() {
     let p = project();

@@ -1,5 +1,5 @@
-//! `--help` and README as a newcomer reads them: the texts are those of `help.txt`, and the
-//! examples give an answer in this repository.
+//! Checks `--help` and the README as a newcomer reads them: the texts equal `help.txt`, and the
+//! examples give answers in this repository.
 
 use std::fmt::Write;
 use std::fs;
@@ -10,15 +10,15 @@ use crate::project::Project;
 
 const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Commands that only look, or change nothing but the copy that they run in.
+/// Commands that only read, or change only the copy in which they run.
 const RUN: &[&str] = &[
     "search", "outline", "read", "related", "graph", "map", "pattern", "files", "status", "index",
     "memory",
 ];
-/// Examples that need something that is not here: another directory, an id, a file.
+/// Parts of examples that need something that is not here: another directory, an id, a file.
 const NEEDS_MORE: &[&str] = &["0199f1c2", ".jsonl", "--from", "~/", "export"];
 
-/// The names of all commands, those of subcommands after them.
+/// Returns the names of all commands, each followed by its subcommands.
 fn commands() -> Vec<Vec<String>> {
     let mut out = vec![Vec::new()];
     let root = cortex::cli::command();
@@ -64,7 +64,7 @@ fn help_is_what_the_golden_file_says() {
     assert!(long.is_empty(), "a terminal of 80 columns breaks these lines: {long:#?}");
 }
 
-/// The lines of a text that are commands of this program, without what is said of them.
+/// Returns the lines of a text that are commands of this program, without comments.
 fn examples(text: &str) -> Vec<String> {
     let lines = text.lines().map(|line| line.trim().trim_start_matches("Example:").trim());
     lines
@@ -73,7 +73,7 @@ fn examples(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// A copy of what this repository holds, so that its own index stays as it is.
+/// Copies this repository, so that its own index stays unchanged.
 fn copy_of_this_repository() -> Project {
     let p = Project::new();
     for name in ["README.md", "Cargo.toml", "src", "specs", "tests"] {
@@ -100,7 +100,7 @@ fn examples_give_an_answer_in_this_repository() {
     };
     let wanted: Vec<&String> = all.iter().filter(|line| is_run(line)).collect();
     assert!(wanted.len() > 25, "only {} examples are found", wanted.len());
-    // What is asked for first must be there.
+    // Examples that read memories need one.
     p.run(&["memory", "add", "We keep the cache in one file: rename is atomic"]).expect(0);
     let directory = Path::new(env!("CARGO_BIN_EXE_cortex")).parent().unwrap();
     let path = format!("{}:{}", directory.display(), std::env::var("PATH").unwrap());
@@ -119,7 +119,7 @@ fn examples_give_an_answer_in_this_repository() {
     }
 }
 
-/// A question of the README leads to the code that it is about.
+/// A query in the README finds the code that it asks for.
 #[test]
 fn questions_of_the_readme_find_code() {
     let p = copy_of_this_repository();

@@ -1,5 +1,5 @@
-//! What happens to the files of a project while a server watches it: recorded file by file, git's
-//! doing told from edits by hand. With real git.
+//! Changes of files while a server watches a project: each is recorded, and changes by git are told
+//! apart from edits by hand. With real git.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -16,14 +16,14 @@ use crate::server::{Client, Server};
 /// Files of the first commit.
 const N_FILES: usize = 60;
 
-/// A repository in which something is remembered.
+/// A repository with a memory.
 struct Repository {
     project: Project,
-    /// Ids of events that were looked at.
+    /// Ids of events that the test has seen.
     seen: BTreeSet<String>,
 }
 
-/// What was recorded: names of events by hand, of events by git, and of what git did, in order of
+/// Recorded events: names of those by hand, of those by git, and of git operations, in order of
 /// names.
 type Told = (Vec<String>, Vec<String>, Vec<String>);
 
@@ -61,7 +61,7 @@ fn code(i: usize, version: &str) -> String {
 }
 
 impl Repository {
-    /// `main` has two commits, the second of which changed 47 files; `side` comes from the first
+    /// `main` has two commits, the second of which changed 47 files; `side` branches off the first
     /// and changed three others.
     fn new() -> Self {
         let this = Self::without_memories();
@@ -70,7 +70,7 @@ impl Repository {
         this
     }
 
-    /// The same, indexed before anything is remembered.
+    /// The same repository, indexed before there is a memory.
     fn without_memories() -> Self {
         let this = Self { project: Project::new(), seen: BTreeSet::new() };
         this.git(&["init", "-q"]);
@@ -86,7 +86,7 @@ impl Repository {
         this
     }
 
-    /// Indexes as if everything had been quiet for long.
+    /// Indexes as if nothing had changed for long.
     fn index_later(&self) {
         let out = crate::project::run(
             self.project.cortex(&["index"]).env("CORTEX_MEMORY_WINDOW_MS", "0"),
@@ -117,7 +117,7 @@ impl Repository {
         server
     }
 
-    /// What is recorded and was not looked at.
+    /// Returns the recorded events that the test has not seen.
     fn new_events(&self) -> Vec<Value> {
         let all = self.project.json(&["memory", "list", "-n", "10000"]);
         all["memories"]
@@ -141,8 +141,8 @@ impl Repository {
         (of("filesystem_watch"), of("git_bulk_update"), of("git_metadata"))
     }
 
-    /// Waits until exactly this is recorded: files by hand, how many files by git, what git did
-    /// (beginnings).
+    /// Waits until exactly these events are recorded: files by hand, number of files by git, git
+    /// operations (beginnings).
     #[track_caller]
     fn expect(&mut self, what: &str, by_hand: &[&str], n_by_git: usize, git_did: &[&str]) -> Told {
         let is_it = |(hand, git, did): &Told| {
@@ -246,7 +246,7 @@ fn every_operation_of_git_is_told_from_edits_meanwhile() {
 
     r.git(&["checkout", "-q", "side"]);
     edited(&r, "two");
-    // Edits of one file are one event; it is the one that was looked at.
+    // Edits of one file are one event, which the test has seen.
     r.expect("a checkout", &[], 50, &["git checkout: 50 files"]);
     r.git(&["checkout", "-q", "main"]);
     r.expect("and back", &[], 50, &["git checkout: 50 files"]);
@@ -309,7 +309,7 @@ fn what_comes_from_elsewhere_is_gits() {
     r.project.write(file(20), code(20, "meanwhile"));
     r.expect("a pull", &[&format!("update {}", file(20))], 5, &["git pull: 5 files"]);
 
-    // A work tree in the tree, and a submodule: each a repository of its own.
+    // A linked work tree in the tree, and a submodule: each is a repository of its own.
     r.git(&["worktree", "add", "-q", "tree", "-b", "tree", "side~1"]);
     r.expect("a work tree", &[], N_FILES, &["git: 60 files"]);
     assert!(git(&r.project.path("tree"), &["reset", "-q", "--hard", "main~1"]));
@@ -335,7 +335,7 @@ fn what_comes_from_elsewhere_is_gits() {
     );
 }
 
-/// Nobody watched: the next server finds out.
+/// No process watched: the next server detects the changes.
 #[test]
 fn what_happened_while_nothing_ran_is_found_at_the_start() {
     let mut r = Repository::new();
@@ -358,13 +358,13 @@ fn what_happened_while_nothing_ran_is_found_at_the_start() {
     );
 }
 
-/// The ways in which memory begins.
+/// The ways in which the first memory is made.
 fn begin(r: &Repository, how: &str) {
     match how {
         "memory add" => {
             drop(r.project.run(&["memory", "add", "The server is written in Rust."]).expect(0));
         }
-        // One that runs out of its time on a busy machine keeps the prompt for the next.
+        // A hook that runs out of time on a busy machine spools the prompt.
         "a hook" => wait_until("a hook remembers", || {
             told(
                 &r.project,
@@ -453,7 +453,8 @@ fn the_first_operation_in_a_submodule_is_gits() {
     );
 }
 
-/// There was no repository when memory began, so there is no position of git to go on from.
+/// There was no repository when memory began, so there is no position in git's logs to continue
+/// from.
 #[test]
 fn the_first_operation_in_a_repository_that_came_after_the_memories_is_gits() {
     let r = Repository::without_memories();
@@ -466,8 +467,8 @@ fn the_first_operation_in_a_repository_that_came_after_the_memories_is_gits() {
     assert_eq!((by_hand, by_git.len()), (Vec::new(), 47));
 }
 
-/// Without a server whoever indexes notes what changed, and records it when git had the time to say
-/// something.
+/// Without a server, the indexing process stores the changes, and records them once git had time to
+/// write its log.
 #[test]
 fn without_a_server_the_next_run_records() {
     let mut r = Repository::new();
@@ -484,8 +485,8 @@ fn without_a_server_the_next_run_records() {
     assert_eq!(r.told(), Told::default(), "too new");
 }
 
-/// What git would not tell, or tells in quotes, or has forgotten: the look at the tree finds it,
-/// and parses no other file.
+/// Changes that git would not report, reports in quotes, or has forgotten: the comparison with the
+/// tree finds them, and parses no other file.
 #[test]
 fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     let p = Project::new();
@@ -524,8 +525,8 @@ fn every_change_while_nothing_ran_is_indexed_and_nothing_else() {
     step("the commit that was indexed is gone", 1, 0);
 }
 
-/// Operations of git that bring what the branch `feat` has: files that are made, changed and
-/// removed. First the commands that come before anything is remembered, then the operation.
+/// Git operations that bring the files of the branch `feat`: created, changed and deleted ones.
+/// First the commands that run before there is a memory, then the operation.
 const OPERATIONS: [(&str, &[&str], &str); 16] = [
     ("git pull", &["branch -q -u feat"], "pull -q --no-rebase"),
     ("git pull", &["branch -q -u feat"], "pull -q --ff-only"),

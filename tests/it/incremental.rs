@@ -1,4 +1,4 @@
-//! An index that followed many edits is the index of the tree as it is now.
+//! After many edits, an index equals a fresh index of the same tree.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::project::{Project, Random};
 
-/// A tree that is known: by path, the definitions of each file: name, length of its body.
+/// A known tree: by path, the definitions of each file with the lengths of their bodies.
 pub struct Tree {
     pub project: Project,
     files: BTreeMap<String, Vec<(String, usize)>>,
@@ -66,7 +66,7 @@ impl Tree {
         self.save(&path);
     }
 
-    /// One random change of the tree.
+    /// Makes one random change of the tree.
     pub fn change(&mut self) {
         let Some(path) = self.some_path() else { return self.create() };
         let item = self.new_item();
@@ -82,13 +82,13 @@ impl Tree {
                 let to = self.new_path();
                 self.project.rename(&path, &to);
                 let items = self.files.remove(&path).unwrap();
-                // The text of another language, as a rename leaves it.
+                // The file gets the text of another language, as after a rename.
                 let saved = self.project.read(&to);
                 self.files.insert(to.clone(), items);
                 return self.project.write(&to, saved);
             }
             3 => {
-                // A rule comes or goes.
+                // An ignore rule is added or removed.
                 let rule = if self.random.below(2) == 0 { "/a/\n" } else { "*.md\n" };
                 return if self.project.path(".gitignore").exists() {
                     self.project.remove(".gitignore");
@@ -108,7 +108,7 @@ impl Tree {
     }
 }
 
-/// A definition in the language of an extension.
+/// Returns a definition in the language of an extension.
 fn item(extension: &str, name: &str, lines: usize) -> String {
     let body = |prefix: &str| {
         (0..lines).fold(String::new(), |mut s, i| {
@@ -144,7 +144,7 @@ fn item(extension: &str, name: &str, lines: usize) -> String {
     }
 }
 
-/// What a user gets for some queries, scores included.
+/// Returns the results of some queries, with scores.
 fn answers(p: &Project) -> Vec<Value> {
     let queries = ["where is a window closed", "kettle_3"];
     queries
@@ -153,9 +153,9 @@ fn answers(p: &Project) -> Vec<Value> {
         .collect()
 }
 
-/// After any sequence of edits, deletions, renames and changed ignore rules, the chunk files are
-/// those of an index made from nothing, byte for byte apart from time stamps, and searches answer
-/// the same with the same scores.
+/// After any sequence of edits, deletions, renames and changed ignore rules, the chunk files equal
+/// those of a fresh index byte for byte, apart from time stamps, and searches give the same results
+/// with the same scores.
 #[test]
 fn an_incremental_index_equals_a_full_one() {
     let stress = std::env::var_os("STRESS").is_some();
@@ -180,8 +180,8 @@ fn an_incremental_index_equals_a_full_one() {
     }
 }
 
-/// No two chunks share an id, and every line of every file that is indexed stands in a chunk at the
-/// place it names: in generated files and in this program's own sources.
+/// No two chunks share an id, and every line of every indexed file is in a chunk at its place: in
+/// generated files and in this program's own sources.
 #[test]
 fn every_line_is_in_a_chunk() {
     let tree = Tree::new(7, 60);
@@ -207,7 +207,7 @@ fn every_line_is_in_a_chunk() {
             .or_insert_with(|| text.iter().map(ToString::to_string).collect());
         let line = |key: &str| usize::try_from(m[key].as_u64().unwrap()).unwrap();
         let range = line("start_line") - 1..line("end_line");
-        // Blank lines at the end may be left out of the text.
+        // Blank lines at the end may be missing from the text.
         assert_eq!(
             chunk["text"].as_str().unwrap().trim_end(),
             text[range.clone()].join("\n").trim_end(),

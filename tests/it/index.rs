@@ -1,4 +1,4 @@
-//! `cortex index`: what it writes, what it leaves alone, which directory it takes for the project.
+//! `cortex index`: what it writes, what it leaves unchanged, and which directory is the project.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::project::{CHUNK_FILES, Project, run};
 
-/// Inode and time of the chunk files and the manifest: a file that was written again has others.
+/// Returns inode and time of the chunk files and the manifest; writing a file again changes them.
 fn stamps(p: &Project) -> Vec<(String, u64, SystemTime)> {
     let stamp = |name: &str| {
         let m = fs::metadata(p.path(".cortex/chunks").join(name)).unwrap();
@@ -27,7 +27,7 @@ fn times(p: &Project) -> BTreeMap<String, (String, String)> {
         .collect()
 }
 
-/// When nothing changed, indexing again parses nothing and leaves every chunk file as it was.
+/// If nothing changed, indexing again parses nothing and leaves every chunk file unchanged.
 #[test]
 fn indexing_again_writes_nothing() {
     let p = Project::sample();
@@ -48,13 +48,13 @@ fn indexing_again_writes_nothing() {
     assert!(p.run(&["index"]).expect(0).stdout.starts_with("up to date: 4 files in "));
     p.run(&["search", "potatoes"]).expect(0);
     assert_eq!(stamps(&p), before);
-    // Even when everything is parsed again.
+    // The same holds when everything is parsed again.
     let full = p.json(&["index", "--full"]);
     assert_eq!((&full["generation"], &full["n_parsed"]), (&json!(1), &json!(4)), "{full:#}");
     assert_eq!(stamps(&p), before);
 }
 
-/// A new time stamp alone (`touch`, a git checkout back and forth) costs no parsing and no new
+/// A new time stamp alone (`touch`, a git checkout back and forth) causes no parsing and no new
 /// generation.
 #[test]
 fn touching_a_file_changes_nothing() {
@@ -68,11 +68,12 @@ fn touching_a_file_changes_nothing() {
     assert_eq!(stamps(&p), before);
 }
 
-/// An edit within the tick of the clock, of equal length and with an equal time stamp, is noticed.
+/// An edit of equal length within the resolution of the clock, with an equal time stamp, is
+/// noticed.
 #[test]
 fn an_edit_that_leaves_no_trace_in_the_stamp_is_noticed() {
     let p = Project::with(&[("a.md", "# A\n\ncarrots\n")]);
-    // A little ahead, so that a slow machine does not leave the tick.
+    // In the future, so that a slow machine does not leave the clock's resolution.
     let stamp = SystemTime::now() + Duration::from_secs(30);
     p.set_modified("a.md", stamp);
     p.index();
@@ -82,9 +83,8 @@ fn an_edit_that_leaves_no_trace_in_the_stamp_is_noticed() {
     assert!(p.found(&["--exact", "carrots"]).is_empty());
 }
 
-/// Programs that watch the chunks see exactly what changed: a chunk that did not keeps both times,
-/// one that only moved or was edited keeps its creation time, and every id survives lines inserted
-/// above.
+/// Programs that watch the chunks see exactly the changes: an unchanged chunk keeps both times, a
+/// moved or edited one keeps its creation time, and every id survives lines inserted above.
 #[test]
 fn chunks_keep_their_ids_and_times() {
     let filler =
@@ -122,7 +122,7 @@ fn chunks_keep_their_ids_and_times() {
         );
     }
 
-    // Lines above: everything in the file moves.
+    // With lines inserted at the top, everything in the file moves.
     p.write("a.rs", format!("// One.\n\n// Two.\n\n{}", p.read("a.rs")));
     p.index();
     let moved = times(&p);
@@ -133,7 +133,7 @@ fn chunks_keep_their_ids_and_times() {
     }
 }
 
-/// `.cortex/cache` is what its name says: without it nothing is lost, not even a time stamp.
+/// `.cortex/cache` is only a cache: without it nothing is lost, not even a time stamp.
 #[test]
 fn the_cache_can_be_deleted() {
     let p = Project::sample();
@@ -152,8 +152,8 @@ fn the_cache_can_be_deleted() {
     assert!(before.iter().all(|(id, t)| after[id] == *t), "{before:?} → {after:?}");
 }
 
-/// What Cortex derives stays out of git, in a new repository and in one whose `.cortex` holds the
-/// user's settings.
+/// Derived files stay out of git, in a new repository and in one whose `.cortex` holds the user's
+/// settings.
 #[test]
 fn git_does_not_see_the_index() {
     for own_config in [false, true] {
@@ -221,7 +221,7 @@ fn home_and_the_file_system_root_are_refused() {
     assert!(home.join("work/.cortex").exists() && !home.join(".cortex").exists());
 }
 
-/// `clean` takes what Cortex derived and nothing else.
+/// `clean` removes derived files and nothing else.
 #[test]
 fn clean_keeps_what_is_the_users() {
     let p = Project::sample();
@@ -237,7 +237,7 @@ fn clean_keeps_what_is_the_users() {
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md", "a search makes a new index");
 }
 
-/// `--quiet` says nothing, `--json` nothing but JSON, and `indexer` is another name of `index`.
+/// `--quiet` prints nothing, `--json` nothing but JSON, and `indexer` is another name of `index`.
 #[test]
 fn index_says_as_much_as_it_is_asked_to() {
     let p = Project::sample();
@@ -258,8 +258,8 @@ fn index_says_as_much_as_it_is_asked_to() {
     );
 }
 
-/// A mistake in the settings is an error that names file and line and suggests what was meant;
-/// nothing is done.
+/// A mistake in the settings is an error with file, line and a suggestion; the command does nothing
+/// else.
 #[test]
 fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
     for (config, place, remedy) in [
@@ -280,8 +280,8 @@ fn a_mistake_in_the_settings_names_its_line_and_the_remedy() {
     }
 }
 
-/// Settings come from the file, the environment wins over it, a flag over both; files that a new
-/// setting excludes leave the index.
+/// Settings come from the file; the environment overrides it, and a flag overrides both. Files that
+/// a new setting excludes leave the index.
 #[test]
 fn flags_beat_environment_beats_file() {
     let p = Project::sample();

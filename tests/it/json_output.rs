@@ -1,4 +1,4 @@
-//! The keys that `--json` prints are those of `specs/cli-json.md`.
+//! Checks that the keys that `--json` prints are those in `specs/cli-json.md`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::project::Project;
 
-/// Keys of every answer, whose meaning the beginning of the page tells.
+/// Keys of every answer, which the beginning of the page explains.
 const COMMON: &[&str] = &[
     "schema",
     "index",
@@ -20,7 +20,7 @@ const COMMON: &[&str] = &[
     "pending",
     "vectors_pending",
 ];
-/// Maps whose keys are names, and memories, which another section is about.
+/// Maps whose keys are names, and memories, which another section explains.
 const NAMES: &[&str] = &[
     "vectors",
     "retrievers",
@@ -32,7 +32,7 @@ const NAMES: &[&str] = &[
     "sources",
     "memories",
 ];
-/// Words in backticks that are no keys, and keys that are printed only where something is rare.
+/// Words in backticks that are not keys, and keys that are printed only in rare cases.
 const RARE: &[&str] = &[
     "cortex",
     "symbol",
@@ -88,7 +88,7 @@ const RARE: &[&str] = &[
     "ended_at",
 ];
 
-/// All keys of a value.
+/// Collects all keys of a value.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {
@@ -104,7 +104,7 @@ fn keys(value: &Value, found: &mut BTreeSet<String>) {
     }
 }
 
-/// The section of the page about a command.
+/// Returns the section of the page about a command.
 fn section<'p>(page: &'p str, command: &str) -> &'p str {
     let from = page
         .find(&format!("## `cortex {command}"))
@@ -113,7 +113,7 @@ fn section<'p>(page: &'p str, command: &str) -> &'p str {
     &rest[..rest.find("\n## ").unwrap_or(rest.len())]
 }
 
-/// Names that stand in backticks, or as keys of an example.
+/// Returns the names in backticks, and the keys of examples.
 fn named(section: &str) -> BTreeSet<String> {
     let in_backticks = section.split('`').skip(1).step_by(2);
     let in_examples = section

@@ -1,5 +1,5 @@
-//! What is remembered is kept: whatever happens to the database, its disk, its settings, nothing is
-//! lost without a word.
+//! Memories are kept: whatever happens to the database, its disk or its settings, nothing is lost
+//! silently.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -13,7 +13,7 @@ use crate::memory::{EVENTS, contents, hook, told};
 use crate::project::{Output, Project, run};
 use crate::server::{Client, Server};
 
-/// A project that remembers something, with a backup.
+/// Creates a project with a memory and a backup.
 fn remembering() -> Project {
     let p = Project::sample();
     p.run(&["memory", "add", "--pin", "Something to know of kettles."]).expect(0);
@@ -21,7 +21,7 @@ fn remembering() -> Project {
     p
 }
 
-/// Where hooks keep what they cannot store.
+/// Returns where hooks spool memories that they cannot store.
 fn spool_of(p: &Project) -> PathBuf {
     let records = fs::read_dir(p.home().join(".local/state/cortex/memories")).unwrap();
     assert!(records.count() >= 1, "the project is recorded");
@@ -34,7 +34,7 @@ fn prompt(p: &Project, text: &str) {
     told(p, "prompt-submit", json!({ "session_id": "s", "prompt": text }));
 }
 
-/// An emptied database answered that nothing was found in 0 memories, and was filled anew.
+/// Bug: an emptied database answered that nothing was found in 0 memories, and was filled again.
 #[test]
 fn an_emptied_database_is_told_and_restored() {
     for (what, bytes) in
@@ -57,7 +57,7 @@ fn an_emptied_database_is_told_and_restored() {
                 "{what} {args:?}: {e}"
             );
         }
-        // Hooks go on, and keep what they were to remember.
+        // Hooks continue and spool their memories.
         let text = told(&p, "session-start", json!({ "session_id": "s", "source": "startup" }));
         assert!(text.contains("cortex memory restore"), "{what}: {text}");
         prompt(&p, "Who boils the water?");
@@ -90,7 +90,7 @@ fn an_emptied_database_is_told_and_restored() {
         );
         let kept = out.stdout.split("kept as ").nth(1).unwrap().trim();
         assert!(kept.contains("memory.damaged-20") && fs::read(kept).unwrap() == bytes, "{kept}");
-        // A server that was there meanwhile has it, too.
+        // A server that was running meanwhile sees it, too.
         let found = client.call("search_memory_nodes", &json!({ "query": "kettles" }));
         assert!(found["results"].to_string().contains("kettles"), "{found}");
         let e = p.run(&["memory", "restore"]).error();
@@ -117,7 +117,7 @@ fn a_database_that_is_gone_is_not_begun_anew() {
     p.run(&["memory", "restore"]).expect(0);
     assert_eq!(contents(&p).len(), 2);
 
-    // From elsewhere, and without any backup.
+    // The database came from elsewhere, and there is no backup.
     fs::rename(p.path(".cortex/memory.backup.db"), p.path("saved.db")).unwrap();
     p.write(".cortex/memory.db", "");
     let e = p.run(&["memory", "restore"]).error();
@@ -132,7 +132,7 @@ fn a_database_that_is_gone_is_not_begun_anew() {
     assert_eq!(contents(&p).len(), 1);
 }
 
-/// Pages in the middle are lost: what is there is read, and the loss is told.
+/// Pages in the middle are lost: the rest is read, and the loss is reported.
 #[test]
 fn damage_in_the_middle_is_told_and_replaces_no_backup() {
     let p = Project::new();
@@ -191,8 +191,8 @@ fn the_end_of_a_session_makes_a_backup_a_day_and_keeps_two() {
     assert!(!listed.contains("memory"), "{listed}");
 }
 
-/// One that was too long made every command fail for good; one bad byte lost all lines; a pipe held
-/// every command up.
+/// Bugs: a line that was too long made every command fail for ever; one bad byte lost all lines; a
+/// pipe blocked every command.
 #[test]
 fn a_spool_of_any_kind_stops_no_command() {
     let p = remembering();
@@ -204,7 +204,8 @@ fn a_spool_of_any_kind_stops_no_command() {
     let mut bytes =
         format!("{}\n{}\n", memory(&"x".repeat(10_001)), memory("A late one.")).into_bytes();
     bytes.extend_from_slice(b"\xff\n");
-    // It is in the user's state directory: one in the project could have come with it.
+    // The spool is in the user's state directory, because one in the project could have come with
+    // it.
     p.write(".cortex/memory.spool", memory("A spool that came with a clone.") + "\n");
     let spool = spool_of(&p);
     fs::create_dir_all(spool.parent().unwrap()).unwrap();
@@ -243,7 +244,7 @@ fn uuid(i: usize) -> String {
     format!("00000000-0000-4000-8000-{i:012}")
 }
 
-/// Reads with input, as a hook does.
+/// Runs a command with input, as an agent runs a hook.
 fn with_input(mut command: Command, input: &Value) -> Output {
     let mut child = command
         .stdin(Stdio::piped())
@@ -261,7 +262,8 @@ fn with_input(mut command: Command, input: &Value) -> Output {
     }
 }
 
-/// What can be read is read, what cannot be written is told, and a session is briefed.
+/// Checks a read-only database: reading works, writing reports an error, and a session gets its
+/// briefing.
 fn is_readable(p: &Project, command: &dyn Fn(&[&str]) -> Command) {
     let listed = run(&mut command(&["memory", "list"])).expect(0);
     assert!(listed.stdout.contains("kettles") && listed.stderr.is_empty(), "{listed:?}");
@@ -300,7 +302,7 @@ fn memories_on_a_disk_that_may_only_be_read_are_read() {
 #[test]
 fn memories_on_a_full_disk_are_read() {
     let p = remembering();
-    // No file can grow, as on a disk without room.
+    // No file can grow, as on a full disk.
     let full = |args: &[&str]| {
         let mut c = p.command("sh");
         c.args([
@@ -313,7 +315,7 @@ fn memories_on_a_full_disk_are_read() {
         c
     };
     is_readable(&p, &full);
-    // Nor when what else belongs there cannot be made.
+    // The same when the other files of the directory cannot be created.
     p.remove(".cortex/.gitignore");
     fs::remove_dir_all(p.path(".cortex/chunks")).unwrap();
     is_readable(&p, &full);
@@ -342,7 +344,7 @@ fn memories_are_exported_whatever_is_wrong_with_the_settings() {
     p.run(&["memory", "restore"]).expect(0);
 }
 
-/// The file of the editor was readable for everybody.
+/// Bug: the editor's file was readable for every user.
 #[test]
 fn what_is_edited_is_for_the_user_alone() {
     let p = remembering();

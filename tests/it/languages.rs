@@ -1,6 +1,5 @@
-//! What is found in the sample of each language, as `expected.txt` in its folder says: definitions,
+//! Compares what is found in each language's sample with `expected.txt` in its folder: definitions,
 //! references, chunks.
-//!
 //! A folder that lacks a part fails here.
 
 use std::collections::BTreeSet;
@@ -15,7 +14,7 @@ fn folder(grammar: &Grammar) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/languages").join(grammar.spec.name)
 }
 
-/// Name and text of the sample.
+/// Returns the sample's name and text.
 fn sample(grammar: &Grammar) -> (String, String) {
     let files = std::fs::read_dir(folder(grammar)).unwrap().map(|entry| entry.unwrap().path());
     let is_sample = |file: &PathBuf| {
@@ -31,9 +30,9 @@ fn sample(grammar: &Grammar) -> (String, String) {
     )
 }
 
-/// Definitions and imports. A line: indentation by depth, kind, receiver and name, lines
-/// (`start>definition-end` when comments or attributes stand before the definition), then `pub`,
-/// `proto` and `#` with the comment's lines.
+/// Formats definitions and imports. A line: indentation by depth, kind, receiver and name, lines
+/// (`start>definition-end` if comments or attributes precede the definition), then `pub`, `proto`
+/// and `#` with the comment's lines.
 fn compact(outline: &Outline) -> String {
     let mut out = String::new();
     for s in &outline.symbols {
@@ -60,7 +59,7 @@ fn compact(outline: &Outline) -> String {
     out
 }
 
-/// The rows that the code graph keeps of a text, one a line, in order.
+/// Returns the rows of the code graph for a text, one a line, in order.
 fn graph_rows(grammar: &Grammar, text: &str) -> BTreeSet<String> {
     let found = relations(grammar, text).expect("a sample parses");
     let name = |i: Option<usize>| i.map_or("<module>", |i| &found.symbols[i].name).to_string();
@@ -128,8 +127,7 @@ fn each_language_gives_what_its_folder_expects() {
     }
 }
 
-/// Languages whose files refer to nothing, or define nothing that is called, are named here with
-/// the reason.
+/// Languages whose files refer to nothing, or define nothing that is called, with the reason.
 const WITHOUT_CALLS: &[&str] = &["protobuf"];
 
 #[test]

@@ -1,6 +1,5 @@
-//! What is remembered, as people and agents see it: `cortex memory` and the hooks.
-//!
-//! `STRESS=1` gives the full counts.
+//! Memories as people and agents see them: `cortex memory` and the hooks.
+//! `STRESS=1` runs the full counts.
 
 use std::fs;
 use std::io::Write;
@@ -24,7 +23,7 @@ pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // It may have read enough.
+    // The hook may have read enough.
     let _ = child.stdin.take().unwrap().write_all(input);
     let out = child.wait_with_output().unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -35,7 +34,7 @@ pub fn hook(p: &Project, event: &str, input: &[u8]) -> Output {
     }
 }
 
-/// What an agent is told, if anything. Hooks never fail.
+/// Returns the text that a hook gives the agent, if any. Hooks never fail.
 #[track_caller]
 pub fn told(p: &Project, event: &str, mut input: Value) -> String {
     input["cwd"] = p.root().to_str().unwrap().into();
@@ -87,7 +86,7 @@ fn a_memory_is_added_found_changed_pinned_and_forgotten() {
         "{}",
         shown.stdout
     );
-    // Memories never change what code answers; who asks for both gets both.
+    // Memories never change results about code; a search that asks for both returns both.
     let code = p.run(&["search", "boil potatoes", "--json"]).stdout;
     assert!(code.contains("docs/guide.md") && !code.contains("boiled in salted"), "{code}");
     let mut both = p.json(&["search", "boil potatoes", "--memories", "1"]);
@@ -208,7 +207,8 @@ fn a_session_is_remembered_and_the_next_one_knows() {
         "it has forgotten"
     );
 
-    // What was said of a file is told before it is changed, and is marked once it was.
+    // A memory about a file is returned before the file is changed, and is marked as stale
+    // afterwards.
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
     assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
@@ -236,7 +236,7 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     assert!(!p.path(".cortex/memory.log").exists());
 }
 
-/// What one stores, everybody finds with the next call.
+/// A memory that one process stores is found by all others with the next call.
 #[test]
 fn agents_remember_and_recall_over_tools() {
     let p = Project::sample();
@@ -287,7 +287,7 @@ fn agents_remember_and_recall_over_tools() {
         find("tomatoes in the sun")[0]["content"],
         "Of another process: tomatoes like the sun."
     );
-    // Code answers as if nothing were remembered.
+    // Results about code are as without memories.
     assert!(
         !client
             .call("search", &json!({ "query": "tomatoes like the sun" }))
@@ -295,7 +295,7 @@ fn agents_remember_and_recall_over_tools() {
             .contains("another process")
     );
 
-    // But who asks for both gets both, in one call.
+    // A search that asks for both returns both in one call.
     let both = client.call("search", &json!({ "query": "tomatoes like the sun", "memories": 1 }));
     let remembered = both["memories"][0].as_str().unwrap();
     assert!(
@@ -327,7 +327,7 @@ fn agents_remember_and_recall_over_tools() {
     assert_eq!(client.call("list_sessions", &json!({}))["sessions"][0]["id"], "s");
 }
 
-/// Where Claude Code keeps its notes of a project.
+/// Returns where Claude Code keeps its notes on a project.
 fn notes_folder(p: &Project) -> std::path::PathBuf {
     let slug: String = p
         .root()
@@ -339,8 +339,8 @@ fn notes_folder(p: &Project) -> std::path::PathBuf {
     p.home().join(".claude/projects").join(slug).join("memory")
 }
 
-/// What an agent notes for itself is remembered, too; what is a document of the project already is
-/// not.
+/// An agent's own notes are stored, too; documents of the project are not, because they are indexed
+/// already.
 #[test]
 fn the_notes_of_an_agent_are_found() {
     let p = Project::sample();
@@ -377,8 +377,8 @@ fn the_notes_of_an_agent_are_found() {
     wait_until("it is gone", || find()["source"]["type"] != "MDFileChunk");
 }
 
-/// A reply names what a memory comes from as it is stored, and what each retriever adds. Filters
-/// keep their names.
+/// A reply names the stored source of a memory and the contribution of each retriever. Filters keep
+/// their names.
 #[test]
 fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwise() {
     let p = Project::sample();
@@ -449,7 +449,7 @@ fn replies_about_memories_lack_the_scores_of_retrievers_and_name_sources_otherwi
     );
 }
 
-/// The watcher of notes ends with its server, and says what it did.
+/// The watcher of notes stops with its server and logs its statistics.
 #[test]
 fn a_server_that_ends_does_not_say_what_became_of_notes() {
     let p = Project::sample();
@@ -484,7 +484,7 @@ fn a_server_that_ends_does_not_say_what_became_of_notes() {
     );
 }
 
-/// A damage that no ordinary read meets is found by who asks what there is.
+/// `memory stats` finds a damage that ordinary reads do not meet.
 #[test]
 fn nobody_can_have_the_database_checked() {
     let p = Project::sample();
@@ -504,7 +504,7 @@ fn nobody_can_have_the_database_checked() {
     );
 }
 
-/// The memory of a day is found by its time, over tools and on the command line.
+/// The memories of a day are found by their time, with tools and on the command line.
 #[test]
 fn memories_are_not_searched_by_time() {
     let p = Project::sample();
@@ -568,7 +568,7 @@ fn memories_are_not_searched_by_time() {
     }
 }
 
-/// What a client is told over standard output until that is `wanted`.
+/// Returns the messages of the server until one is `wanted`.
 fn heard(server: &Server, wanted: impl Fn(&Value) -> bool) -> Value {
     loop {
         let message: Value = serde_json::from_str(&server.line()).unwrap();
@@ -583,8 +583,8 @@ fn listed(server: &mut Server, params: &Value) -> Vec<String> {
     tools.as_array().unwrap().iter().map(|t| t["name"].as_str().unwrap().to_string()).collect()
 }
 
-/// An agent remembers with the first server that a project has, and is told when there is more that
-/// it can do.
+/// An agent can store a memory with the first server of a project, and is notified when more tools
+/// are available.
 #[test]
 fn memory_tools_are_not_offered_until_a_restart() {
     let p = Project::sample();
@@ -639,8 +639,8 @@ fn memory_tools_are_not_offered_until_a_restart() {
     assert_eq!(found["structuredContent"]["results"][0]["content"], "Walls are painted twice.");
 }
 
-/// Clients of the newest revision ask for the announcement. Over HTTP there is none, and the list
-/// is right with each request.
+/// Clients of the newest revision subscribe to the notification. Over HTTP there is none, and each
+/// list is up to date.
 #[test]
 fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     let p = Project::sample();
@@ -681,7 +681,7 @@ fn a_list_of_tools_that_grows_is_announced_or_asked_for() {
     assert!(over_http().contains(&json!("delete_memory")));
 }
 
-/// A client without hooks is told what a hook would tell, by a tool and as a resource.
+/// A client without hooks gets the briefing from a tool and as a resource.
 #[test]
 fn clients_without_hooks_have_no_briefing() {
     let p = Project::sample();
@@ -707,7 +707,7 @@ fn clients_without_hooks_have_no_briefing() {
     assert_eq!(read["contents"][0]["text"], told);
 }
 
-/// A server that was there before the memory, and before the folder of notes, follows them.
+/// A server that started before the memory, and before the folder of notes, follows both.
 #[test]
 fn notes_are_not_followed_when_memory_begins_while_the_server_runs() {
     let p = Project::sample();
@@ -865,8 +865,8 @@ fn hooks_are_installed_once_and_leave_the_rest_alone() {
     assert_eq!(p.read(".claude/settings.json").trim(), "{}");
 }
 
-/// Killed at any moment of storing, the database is whole: no half memory, and what is there is all
-/// there.
+/// If a process is killed at any moment of storing, the database stays intact: no memory is stored
+/// in part, and all stored ones are there.
 #[test]
 fn killed_while_it_stores() {
     let p = Project::new();
@@ -882,7 +882,7 @@ fn killed_while_it_stores() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        // A random moment is what is wanted.
+        // The moment must be random.
         std::thread::sleep(Duration::from_micros(random.below(150_000) as u64));
         child.kill().unwrap();
         child.wait().unwrap();
@@ -928,8 +928,8 @@ fn memory_line(i: usize) -> String {
     format!("{memory}\n")
 }
 
-/// What came with a clone is named and not told, until the user adopts it; the file itself stays as
-/// it came.
+/// A database that came with a clone is reported but not shown until the user adopts it; the file
+/// itself stays unchanged.
 #[test]
 fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     let (stranger, p) = (Project::sample(), Project::sample());
@@ -971,7 +971,7 @@ fn memories_that_came_with_a_clone_are_lost_or_told_unasked() {
     assert_eq!(fs::read(p.path(".cortex/memory.db")).unwrap(), before);
 }
 
-/// As an agent whose client does not read what it is told.
+/// Runs a hook for an agent whose client does not read its output.
 fn hook_into(p: &Project, event: &str, mut input: Value, stdout: impl Into<Stdio>) {
     input["cwd"] = p.root().to_str().unwrap().into();
     let mut child = p
@@ -990,7 +990,7 @@ fn hook_into(p: &Project, event: &str, mut input: Value, stdout: impl Into<Stdio
     );
 }
 
-/// What was never written was noted as told.
+/// Bug: memories that were never printed were recorded as received.
 #[test]
 fn what_nobody_read_is_told_the_next_time() {
     let p = Project::sample();
@@ -1000,7 +1000,8 @@ fn what_nobody_read_is_told_the_next_time() {
         json!({ "session_id": event, "source": "resume", "prompt": "In src/retry.rs waiting doubles?", "tool_name": "Edit", "tool_input": change })
     };
     for event in ["session-start", "pre-tool", "prompt-submit"] {
-        // Nobody reads any more, or not yet: a pipe holds 64 KB on Linux, and a page at least.
+        // The reader is gone, or does not read yet: a pipe holds 64 KB on Linux, and at least a
+        // page.
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
         hook_into(&p, event, input(event), writer);
@@ -1015,8 +1016,8 @@ fn what_nobody_read_is_told_the_next_time() {
     }
 }
 
-/// A prompt "Please remember: we decided…" was told at the next beginning, and at the one after no
-/// more.
+/// Bug: a prompt "Please remember: we decided…" was in the next briefing, but not in the one after
+/// it.
 #[test]
 fn yesterdays_decision_is_told_tomorrow() {
     let p = Project::sample();
@@ -1072,7 +1073,7 @@ fn an_edit_of_a_hook_is_found_by_its_file() {
     assert_eq!(told(&p, "pre-tool", session("one")), "", "its own session knows");
 }
 
-/// Prompts and answers of more than 10 000 characters lost their tail in silence.
+/// Bug: prompts and answers of more than 10 000 characters lost their tail silently.
 #[test]
 fn the_tail_of_a_long_answer_is_found() {
     let p = Project::sample();
@@ -1171,7 +1172,8 @@ fn the_session_after_a_reset_of_47_files_is_told_in_a_few_lines() {
     assert!(!text.contains(".md ("), "no file of the reset: {text}");
 }
 
-/// What an agent told without naming its session was of none, and was never summed up.
+/// Bug: memories of an agent that does not name its session belonged to none and were never
+/// summarised.
 #[test]
 fn an_agent_need_not_name_its_sessions() {
     let p = Project::sample();

@@ -1,12 +1,12 @@
-//! Each question through the command line, MCP and HTTP: they parse, call and print, and the answer
-//! is one.
+//! Asks each question over the command line, MCP and HTTP: the front ends parse, call and print,
+//! and the answers are equal.
 
 use serde_json::{Value, json};
 
 use crate::project::Project;
 use crate::server::{Client, Server, initialize};
 
-/// A question, as each front end asks it.
+/// A question in the form of each front end.
 struct Asked {
     cli: &'static [&'static str],
     tool: &'static str,
@@ -54,7 +54,7 @@ fn questions() -> Vec<Asked> {
             "exact",
             json!({ "query": "name:get", "limit": 10 }),
         ),
-        // Code as it stands is seldom a query.
+        // Code as written is rarely a valid query.
         question(
             &["search", "--exact", "store.get("],
             "exact",
@@ -111,11 +111,9 @@ fn questions() -> Vec<Asked> {
     ]
 }
 
-/// What all answers have in common: how much of a text is shown, and how long something took, is
-/// each front end's own.
+/// Removes what differs by front end: how much text is shown, and how long something took.
 fn common(mut answer: Value) -> Value {
-    // Of the command line alone, of replies that are cut to a number of tokens, and of a process
-    // that stays.
+    // Keys that only the command line, a reply with a token budget, or a server has.
     let own = [
         "schema",
         "query",
@@ -179,7 +177,7 @@ fn each_question_has_one_answer_whoever_asks() {
     }
 }
 
-/// What is wrong with a question is the same for everybody, too.
+/// Errors in a question are the same for every front end, too.
 #[test]
 fn each_mistake_has_one_message() {
     let p = project();
@@ -211,7 +209,7 @@ fn each_mistake_has_one_message() {
     }
 }
 
-/// Scripts and configurations of last year go on.
+/// Bug: scripts and configurations with former names must continue to work.
 #[test]
 fn earlier_names_of_flags_are_taken_with_a_warning() {
     let p = project();

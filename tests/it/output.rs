@@ -1,4 +1,4 @@
-//! What commands print on a terminal of 80 columns, as `output.txt` has it.
+//! Compares what commands print on a terminal of 80 columns with `output.txt`.
 
 use std::fmt::Write;
 use std::fs;
@@ -49,8 +49,8 @@ const COMMANDS: &[&[&str]] = &[
     &["search", "--exact", "\"no end"],
 ];
 
-/// Runs a command on a terminal; what is shown, without what differs between runs. `None`: there is
-/// no program that makes a terminal.
+/// Runs a command on a terminal, and returns the output without what differs between runs. `None`:
+/// there is no program that opens a terminal.
 fn shown(p: &Project, args: &[&str]) -> Option<String> {
     let quoted: Vec<String> = args.iter().map(|arg| format!("'{arg}'")).collect();
     let line =

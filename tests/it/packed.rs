@@ -34,7 +34,7 @@ fn packed(name: &str) -> String {
     format!(".cortex/chunks/{name}.zst")
 }
 
-/// What a packed file holds, as any program would see it.
+/// Unpacks a packed file, as any program would.
 fn unpacked(p: &Project, name: &str) -> String {
     String::from_utf8(zstd::decode_all(&*fs::read(p.path(packed(name))).unwrap()).unwrap()).unwrap()
 }
@@ -54,7 +54,7 @@ fn a_packed_index_is_the_plain_one_in_less_space() {
     let size = |name: &str| fs::metadata(p.path(packed(name))).unwrap().len();
     assert!(size("code-definitions.json") * 4 < plain[1].len() as u64);
     for _ in 0..2 {
-        // The second one is served from what the first one saved.
+        // The second search is served from what the first one saved.
         for (question, reply) in &found {
             assert!(ask(&p, true, question) == *reply, "{question}");
         }

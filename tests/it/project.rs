@@ -1,4 +1,4 @@
-//! A temporary project, and the real program run in it.
+//! A temporary project in which tests run the real program.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -13,12 +13,12 @@ use tempfile::TempDir;
 pub const CHUNK_FILES: [&str; 4] =
     ["code-symbols.json", "code-definitions.json", "code-data.json", "doc-chunks.json"];
 
-/// A directory of files beside an empty home directory; both vanish with it.
+/// A directory of files beside an empty home directory; both are removed when this is dropped.
 pub struct Project {
     base: TempDir,
 }
 
-/// How a run of the program ended.
+/// The result of a run of the program.
 #[derive(Debug, Clone)]
 pub struct Output {
     pub code: i32,
@@ -34,7 +34,7 @@ impl Output {
         self
     }
 
-    /// The error message of a run that must have failed.
+    /// Returns the error message of a run that must have failed.
     #[track_caller]
     pub fn error(self) -> String {
         let out = self.expect(2);
@@ -44,7 +44,7 @@ impl Output {
 }
 
 impl Project {
-    /// An empty project.
+    /// Creates an empty project.
     pub fn new() -> Self {
         let base = tempfile::tempdir().unwrap();
         fs::create_dir(base.path().join("home")).unwrap();
@@ -52,7 +52,7 @@ impl Project {
         Self { base }
     }
 
-    /// A project of these files: path, text.
+    /// Creates a project of these files: path, text.
     pub fn with(files: &[(&str, &str)]) -> Self {
         let p = Self::new();
         for (path, text) in files {
@@ -61,7 +61,7 @@ impl Project {
         p
     }
 
-    /// Two functions, a document and settings, in four languages; only `src/retry.rs` speaks of
+    /// Two functions, a document and settings, in four languages; only `src/retry.rs` mentions
     /// retries.
     pub fn sample() -> Self {
         Self::with(&[
@@ -89,7 +89,7 @@ impl Project {
         self.base.path().join("home")
     }
 
-    /// The absolute path of a file of the project.
+    /// Returns the absolute path of a file of the project.
     pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
         self.root().join(path)
     }
@@ -120,12 +120,12 @@ impl Project {
         fs::rename(self.path(from), self.path(to)).unwrap();
     }
 
-    /// A chunk file as text.
+    /// Returns a chunk file as text.
     pub fn chunk_file(&self, name: &str) -> String {
         self.read(Path::new(".cortex/chunks").join(name))
     }
 
-    /// Every chunk of every type.
+    /// Returns every chunk of every type.
     pub fn chunks(&self) -> Vec<Value> {
         let parse = |name: &&str| serde_json::from_str::<Value>(&self.chunk_file(name)).unwrap();
         CHUNK_FILES
@@ -135,7 +135,7 @@ impl Project {
             .collect()
     }
 
-    /// The chunk files without their time stamps.
+    /// Returns the chunk files without their time stamps.
     pub fn timeless(&self) -> Vec<String> {
         CHUNK_FILES
             .iter()
@@ -143,7 +143,8 @@ impl Project {
             .collect()
     }
 
-    /// A command in this project: no environment but the search path and an empty home.
+    /// Returns a command in this project, whose environment is only the search path and an empty
+    /// home.
     pub fn command(&self, program: &str) -> Command {
         let mut c = Command::new(program);
         c.current_dir(self.root()).env_clear().env("HOME", self.home()).stdin(Stdio::null());
@@ -151,7 +152,7 @@ impl Project {
         c
     }
 
-    /// The program in this project.
+    /// Returns a command that runs the program in this project.
     pub fn cortex(&self, args: &[&str]) -> Command {
         let mut c = self.command(env!("CARGO_BIN_EXE_cortex"));
         c.args(args);
@@ -162,21 +163,20 @@ impl Project {
         run(&mut self.cortex(args))
     }
 
-    /// Runs with `--json`; the run must succeed, and stdout be one JSON value.
+    /// Runs with `--json`. The run must succeed and print one JSON value.
     #[track_caller]
     pub fn json(&self, args: &[&str]) -> Value {
         let out = self.run(&[args, &["--json"]].concat()).expect(0);
         serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{e}: {}", out.stdout))
     }
 
-    /// `cortex index`, and its JSON summary.
+    /// Runs `cortex index` and returns its JSON summary.
     #[track_caller]
     pub fn index(&self) -> Value {
         self.json(&["index"])
     }
 
-    /// The files that a search finds, best first; "" for a chunk without a file. None when it finds
-    /// nothing.
+    /// Returns the files that a search finds, best first; "" for a chunk without a file.
     #[track_caller]
     pub fn found(&self, args: &[&str]) -> Vec<String> {
         let out = self.run(&[&["search", "--json"], args].concat());
@@ -190,7 +190,7 @@ impl Project {
             .collect()
     }
 
-    /// The same files in another directory, without `.cortex`, indexed from nothing.
+    /// Copies the files to another directory, without `.cortex`, for a fresh index.
     pub fn fresh_copy(&self) -> Self {
         let copy = Self::new();
         copy_tree(&self.root(), &copy.root());
@@ -198,13 +198,13 @@ impl Project {
         copy
     }
 
-    /// This project for a user without privileges, to whom file permissions apply: the command to
-    /// run as that user. `None` (and a word about it) where no such user can be had.
+    /// Prepares this project for a user without privileges, to whom file permissions apply, and
+    /// returns the command to run as that user. `None`, with a message, if there is no such user.
     pub fn unprivileged(&self, args: &[&str]) -> Option<Command> {
         if fs::metadata(self.base.path()).unwrap().uid() != 0 {
             return Some(self.cortex(args));
         }
-        // The build directory may be closed to others.
+        // The build directory may not be readable for others.
         let program = self.base.path().join("cortex");
         if !program.exists() {
             let original = env!("CARGO_BIN_EXE_cortex");
@@ -223,13 +223,13 @@ impl Project {
         Some(c)
     }
 
-    /// Lets every user write everything in the project.
+    /// Lets every user write to everything in the project.
     pub fn open_to_all(&self) {
         assert!(self.command("chmod").args(["-R", "a+rwX", "."]).status().unwrap().success());
     }
 
-    /// Gives what an unprivileged run made to the user of this test: Cortex trusts no `.cortex` of
-    /// another user.
+    /// Gives the files of an unprivileged run to the user of this test, because Cortex trusts no
+    /// `.cortex` of another user.
     pub fn take_back(&self) {
         let own = fs::metadata(self.base.path()).unwrap().uid().to_string();
         assert!(self.command("chown").args(["-R", &own, "."]).status().unwrap().success());
@@ -244,7 +244,7 @@ impl Project {
         File::options().write(true).open(self.path(path)).unwrap().set_modified(time).unwrap();
     }
 
-    /// Makes a file look long unchanged, so that its time stamp is trusted.
+    /// Makes a file look unchanged for long, so that its time stamp is trusted.
     pub fn age(&self, path: &str) {
         self.set_modified(path, SystemTime::now() - Duration::from_hours(1));
     }
@@ -261,9 +261,9 @@ pub fn run(command: &mut Command) -> Output {
     }
 }
 
-/// The line of a chunk up to its time stamps.
+/// Returns the line of a chunk without its time stamps.
 pub fn without_stamps(line: &str) -> &str {
-    // Within a string the quotes would be escaped: this is the field, which stands at the end.
+    // Within a string the quotes would be escaped, so this is the field at the end.
     line.find(",\"created_at\":\"").map_or(line, |i| &line[..i])
 }
 
@@ -285,7 +285,7 @@ fn copy_tree(from: &Path, to: &Path) {
 pub struct Random(pub u64);
 
 impl Random {
-    /// A number below `n`.
+    /// Returns a number below `n`.
     pub fn below(&mut self, n: usize) -> usize {
         self.0 =
             self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,4 +1,4 @@
-//! One test a bug that was found after the fact, named after what the user saw.
+//! One test for each bug that was found after the fact, named after its symptom.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -8,7 +8,7 @@ use crate::project::{Project, run};
 const DEFINITIONS: &str = ".cortex/chunks/code-definitions.json";
 const SYMBOLS: &str = ".cortex/chunks/code-symbols.json";
 
-/// A `.gitignore` of `*` in the home directory (dotfiles) emptied every index below it.
+/// Bug: a `.gitignore` of `*` in the home directory (dotfiles) emptied every index below it.
 #[test]
 fn an_ignore_file_above_the_repository_does_not_count() {
     let p = Project::sample();
@@ -17,7 +17,7 @@ fn an_ignore_file_above_the_repository_does_not_count() {
     assert_eq!(p.found(&["potatoes"])[0], "docs/guide.md");
 }
 
-/// Any variable that is not UTF-8 ended every command with a panic.
+/// Bug: any variable that is not UTF-8 ended every command with a panic.
 #[test]
 fn an_environment_that_is_not_utf8_is_no_error() {
     let p = Project::sample();
@@ -25,7 +25,7 @@ fn an_environment_that_is_not_utf8_is_no_error() {
     assert_eq!(out.code, 0, "{}", out.stderr);
 }
 
-/// `clean` removed chunk files that another program had written.
+/// Bug: `clean` removed chunk files of another program.
 #[test]
 fn clean_leaves_the_chunks_of_other_programs() {
     let p = Project::new();
@@ -36,7 +36,7 @@ fn clean_leaves_the_chunks_of_other_programs() {
     assert_eq!(p.read(DEFINITIONS), text);
 }
 
-/// `index --full`, the remedy that the error names, failed on a chunk file that is not UTF-8.
+/// Bug: `index --full`, the remedy in the error, failed on a chunk file that is not UTF-8.
 #[test]
 fn a_full_index_repairs_a_file_that_is_not_utf8() {
     let p = Project::sample();
@@ -46,7 +46,7 @@ fn a_full_index_repairs_a_file_that_is_not_utf8() {
     assert_eq!(p.timeless(), p.fresh_copy().timeless());
 }
 
-/// A chunk file cut short was served short until somebody ran `cortex index`.
+/// Bug: a truncated chunk file was served incompletely until the next `cortex index`.
 #[test]
 fn a_search_repairs_a_chunk_file_that_was_cut() {
     let p = Project::sample();
@@ -57,8 +57,8 @@ fn a_search_repairs_a_chunk_file_that_was_cut() {
     assert_eq!(p.timeless(), p.fresh_copy().timeless());
 }
 
-/// Of several symbols chunks of one file only the others were searched; a title hid behind names; a
-/// null embedder in the header made the file unreadable.
+/// Bugs: of several symbols chunks of one file only the others were searched; a title was hidden by
+/// names; a null embedder in the header made the file unreadable.
 #[test]
 fn chunks_of_other_programs_are_searched_whole() {
     let p = Project::new();
@@ -78,21 +78,21 @@ fn chunks_of_other_programs_are_searched_whole() {
     assert_eq!(p.found(&["--exact", "name:backpressure"]), ["a.rs"]);
 }
 
-/// Greek capitals end in another sigma than small letters do, and were not found by themselves.
+/// Bug: Greek capitals, which end in another sigma than small letters, were not found.
 #[test]
 fn a_word_is_found_by_itself_in_any_script() {
     let p = Project::with(&[("a.md", "# Οδοί\n\nΟΔΟΣ\n")]);
     assert_eq!(p.found(&["ΟΔΟΣ"]), ["a.md"]);
 }
 
-/// A header of one macro on each line took half a minute.
+/// Bug: a header with one macro on each line took half a minute.
 #[test]
 fn a_table_of_macros_is_indexed_at_once() {
     let p = Project::with(&[("ops.h", &"OP_ADD_ONE\n".repeat(60_000))]);
     assert_eq!(p.found(&["OP_ADD_ONE"]), ["ops.h"]);
 }
 
-/// A touched file was read again by every search.
+/// Bug: a touched file was read again by every search.
 #[test]
 fn a_touched_file_is_read_once() {
     let p = Project::sample();
@@ -105,7 +105,7 @@ fn a_touched_file_is_read_once() {
     assert!(table.contains(&ns.to_string()), "the new stamp is noted");
 }
 
-/// `tar -x`, `rsync -t` and generators with a fixed time set the old stamp on a new file.
+/// Bug: `tar -x`, `rsync -t` and generators with a fixed time set an old time stamp on a new file.
 #[test]
 fn a_file_of_equal_size_and_time_that_took_anothers_place_is_indexed() {
     let p = Project::with(&[("a.rs", "fn aaaa_one() {}\n")]);

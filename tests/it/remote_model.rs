@@ -1,5 +1,5 @@
-//! Vectors from a server. The model is mocked, since a real one costs a download: its vectors count
-//! words, and words of one meaning count as one.
+//! Tests of an embedding server. The model is a mock, because a real one costs a download: its
+//! vectors count words, and synonyms count as one word.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -25,12 +25,12 @@ const MEANINGS: [(&str, &str); 4] = [
 /// How the model behaves.
 #[derive(Clone, PartialEq)]
 enum Mood {
-    /// Vectors of this length, of no more than so many bytes each.
+    /// Returns vectors of this length for texts of at most this many bytes.
     Well {
         dimensions: usize,
         longest: usize,
     },
-    /// No answer until the mood changes.
+    /// Gives no answer until the mood changes.
     Silent,
     Says(u16, String),
 }
@@ -48,7 +48,7 @@ struct State {
     requests: Mutex<Vec<Request>>,
 }
 
-/// What was asked for.
+/// The texts of one request.
 #[derive(Clone)]
 struct Request {
     head: String,
@@ -84,17 +84,17 @@ impl Model {
         self.state.requests.lock().clone()
     }
 
-    /// Every text that was sent since the last call.
+    /// Returns every text that was sent since the last call.
     pub fn sent(&self) -> Vec<String> {
         std::mem::take(&mut *self.state.requests.lock()).into_iter().flat_map(|r| r.texts).collect()
     }
 
-    /// A user's settings that name this model.
+    /// Returns user settings that name this model.
     pub fn settings(&self, name: &str, more: &str) -> String {
         format!("[embed]\nurl = '{}'\nmodel = '{name}'\ndimensions = 256\n{more}\n", self.url)
     }
 
-    /// The sample project, set up for this model.
+    /// Creates the sample project with this model.
     fn sample(&self, more: &str) -> Project {
         let p = Project::sample();
         p.configure(self.settings("words", more));
@@ -125,7 +125,7 @@ impl State {
                 ),
                 Mood::Well { dimensions, .. } => {
                     let item = |(i, t): (usize, &String)| json!({ "index": i, "embedding": vector(&request.model, t, dimensions) });
-                    // In no order: the index counts.
+                    // In arbitrary order, because the index field counts.
                     let data: Vec<Value> =
                         request.texts.iter().enumerate().rev().map(item).collect();
                     (200, json!({ "object": "list", "data": data }).to_string())
@@ -160,7 +160,8 @@ fn read(reader: &mut BufReader<TcpStream>) -> Option<Request> {
     Some(Request { head, model: body["model"].as_str().unwrap().into(), texts })
 }
 
-/// Counts words. Each model has an order of its own, so that vectors of two have nothing in common.
+/// Counts words. Each model orders them differently, so vectors of two models have nothing in
+/// common.
 fn vector(model: &str, text: &str, dimensions: usize) -> Vec<f32> {
     let mut vector = vec![0.0; dimensions];
     for word in text.to_lowercase().split(|c: char| !c.is_alphanumeric()).filter(|w| w.len() > 3) {
@@ -173,7 +174,7 @@ fn vector(model: &str, text: &str, dimensions: usize) -> Vec<f32> {
     vector
 }
 
-/// The vector files of a project.
+/// Returns the vector files of a project.
 fn caches(p: &Project) -> Vec<String> {
     let entries = std::fs::read_dir(p.path(".cortex/cache")).unwrap();
     let mut names: Vec<String> = entries
@@ -261,7 +262,7 @@ fn another_model_makes_its_own_vectors() {
     p.index();
     let sent = model.sent();
     p.configure(model.settings("others", ""));
-    // A search waits for nobody.
+    // A search does not wait for vectors.
     let reply = p.json(&["search", "boil the potatoes"]);
     assert!(warnings(&reply).contains("by words alone until `cortex index`"), "{reply}");
     assert!(p.found(&[BY_MEANING]).is_empty(), "the old vectors are not used");
@@ -279,7 +280,7 @@ fn another_model_makes_its_own_vectors() {
     p.configure(model.settings("words", ""));
     model.sent();
     assert_eq!(p.index()["n_embedded"], 0, "as now");
-    // A month later, and then a year.
+    // One month later, and then one year.
     let long_ago = |days: u64| {
         let unused = caches.iter().find(|c| c.contains("others")).unwrap();
         p.set_modified(
@@ -332,7 +333,7 @@ fn what_is_wrong_with_the_server_is_told() {
     assert_eq!(p.found(&[BY_MEANING]), ["docs/guide.md"]);
 }
 
-/// As of llama.cpp, which refuses what is longer than its batch.
+/// As llama.cpp, which refuses texts longer than its batch.
 #[test]
 fn texts_that_are_too_long_for_the_model_are_cut() {
     let model = Model::start();
@@ -349,7 +350,7 @@ fn texts_that_are_too_long_for_the_model_are_cut() {
     assert_eq!(p.json(&["status"])["index"]["vectors_pending"], Value::Null);
     assert_eq!(p.found(&["paint wall"])[0], "tools/colours.py");
     assert!(p.found(&["paint"]).contains(&"docs/long.md".into()), "by how it begins");
-    // One that the model cannot take at all goes without, and the others have theirs.
+    // A text that the model refuses entirely gets no vector, and the others get theirs.
     let n_before = model.requests().len();
     p.write("docs/other.md", "# Other\n\nThe partition is high.\n");
     model.set(Mood::Well { dimensions: 256, longest: 10 });
@@ -396,14 +397,14 @@ fn a_server_answers_while_vectors_are_made() {
     });
     assert_eq!(warnings(&client.call("search", &meaning)), "");
 
-    // A change is indexed, and its vectors are made, without being asked for.
+    // A change is indexed, and its vectors are made, without a call.
     p.write("src/second.rs", "fn hang_the_partition() {}\n");
     wait_until("the change has its vectors", || {
         let reply = client.call("search", &json!({ "query": "wall", "mode": "semantic" }));
         first(&reply) == Some("src/second.rs") || reply["results"][1]["path"] == "src/second.rs"
     });
 
-    // While the server fails, chunks wait for their vectors, and come to them afterwards.
+    // While the server fails, chunks wait for their vectors, and get them afterwards.
     model.set(Mood::Says(503, "busy".into()));
     p.write("src/third.rs", "fn decorator() {}\n");
     wait_until("it is told", || warnings(&client.status()).contains("vectors are not made"));
@@ -418,7 +419,7 @@ fn a_server_answers_while_vectors_are_made() {
     });
 }
 
-/// A memory is stored at once, and has its vector when the server had the time.
+/// A memory is stored at once, and gets its vector later.
 #[test]
 fn memories_come_to_their_vectors_too() {
     let model = Model::start();
@@ -452,8 +453,8 @@ fn a_model_that_is_down_or_slow_costs_searches_nothing() {
     let ask = |query: &str| client.call("search", &json!({ "query": query }));
     wait_until("it is found by meaning", || first(&ask(BY_MEANING)) == Some("docs/guide.md"));
 
-    // Slow: the first search waits, the others do not, and no second request is sent while the
-    // first is on its way.
+    // A slow server: the first search waits, the others do not, and no second request is sent
+    // meanwhile.
     model.set(Mood::Silent);
     model.sent();
     let slow = ask("potatoes, decorator");
@@ -465,11 +466,11 @@ fn a_model_that_is_down_or_slow_costs_searches_nothing() {
     assert_eq!(model.sent(), ["potatoes, decorator"]);
     assert_eq!(warnings(&ask(BY_MEANING)), "", "what was asked before is known");
     model.set(WELL);
-    // The late answer ends it, and is not lost.
+    // The late answer is used and ends this state.
     wait_until("the late answer is taken", || warnings(&ask("potatoes, decorator")).is_empty());
     assert!(!model.sent().contains(&"potatoes, decorator".into()));
 
-    // Failing: one request in ten seconds.
+    // A failing server: one request in ten seconds.
     model.set(Mood::Says(500, "no".into()));
     let start = Instant::now();
     wait_until("it fails", || warnings(&ask("tomatoes")).contains("answered 500"));
@@ -544,7 +545,7 @@ fn a_file_that_came_with_the_code_sends_it_nowhere() {
         out.stderr
     );
     assert!(model.requests().is_empty());
-    // It does not say either what is sent to a server that the user named.
+    // It also does not repeat what is sent to a server that the user named.
     let mut asked = p.cortex(&["index"]);
     asked.envs([
         ("CORTEX_EMBED_URL", &*model.url),

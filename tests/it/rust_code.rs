@@ -1,5 +1,5 @@
-//! Reads Rust source for `architecture.rs`: which modules a file names. It knows as much of the
-//! language as this project uses.
+//! Reads Rust source for `architecture.rs`: which modules a file names. It knows only as much of
+//! the language as this project uses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -29,7 +29,7 @@ pub fn code(text: &str) -> String {
         };
         rest = &rest[skipped..];
     }
-    // Who may see an item is no use of a module.
+    // The visibility of an item does not use a module.
     out.replace("pub(in crate::", "pub(in ")
 }
 
@@ -79,7 +79,7 @@ pub fn without_tests(code: &str) -> String {
     out + rest
 }
 
-/// The module that a file is: `search/text/mod.rs` is `search`, `text`.
+/// Returns the module path of a file: `search/text/mod.rs` is `search`, `text`.
 pub fn path_of(file: &Path) -> Vec<String> {
     let mut parts: Vec<String> =
         file.with_extension("").iter().map(|p| p.to_string_lossy().into_owned()).collect();
@@ -87,12 +87,11 @@ pub fn path_of(file: &Path) -> Vec<String> {
     parts
 }
 
-/// What a file names of others, each as a path of names.
+/// The names from elsewhere that a file uses, as paths.
 pub struct Module {
-    /// `use`, by the name that it gives here. Modules below see these names, too.
+    /// `use` statements by the name that they define here. Modules below see these names, too.
     imported: BTreeMap<String, Vec<String>>,
-    /// Paths that the code uses, those of its `use` among them; what it only hands on (`pub use`)
-    /// is not.
+    /// Paths that the code uses, including its `use` statements but not its re-exports (`pub use`).
     used: Vec<Vec<String>>,
 }
 
@@ -122,7 +121,8 @@ impl Module {
     }
 }
 
-/// Joins the parts of a `use` with braces to one statement; gives everything else as it comes.
+/// Joins the parts of a `use` with braces into one statement, and returns all other parts
+/// unchanged.
 fn joined(open: &mut String, part: &str) -> Option<String> {
     let begins = |text: &str| {
         let text = text.trim_start();
@@ -138,7 +138,7 @@ fn joined(open: &mut String, part: &str) -> Option<String> {
     part.ends_with(';').then(|| std::mem::take(open))
 }
 
-/// Returns the paths of a `use` tree, each with the name that it gives.
+/// Returns the paths of a `use` tree, each with the name that it defines.
 fn flat(tree: &str) -> Vec<(Vec<String>, String)> {
     let tree = tree.trim();
     if let Some((prefix, inner)) = tree.split_once('{') {
@@ -190,7 +190,7 @@ fn paths(code: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// Returns the modules that a module uses, itself left out.
+/// Returns the modules that a module uses, without itself.
 pub fn used_modules(
     path: &[String],
     module: &Module,
@@ -200,7 +200,7 @@ pub fn used_modules(
     found.filter(|found| found != path).collect()
 }
 
-/// Returns a path from the root of the crate; `None` for one of another crate, or of a type.
+/// Returns a path from the root of the crate; `None` for a path of another crate, or of a type.
 fn absolute(
     at: &[String],
     path: &[String],
@@ -229,7 +229,7 @@ fn absolute(
     Some(base.into_iter().chain(rest.iter().cloned()).collect())
 }
 
-/// Returns the module that defines what a path names, through what other modules hand on.
+/// Returns the module that defines what a path names, through re-exports.
 fn resolve(
     path: &[String],
     all: &BTreeMap<Vec<String>, Module>,

@@ -1,4 +1,4 @@
-//! `cortex search`: what is found, in which order, from which state of the tree.
+//! `cortex search`: what it finds, in which order, and from which state of the tree.
 
 use std::fmt::Write as _;
 
@@ -10,8 +10,8 @@ fn results(reply: &Value) -> &Vec<Value> {
     reply["results"].as_array().unwrap()
 }
 
-/// The README's promise: one command in a directory that Cortex has never seen indexes it and
-/// answers. The answer is on stdout, what was done for it on stderr.
+/// The README's promise: one command indexes a new directory and answers. The answer is on stdout,
+/// progress on stderr.
 #[test]
 fn the_first_search_indexes_and_answers() {
     let p = Project::sample();
@@ -34,7 +34,7 @@ fn the_first_search_indexes_and_answers() {
     );
 }
 
-/// A search from a subdirectory, or with `--path`, is a search of the whole project.
+/// A search from a subdirectory, or with `--project`, searches the whole project.
 #[test]
 fn the_project_is_the_same_from_everywhere_in_it() {
     let p = Project::sample();
@@ -48,8 +48,7 @@ fn the_project_is_the_same_from_everywhere_in_it() {
     assert!(!p.path("src/.cortex").exists() && !p.path("tools/.cortex").exists());
 }
 
-/// Scripts can tell apart: found (0), nothing found (1), something is wrong (2, and stderr says
-/// what).
+/// Scripts can distinguish: found (0), nothing found (1), error (2, with a message on stderr).
 #[test]
 fn exit_codes_tell_found_nothing_and_error_apart() {
     let p = Project::sample();
@@ -80,7 +79,7 @@ fn exit_codes_tell_found_nothing_and_error_apart() {
     assert!(error.contains("cortex index"), "{error}");
 }
 
-/// What a program reads from `--json`.
+/// The keys that a program reads from `--json`.
 #[test]
 fn json_names_file_lines_score_and_chunk() {
     let p = Project::sample();
@@ -100,7 +99,7 @@ fn json_names_file_lines_score_and_chunk() {
     assert!(results(&p.json(&["search", "tomatoes", "--context", "0"]))[0].get("text").is_none());
 }
 
-/// Other places of a file hang on its one result: a file never takes two places in the list.
+/// Other places of a file belong to its one result: a file is listed once.
 #[test]
 fn a_file_is_one_result_with_its_other_places() {
     let p = Project::new();
@@ -123,7 +122,7 @@ fn a_file_is_one_result_with_its_other_places() {
     assert!(out.stdout.contains("also "), "{}", out.stdout);
 }
 
-/// `--explain` hides nothing: the parts add up to the score.
+/// `--explain` is complete: the parts add up to the score.
 #[test]
 fn explained_parts_add_up_to_the_score() {
     let p = Project::sample();
@@ -151,7 +150,7 @@ fn explained_parts_add_up_to_the_score() {
     assert!(out.stdout.contains("score "), "{}", out.stdout);
 }
 
-/// The best three of ten are the best three: `-n` only cuts the list.
+/// The best three of ten are the best three: `-n` only shortens the list.
 #[test]
 fn the_number_of_results_asked_for_does_not_change_their_order() {
     let p = Project::new();
@@ -167,8 +166,8 @@ fn the_number_of_results_asked_for_does_not_change_their_order() {
     assert_eq!(p.found(&["open a valve"]), all[..10], "ten unless asked");
 }
 
-/// Filters choose what may be found before the best are taken: a language whose files are far
-/// behind 220 files of another one is found all the same, and so are paths and types.
+/// Filters apply before the best are selected: a file in a language whose files rank far behind 220
+/// others is still found, and the same holds for paths and types.
 #[test]
 fn filters_apply_before_the_best_are_taken() {
     let p = Project::new();
@@ -207,7 +206,7 @@ fn filters_apply_before_the_best_are_taken() {
     assert_eq!(notes(&["--languages", "cobol"]), Vec::<String>::new());
 }
 
-/// A path filter takes what people type: a folder in any spelling, a glob, or `.` for everything.
+/// A path filter accepts what people type: a folder in any spelling, a glob, or `.` for everything.
 #[test]
 fn the_path_filter_takes_any_spelling() {
     let p = Project::with(&[
@@ -232,7 +231,7 @@ fn the_path_filter_takes_any_spelling() {
     assert!(found(&["nowhere"]).is_empty());
 }
 
-/// `--type` gives only chunks of that type.
+/// `--types` returns only chunks of that type.
 #[test]
 fn the_type_filter_gives_only_that_type() {
     let p = Project::sample();
@@ -248,8 +247,8 @@ fn the_type_filter_gives_only_that_type() {
     }
 }
 
-/// `--tag` asks for all given tags. Our indexer sets none: they come from chunks that other
-/// programs write.
+/// `--tags` requires all given tags. Our indexer sets none: they come from chunks of other
+/// programs.
 #[test]
 fn the_tag_filter_asks_for_all_tags() {
     let p = Project::new();
@@ -271,7 +270,7 @@ fn the_tag_filter_asks_for_all_tags() {
     assert_eq!(ids(&["--tags", "round", "--exact"]), ["n61", "n62"]);
 }
 
-/// `--exact` finds what the query says and nothing else.
+/// `--exact` finds exactly what the query says.
 #[test]
 fn exact_queries_mean_what_they_say() {
     let p = Project::with(&[
@@ -303,7 +302,7 @@ fn exact_queries_mean_what_they_say() {
     assert_eq!(found("(note OR key) -leave"), ["door.py"]);
 }
 
-/// A mistake in an exact query is an error that says what would be right.
+/// A mistake in an exact query is an error that shows the right syntax.
 #[test]
 fn a_mistake_in_an_exact_query_names_the_remedy() {
     let p = Project::sample();
@@ -323,14 +322,14 @@ fn a_mistake_in_an_exact_query_names_the_remedy() {
                 "{query}: {error}"
             );
         } else {
-            // As for agents: code as it stands is seldom a query.
+            // As for agents: code as written is rarely a valid query.
             assert!(out.code < 2 && out.stderr.contains("searched as a phrase"), "{query}: {out:?}");
         }
     }
 }
 
-/// A search sees the tree as it is: edits, new, deleted and renamed files. `--no-index` sees it as
-/// it was indexed.
+/// A search sees the present tree: edited, new, deleted and renamed files. `--no-index` sees the
+/// tree as it was indexed.
 #[test]
 fn a_search_is_up_to_date_unless_told_otherwise() {
     let p = Project::sample();
@@ -367,8 +366,8 @@ fn a_search_is_up_to_date_unless_told_otherwise() {
     assert!(!all.iter().any(|f| f == "tools/colours.py" || f == "src/retry.rs"), "{all:?}");
 }
 
-/// Any text is a query: none, only punctuation, or ten thousand characters give an answer or a
-/// clear error, quickly.
+/// Any text is a query: an empty one, punctuation only, and ten thousand characters quickly give an
+/// answer or a clear error.
 #[test]
 fn any_text_is_a_query() {
     let p = Project::sample();
@@ -394,7 +393,7 @@ fn any_text_is_a_query() {
     assert_eq!(p.found(&["--exact", &"potatoes OR ".repeat(800)[..9596]])[0], "docs/guide.md");
 }
 
-/// Ten thousand open brackets are a mistake like any other.
+/// Ten thousand open brackets are an error like any other.
 #[test]
 fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
     let p = Project::sample();
@@ -412,8 +411,8 @@ fn a_deeply_nested_exact_query_is_an_error_not_a_crash() {
     }
 }
 
-/// Who describes what some code does looks for a function: the whole of it is a row, and a second
-/// place of its file may be one.
+/// A statement describes a function: the result shows the whole function, and may show a second
+/// place of the same file.
 #[test]
 fn a_sentence_finds_functions_and_a_topic_finds_files() {
     let p = Project::new();
@@ -444,7 +443,7 @@ fn a_sentence_finds_functions_and_a_topic_finds_files() {
     assert_eq!(places("freeze ice").len(), 1, "a topic: one place a file");
 }
 
-/// What restricts a query, a phrase and a misspelt name, as they are typed.
+/// Operators, a phrase and a misspelt name, as they are typed.
 #[test]
 fn queries_are_read_as_people_type_them() {
     let p = Project::with(&[

@@ -1,4 +1,4 @@
-//! What `cortex` prints: for terminals, for pipes, for help.
+//! What `cortex` prints: on terminals, in pipes, as help.
 
 use std::process::Stdio;
 
@@ -55,8 +55,7 @@ fn colours_on_a_terminal_unless_no_color() {
     assert!(!plain.contains(ESCAPE) && plain.contains("docs/guide.md"), "{plain:?}");
 }
 
-/// Nothing that stands in a repository may speak to the terminal: not the text, not a heading, not
-/// a file name.
+/// Nothing in a repository can control the terminal: neither text, nor a heading, nor a file name.
 #[test]
 fn control_characters_of_the_repository_are_not_printed() {
     let p = Project::with(&[
@@ -78,8 +77,8 @@ fn control_characters_of_the_repository_are_not_printed() {
     assert!(!search.stdout.contains("two\n"), "a result's place is one line: {}", search.stdout);
 }
 
-/// `--context` says how many lines are shown; they are the ones that hold the words asked for, with
-/// their numbers.
+/// `--context` sets the number of shown lines: those that hold most words of the query, with their
+/// numbers.
 #[test]
 fn context_sets_the_lines_shown() {
     let p = Project::new();
@@ -94,7 +93,7 @@ fn context_sets_the_lines_shown() {
     assert!(three.contains("    30 line 30 with the zucchini"), "{three}");
 }
 
-/// `cortex search … | head -1`: a reader that has enough is no error.
+/// `cortex search … | head -1`: a reader that closes the pipe early causes no error.
 #[test]
 fn a_closed_pipe_is_no_error() {
     let p = Project::sample();
@@ -116,7 +115,7 @@ fn a_closed_pipe_is_no_error() {
     }
 }
 
-/// Every command explains itself, with an example.
+/// Every command has help with an example.
 #[test]
 fn help_of_every_command_has_an_example() {
     let p = Project::new();
@@ -164,7 +163,7 @@ fn completions_are_a_script_of_the_shell() {
     }
 }
 
-/// `status` says what is indexed and whether that is still so.
+/// `status` shows what is indexed and whether it is up to date.
 #[test]
 fn status_tells_what_is_indexed() {
     let p = Project::sample();

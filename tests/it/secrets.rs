@@ -1,5 +1,4 @@
-//! Secrets that stand in the files of a project: nothing that Cortex writes, shows or sends holds
-//! them.
+//! Secrets in the files of a project: Cortex does not write, show or send them.
 
 use std::fs;
 use std::path::Path;
@@ -10,8 +9,7 @@ use crate::project::Project;
 use crate::remote_model::Model;
 use crate::server::{Client, Server};
 
-/// The secrets of [`project`]. They are put together here, so that no scanner finds them in this
-/// file.
+/// The secrets of [`project`]. They are assembled here, so that no scanner finds them in this file.
 const SECRETS: [&str; 6] = [
     concat!("sk_", "live_", "4eC39HqLyjWDarjtT1zdp7dcq8"),
     concat!("AKIA", "2E3WDYQXT5RZL7KB"),
@@ -112,7 +110,7 @@ fn secrets_of_files_are_shown_by_commands_and_tools() {
     ));
     replies.push(client.status());
     for reply in &replies {
-        // What was asked for is no secret to the one who asked.
+        // A secret in the query may be repeated to its author.
         let mut reply = reply.clone();
         reply
             .as_object_mut()
@@ -195,7 +193,7 @@ fn status_does_not_say_where_secrets_are() {
             && all.contains(&"src/signing.py:1 private-key".into()),
         "{all:?}"
     );
-    // A later run that looks at other files keeps them.
+    // A later run that reads other files keeps the findings.
     p.write("src/new.rs", "pub fn added_later() {}\n");
     p.index();
     assert_eq!(named(&p.json(&["status"])), all);
@@ -207,7 +205,7 @@ fn status_does_not_say_where_secrets_are() {
             .stdout
             .contains("  src/signing.py:1: private-key")
     );
-    // Without the secret it is no longer named.
+    // Once the secret is gone, it is no longer reported.
     p.write("deploy/settings.yaml", "database:\n  user: bob\n  password: ${DB_PASSWORD}\n");
     p.index();
     assert_eq!(p.json(&["status"])["secrets"]["total"], 5);

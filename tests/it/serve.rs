@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::project::{Project, run};
 use crate::server::{Client, LONG, Server, agent, get, initialize, warnings};
 
-/// What every request says of itself since the protocol has no sessions.
+/// The metadata of every request in the revision without sessions.
 fn meta() -> Value {
     json!({ "_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -69,7 +69,7 @@ fn an_agent_is_told_how_to_ask_over_stdio() {
 #[test]
 fn a_server_for_one_agent_ends_with_it() {
     let p = Project::sample();
-    // While it indexes for the first time, too: nobody waits for that.
+    // The server answers during the first index run, too.
     for number in 0..30 {
         p.write(format!("src/many{number}.rs"), "fn some() { let x = 1; }\n".repeat(500));
     }
@@ -91,7 +91,7 @@ fn a_server_for_one_agent_ends_with_it() {
 #[test]
 fn a_server_ends_when_its_parent_dies() {
     let p = Project::sample();
-    // The shell dies; the pipe is still held open here.
+    // The shell dies; this process still holds the pipe open.
     let script = format!("'{}' mcp --no-watch <&0 & echo $!; wait", env!("CARGO_BIN_EXE_cortex"));
     let mut shell = Server::start(p.command("bash").args(["-c", &script]));
     let pid = shell.line();
@@ -139,7 +139,7 @@ fn http_serves_and_says_where() {
     );
     assert!(mcp(&url, &modern("tools/list"), "tools/list", &meta())["result"]["tools"].is_array());
 
-    // A listener does not hold up the end.
+    // A listener does not delay the end.
     let mut events = agent().get(format!("{url}/events")).call().unwrap();
     let mut first = [0; 13];
     events.body_mut().as_reader().read_exact(&mut first).unwrap();
@@ -150,7 +150,7 @@ fn http_serves_and_says_where() {
     assert!(!p.path(".cortex/server.json").exists());
 }
 
-/// It takes a while: memory that was just freed does not count at once.
+/// This takes a while, because memory that was just freed still counts.
 #[test]
 fn a_server_over_its_budget_of_memory_says_what_it_does_without() {
     let p = Project::sample();
@@ -201,7 +201,7 @@ fn a_head_without_end_is_not_read() {
     stream.set_read_timeout(Some(LONG)).unwrap();
     let head =
         format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx: {}\r\n\r\n", "x".repeat(100_000));
-    // It may hang up before it has heard all.
+    // The server may close the connection early.
     let _ = stream.write_all(head.as_bytes());
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -215,7 +215,7 @@ fn connect(url: &str) -> TcpStream {
     stream
 }
 
-/// All that the server says until it closes the connection, which must not break.
+/// Reads until the server closes the connection, which must not be reset.
 fn rest(stream: &mut TcpStream) -> String {
     let mut answer = Vec::new();
     stream
@@ -234,7 +234,7 @@ fn an_answer_to_a_body_that_is_too_long_is_cut() {
         let head = "host: localhost\r\ncontent-type: application/json\r\naccept: application/json, text/event-stream";
         write!(stream, "POST {path} HTTP/1.1\r\n{head}\r\ncontent-length: 4000000\r\n\r\n")
             .unwrap();
-        // All of it is sent before the answer is read.
+        // Everything is sent before the answer is read.
         stream.write_all(&vec![b'x'; 4_000_000]).unwrap();
         stream.shutdown(std::net::Shutdown::Write).unwrap();
         let answer = rest(&mut stream);

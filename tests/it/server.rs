@@ -1,4 +1,4 @@
-//! A server that a test starts, and its clients.
+//! Servers that tests start, and their clients.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use ureq::Agent;
 
-/// Nothing takes so long, except on a machine that is busy with other things.
+/// Longer than any step, except on a busy machine.
 pub const LONG: Duration = Duration::from_mins(1);
 
 /// A server that ends with the test.
@@ -43,7 +43,7 @@ impl Server {
         writeln!(self.stdin.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    /// Sends a request; its answer, with whatever is told before it left out.
+    /// Sends a request and returns its reply; notifications before it are dropped.
     pub fn ask(&mut self, method: &str, params: &Value) -> Value {
         self.send(&json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params }));
         loop {
@@ -64,7 +64,7 @@ impl Server {
         );
     }
 
-    /// The exit code, once it has ended by itself; and how long that took.
+    /// Returns the exit code once the server has ended by itself, and how long that took.
     pub fn ended(&mut self) -> (Option<i32>, Duration) {
         let start = Instant::now();
         loop {
@@ -92,7 +92,7 @@ pub fn agent() -> Agent {
     Agent::config_builder().http_status_as_error(false).timeout_global(Some(LONG)).build().into()
 }
 
-/// Status and body of an answer.
+/// Returns status and body of a reply.
 pub fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
     let request = headers
         .iter()
@@ -101,7 +101,7 @@ pub fn get(url: &str, headers: &[(&str, &str)]) -> (u16, String) {
     (response.status().as_u16(), response.body_mut().read_to_string().unwrap())
 }
 
-/// Asks the servers of a test over HTTP, over connections that stay open.
+/// An HTTP client with connections that stay open.
 #[derive(Clone)]
 pub struct Client {
     agent: Agent,
@@ -113,7 +113,7 @@ impl Client {
         Self { agent: agent(), url: url.into() }
     }
 
-    /// Calls a tool; status and body of the answer, or why there is none.
+    /// Calls a tool; returns status and body of the reply, or the error.
     pub fn try_call(&self, tool: &str, arguments: &Value) -> Result<(u16, String), ureq::Error> {
         let request = self
             .agent
@@ -123,7 +123,7 @@ impl Client {
         Ok((response.status().as_u16(), response.body_mut().read_to_string()?))
     }
 
-    /// Calls a tool, which must answer.
+    /// Calls a tool that must reply.
     #[track_caller]
     pub fn call(&self, tool: &str, arguments: &Value) -> Value {
         let (status, body) =
@@ -137,7 +137,7 @@ impl Client {
     }
 }
 
-/// The warnings of a reply, one a line.
+/// Returns the warnings of a reply, one a line.
 pub fn warnings(reply: &Value) -> String {
     let warnings = reply["warnings"].as_array().map(Vec::as_slice).unwrap_or_default();
     warnings.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")

@@ -1,7 +1,6 @@
-//! Servers under load: chunk files replaced and damaged beneath them, many of them at once, killed
-//! at any moment.
-//!
-//! `STRESS=1` gives the full counts; without it each test does about a tenth.
+//! Servers under load: chunk files are replaced and damaged, many servers run at once, and
+//! processes are killed at any moment.
+//! `STRESS=1` runs the full counts; otherwise each test runs about a tenth.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -26,31 +25,30 @@ fn is_stress() -> bool {
     std::env::var_os("STRESS").is_some()
 }
 
-/// How often, in the suite and with `STRESS=1`.
+/// Returns the number of repetitions, in the suite and with `STRESS=1`.
 fn times(suite: usize, stress: usize) -> usize {
     if is_stress() { stress } else { suite }
 }
 
-/// Files of another program that come with longer pauses are not known to belong together
+/// Files of another program that arrive with longer pauses may not belong together
 /// (specs/freshness.md).
 const TOGETHER: Duration = Duration::from_millis(30);
 
 /// Writes generations of chunk files: each adds chunks, deletes some and changes all others, and
-/// every title and text says of which era it is.
+/// every title and text names its era.
 struct Publisher<'p> {
     p: &'p Project,
-    /// As our own program writes; else as another one, which knows nothing of manifests.
+    /// Writes as our own program does; otherwise as another one, which knows no manifests.
     with_manifest: bool,
     /// Every third era of our own program is packed.
     packs: bool,
     era: usize,
-    /// Eras whose files came so slowly one after the other that nobody can tell that they belong
-    /// together.
+    /// Eras whose files came so slowly that a reader cannot know that they belong together.
     slow: BTreeSet<usize>,
 }
 
 impl<'p> Publisher<'p> {
-    /// Begins with era 1.
+    /// Starts with era 1.
     fn new(p: &'p Project, with_manifest: bool) -> Self {
         Layout::at(&p.root()).unwrap().create().unwrap();
         let mut this = Self { p, with_manifest, packs: false, era: 0, slow: BTreeSet::new() };
@@ -87,7 +85,7 @@ impl<'p> Publisher<'p> {
             }
             let mut last = Instant::now();
             for name in CHUNK_FILES {
-                // Slow as other programs are: readers come between.
+                // Slow as other programs are: readers run in between.
                 thread::sleep(TOGETHER / 2);
                 self.p.rename(&path(&format!("{name}.aside")), &path(name));
                 if last.elapsed() >= TOGETHER {
@@ -112,7 +110,7 @@ impl<'p> Publisher<'p> {
     }
 }
 
-/// The eras of the results of a reply; each result says one.
+/// Returns the eras of the results of a reply; each result names one.
 #[track_caller]
 fn eras(reply: &Value) -> BTreeSet<usize> {
     let of = |result: &Value| {
@@ -128,7 +126,7 @@ fn eras(reply: &Value) -> BTreeSet<usize> {
     reply["results"].as_array().unwrap().iter().flat_map(of).collect()
 }
 
-/// The era of a reply.
+/// Returns the era of a reply.
 #[track_caller]
 fn era(reply: &Value) -> usize {
     let eras = eras(reply);
@@ -136,7 +134,7 @@ fn era(reply: &Value) -> usize {
     eras.into_iter().next().unwrap()
 }
 
-/// What clients ask in turn.
+/// Returns the query of the `n`-th call.
 fn question(n: usize) -> (&'static str, Value) {
     match n % 4 {
         0 => ("exact", json!({ "query": "milestone", "limit": 50 })),
@@ -149,14 +147,14 @@ fn question(n: usize) -> (&'static str, Value) {
     }
 }
 
-/// Megabytes that a process holds.
+/// Returns the resident memory of a process in megabytes.
 fn resident(server: &Server) -> f64 {
     let status = fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
     let line = status.lines().find_map(|l| l.strip_prefix("VmRSS:")).unwrap();
     line.split_whitespace().next().unwrap().parse::<f64>().unwrap() / 1024.0
 }
 
-/// A server that only serves, and reloads soon.
+/// Starts a server that only serves, and reloads soon.
 fn serve_only(p: &Project) -> (Server, Client) {
     let mut command = p.cortex(&["serve", "--port", "0", "--no-watch"]);
     let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
@@ -164,7 +162,7 @@ fn serve_only(p: &Project) -> (Server, Client) {
     (server, client)
 }
 
-/// What the clients of one server were told, all together.
+/// What all clients of one server received.
 #[derive(Default)]
 struct Told {
     /// By generation of the index.
@@ -173,7 +171,7 @@ struct Told {
 }
 
 impl Told {
-    /// Asks until it is over.
+    /// Calls the server until the test is over.
     fn ask(&self, client: &Client, first: usize, over: &AtomicBool) {
         let mut last = 0;
         for n in first.. {
@@ -193,7 +191,7 @@ impl Told {
     }
 }
 
-/// Ends what runs beside a test, also when the test fails.
+/// Stops the threads of a test, also when it fails.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -202,12 +200,12 @@ impl Drop for Over<'_> {
     }
 }
 
-/// How often a generation is written under load.
+/// Pause between two generations under load.
 const RHYTHM: Duration = Duration::from_millis(200);
 
-/// Replaces the chunk files under clients: for a minute and 300 reloads, or 6 seconds. Memory
-/// around reload 300 is at most a fifth above what it was around reload 30; in the suite, where few
-/// reloads are counted and memory still settles, at most twice of what it was around reload 5.
+/// Replaces the chunk files while clients search: for a minute and 300 reloads, or for 6 seconds.
+/// Memory around reload 300 is at most a fifth above that around reload 30; in the suite, with few
+/// reloads, at most twice that around reload 5.
 fn replace_under_load(with_manifest: bool, n_clients: usize) {
     let p = Project::new();
     let mut publisher = Publisher::new(&p, with_manifest);
@@ -237,13 +235,13 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
             }
         }
     });
-    // Where nobody says which files belong together, a slow machine may show two eras for a moment.
+    // If nothing says which files belong together, a slow machine may show two eras for a moment.
     wait_until("the last era is served", || {
         eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era])
     });
     let eras = told.eras.into_inner();
     let reloads = n_reloads();
-    // The median of some reloads: what queries hold for a moment is no growth.
+    // The median of several reloads, because memory that queries hold for a moment is not growth.
     let around = |n: usize| {
         let mut near: Vec<f64> = memory
             .iter()
@@ -288,13 +286,14 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
     );
 }
 
-/// Nobody says which files of another program belong together; still no reply mixes generations.
+/// Nothing says which files of another program belong together; still no reply mixes generations.
 #[test]
 fn replacing_files_of_another_program_under_load() {
     replace_under_load(false, 32);
 }
 
-/// One client leaves the machine so idle that hardly an era is slow: all must be whole.
+/// With one client the machine is so idle that hardly any era is slow: every reply must be
+/// complete.
 #[test]
 fn replacing_files_of_another_program_beside_one_client() {
     replace_under_load(false, 1);
@@ -305,7 +304,7 @@ fn replacing_our_files_under_load() {
     replace_under_load(true, 32);
 }
 
-/// What may happen to a file.
+/// A fault of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fault {
     Garbage,
@@ -314,7 +313,7 @@ enum Fault {
     Directory,
     Forbidden,
     Gone,
-    /// Written in place, slowly.
+    /// The file is written in place, slowly.
     Growing,
 }
 
@@ -343,7 +342,7 @@ impl Fault {
         }
     }
 
-    /// Makes the file what it was; `meanwhile` is called while that is not complete.
+    /// Restores the file; `meanwhile` is called while it is incomplete.
     fn heal(self, p: &Project, path: &str, good: &[u8], meanwhile: impl Fn()) {
         match self {
             Self::Forbidden => p.chmod(path, 0o644),
@@ -387,13 +386,13 @@ fn damage(with_manifest: bool) {
     for (number, name) in names.iter().enumerate() {
         for fault in Fault::ALL {
             let without_meaning = match *name {
-                // Files without a manifest are another program's, and a half manifest is as good as
+                // Files without a manifest belong to another program, and half a manifest counts as
                 // none.
                 "manifest.json" => matches!(fault, Fault::Gone | Fault::Growing),
                 // Another program may have no chunks of a type.
                 _ => !with_manifest && fault == Fault::Gone,
             };
-            // Each kind of damage is the same to every chunk file.
+            // Each kind of damage has the same effect on every chunk file.
             let is_repetition = !is_stress()
                 && *name != "manifest.json"
                 && fault as usize % CHUNK_FILES.len() != number;
@@ -445,7 +444,7 @@ fn our_damaged_files_leave_the_last_good_generation() {
     damage(true);
 }
 
-/// Nothing better was loaded before: the chunk files speak for themselves.
+/// Nothing better was loaded before: the server serves what it can read.
 #[test]
 fn a_server_starts_beside_an_unreadable_manifest() {
     let p = Project::new();
@@ -463,7 +462,7 @@ fn a_server_starts_beside_an_unreadable_manifest() {
     wait_until("it heals", || era(&search()) == 2 && warnings(&search()).is_empty());
 }
 
-/// Another program has no chunks of a type any more: that is a change as any other.
+/// Another program removed all chunks of a type: that is an ordinary change.
 #[test]
 fn a_removed_file_of_another_program_is_an_empty_type() {
     let p = Project::new();
@@ -522,7 +521,7 @@ fn runs(statuses: &[Value]) -> u64 {
     statuses.iter().map(|s| s["indexing"]["runs"].as_u64().unwrap()).sum()
 }
 
-/// Waits until all serve this generation; what they say then.
+/// Waits until all serve this generation, and returns their states.
 fn all_at(peers: &mut [Peer], generation: u64) -> Vec<Value> {
     let mut statuses = Vec::new();
     wait_until(&format!("generation {generation} everywhere"), || {
@@ -532,7 +531,7 @@ fn all_at(peers: &mut [Peer], generation: u64) -> Vec<Value> {
     statuses
 }
 
-/// The one that watches the tree; there is never more than one.
+/// Returns the server that watches the tree; there is never more than one.
 fn leader(statuses: &[Value]) -> Option<usize> {
     let leaders: Vec<usize> =
         (0..statuses.len()).filter(|i| statuses[*i]["indexing"]["leads"] == true).collect();
@@ -540,14 +539,14 @@ fn leader(statuses: &[Value]) -> Option<usize> {
     leaders.first().copied()
 }
 
-/// Fifty servers that begin at once index a repository once, and every change once; when the one
-/// that does it is killed, another one does.
+/// Fifty servers that start at once index a repository once, and every change once; when the leader
+/// is killed, another one takes over.
 #[test]
 fn of_many_servers_one_indexes() {
     let n = times(8, 50);
     let p = Project::sample();
     let start = Instant::now();
-    // All are started before the first is waited for.
+    // All are started before the test waits for the first.
     let mut peers: Vec<Peer> = thread::scope(|scope| {
         let starting: Vec<_> = (0..n)
             .map(|i| {
@@ -587,7 +586,7 @@ fn of_many_servers_one_indexes() {
     assert_eq!((runs_of_dead + runs(&statuses), manifest()), (3, json!(3)));
 }
 
-/// Writes every file of the tree anew.
+/// Writes every file of the tree again.
 fn plant(p: &Project, generation: usize) {
     for i in 0..16 {
         let filler = "    // It takes some lines to fill a file.\n".repeat(10 + i + generation % 7);
@@ -598,8 +597,8 @@ fn plant(p: &Project, generation: usize) {
     }
 }
 
-/// `kill -9` of whoever indexes, at any moment: the others go on answering, one of them repairs
-/// what was left, and in the end the index is that of the tree.
+/// The indexing process is killed (`kill -9`) at any moment: the others continue to answer, one of
+/// them repairs the index, and in the end it equals the tree.
 #[test]
 fn killed_indexers_are_survived_and_repaired() {
     let n_kills = times(10, 100);
@@ -654,7 +653,7 @@ fn killed_indexers_are_survived_and_repaired() {
                 index.wait().unwrap();
                 continue;
             }
-            // The leader begins when the tree was quiet for 50 ms.
+            // The leader starts once the tree was quiet for 50 ms.
             thread::sleep(Duration::from_millis(40) + moment);
             let mut dead = peers.swap_remove(leading.unwrap());
             alive.lock().remove(&url(&dead));
@@ -684,7 +683,7 @@ fn killed_indexers_are_survived_and_repaired() {
     assert!(p.timeless() == fresh);
 }
 
-/// A tree that takes a while.
+/// A tree whose indexing takes a while.
 fn large_tree() -> Project {
     let p = Project::new();
     for i in 0..times(60, 600) {
@@ -700,7 +699,7 @@ fn large_tree() -> Project {
     p
 }
 
-/// A search that asks for nothing but what is there.
+/// Searches without waiting.
 fn doors(client: &Client) -> Value {
     client.call("search", &json!({ "query": "open a door" }))
 }
@@ -711,7 +710,7 @@ fn follow(p: &Project) -> (Server, Client) {
     (server, client)
 }
 
-/// A server of a tree without an index answers at once, says how far it is, and then finds
+/// A server of a tree without an index answers at once, reports its progress, and then finds
 /// something.
 #[test]
 fn a_server_answers_before_there_is_an_index() {
@@ -743,8 +742,7 @@ fn a_server_answers_before_there_is_an_index() {
     assert_eq!(get(&format!("{}/readyz", client.url), &[]).0, 200);
 }
 
-/// A server that is told to end while it indexes ends soon; the next run makes the index that it
-/// would have been.
+/// A server that is told to end while it indexes ends soon; the next run completes the index.
 #[test]
 fn a_server_ends_while_it_indexes() {
     let p = large_tree();

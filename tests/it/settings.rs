@@ -45,7 +45,7 @@ fn settings_that_do_not_count_are_named_with_the_remedy() {
     }
     assert!(!out.stdout.contains("attackerknows") && !out.stderr.contains("attackerknows"));
     assert_eq!(p.json(&["status"])["ignored_settings"].as_array().unwrap().len(), 1);
-    // The user may do all that.
+    // The user may set all of this.
     p.configure("[serve]\ntools = ['search', 'edit']\n");
     p.remove(".cortex/config.toml");
     let mut server = Server::start(&mut p.cortex(&["mcp"]));

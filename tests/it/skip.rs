@@ -1,11 +1,11 @@
-//! What is not indexed, and how the user learns of it.
+//! Files that are not indexed, and how the user learns of them.
 
 use serde_json::{Value, json};
 
 use crate::project::Project;
 
-/// A file that is left out says so with its reason in `--verbose`, is counted in the summary, and
-/// is never found.
+/// A file that is left out is listed with its reason in `--verbose`, counted in the summary, and
+/// never found.
 #[test]
 fn skipped_files_are_told_with_their_reason() {
     let p = Project::with(&[("kept.md", "# Kept\n\nmarzipan\n")]);
@@ -56,7 +56,7 @@ fn skipped_files_are_told_with_their_reason() {
     assert!(!p.chunks().iter().any(|c| c["id"] != "kept.md#Kept"));
 }
 
-/// A program that speaks of private keys is no private key, and a long paragraph is no bundle.
+/// A program about private keys is not a private key, and a long paragraph is not a bundle.
 #[test]
 fn files_that_only_resemble_the_skipped_are_indexed() {
     let p = Project::with(&[
@@ -75,9 +75,9 @@ fn files_that_only_resemble_the_skipped_are_indexed() {
     assert_eq!((&summary["n_files"], &summary["skipped"]), (&json!(4), &json!({})), "{summary:#}");
 }
 
-/// What the user's ignore files name, and hidden files, are not indexed: `.gitignore` (in
-/// subdirectories too, and without a git repository), `.git/info/exclude`, `.cortexignore`. A rule
-/// that comes or goes takes effect at the next search.
+/// Hidden files and those that ignore files name are not indexed: `.gitignore` (in subdirectories
+/// too, and without a git repository), `.git/info/exclude`, `.cortexignore`. A new or removed rule
+/// takes effect at the next search.
 #[test]
 fn ignore_files_are_obeyed() {
     for git in [false, true] {
@@ -125,8 +125,8 @@ fn ignore_files_are_obeyed() {
     }
 }
 
-/// A file that becomes too large, binary or secret leaves the index, and returns when it is text
-/// again.
+/// A file that becomes too large, binary or secret leaves the index, and returns once it is
+/// ordinary text again.
 #[test]
 fn a_file_that_becomes_skipped_leaves_the_results() {
     let p = Project::with(&[("a.md", "# A\n\nmarzipan\n"), ("b.md", "# B\n\nnougat\n")]);
@@ -147,7 +147,7 @@ fn a_file_that_becomes_skipped_leaves_the_results() {
     assert_eq!(p.json(&["index"])["skipped_files"][0][0], Value::from("a.env"));
 }
 
-/// The limit of size is a setting.
+/// The size limit is a setting.
 #[test]
 fn the_size_limit_is_a_setting() {
     let p = Project::with(&[("long.txt", &"marzipan\n".repeat(100)), ("short.txt", "marzipan\n")]);

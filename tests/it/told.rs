@@ -1,6 +1,4 @@
-//! What a prompt is told of what is remembered: precision and recall over
-//! `tests/data/remembered.toml`.
-//!
+//! Memories that prompts get: precision and recall over `tests/data/remembered.toml`.
 //! `cargo test --test it -- told --nocapture` prints the figures.
 
 use std::collections::BTreeMap;
@@ -54,7 +52,7 @@ fn remembered(key: &str, text: &str) -> Memory {
     Memory::new(text, source, "yesterday")
 }
 
-/// Memories that are told, that should be, and both.
+/// Numbers of memories that are returned, that should be, and both.
 #[derive(Debug, Default, Clone, Copy)]
 struct Counts {
     told: usize,
@@ -72,7 +70,7 @@ impl Counts {
     }
 }
 
-/// Asks the prompts of a project that remembers `memories`.
+/// Runs the prompts of a project with these `memories`.
 fn counted<'a>(
     project: &Project,
     memories: impl Iterator<Item = (&'a String, &'a String)>,
@@ -128,7 +126,7 @@ fn counted<'a>(
     counts
 }
 
-/// What a project remembers beside its own.
+/// The memories of a project beside its own.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Among {
     Its,
@@ -138,7 +136,7 @@ enum Among {
     Crowd,
 }
 
-/// Paragraphs of the documents of this repository, named as answers.
+/// Returns paragraphs of this repository's documents as answers.
 fn crowd() -> Vec<(String, String)> {
     let specs = concat!(env!("CARGO_MANIFEST_DIR"), "/specs");
     let mut files: Vec<_> = std::fs::read_dir(specs)
@@ -155,7 +153,7 @@ fn crowd() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Figures of the projects that are, or are not, held out.
+/// Returns the figures of the projects that are, or are not, held out.
 fn figures(held_out: bool, among: Among) -> Counts {
     let (set, crowd) = (set(), if among == Among::Crowd { crowd() } else { Vec::new() });
     let mut sum = Counts::default();

@@ -1,5 +1,4 @@
-//! What agents are shown of the tools: names, descriptions and schemas, as they stand in
-//! `tools.json`.
+//! Compares what agents see of the tools (names, descriptions, schemas) with `tools.json`.
 
 use std::path::Path;
 

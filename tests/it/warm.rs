@@ -1,5 +1,4 @@
-//! What one process made of the chunk files serves the next, and is never believed where it is
-//! wrong.
+//! The saved index of one process serves the next, and is never used where it is wrong.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +9,7 @@ use serde_json::Value;
 
 use crate::project::Project;
 
-/// A project of enough files for several blocks, searched once.
+/// Creates a project of enough files for several blocks, and searches it once.
 fn warm() -> Project {
     let p = Project::new();
     for i in 0..60 {
@@ -18,7 +17,7 @@ fn warm() -> Project {
             (0..5).map(|j| format!("/// Fills kettle {i} with {j} cups of water.\nfn kettle_{i}_{j}() -> u32 {{\n    {i} * {j}\n}}\n\n"));
         p.write(format!("src/part{i}.rs"), functions.collect::<String>());
     }
-    // One such name once kept a project of 180 000 chunks from being saved.
+    // Bug: one such name kept a project of 180 000 chunks from being saved.
     p.write("src/the \"odd\" one.rs", "/// Sings when the water boils.\nfn whistle() {}\n");
     p.write("docs/tea.md", "# Tea\n\nHow long the tea stands in the kettle.\n");
     ask(&p);
@@ -27,7 +26,7 @@ fn warm() -> Project {
 
 const QUESTION: [&str; 2] = ["search", "which kettle has four cups of water"];
 
-/// What a user sees, and that nothing was said of how it came about.
+/// Returns what a user sees, and checks that there is no message.
 fn ask(p: &Project) -> Value {
     let out = p.run(&[QUESTION[0], QUESTION[1], "--json", "--explain"]).expect(0);
     assert!(!out.stderr.contains("warning") && !out.stderr.contains("error"), "{}", out.stderr);
@@ -82,7 +81,7 @@ fn an_edit_is_applied_to_what_was_kept() {
 fn damaged_and_foreign_caches_are_not_believed() {
     let p = warm();
     let want = ask(&p);
-    // The text index gives its files new names, but for their ends.
+    // The text index names its files differently each time, except for the endings.
     let end = |path: PathBuf| {
         let name = path.file_name().unwrap().to_str().unwrap().to_string();
         if name.len() > 20 { name[name.rfind('.').unwrap()..].to_string() } else { name }
@@ -108,7 +107,7 @@ fn damaged_and_foreign_caches_are_not_believed() {
             assert_eq!(ask(&p), want, "{name} {damage}");
         }
     }
-    // Whole, but of a program to come.
+    // The file is intact, but written by a future version.
     let path = the_cache(&p).join("saved.json");
     let other = fs::read_to_string(&path).unwrap().replace("format ", "format 9");
     fs::write(&path, other).unwrap();
@@ -129,7 +128,7 @@ fn a_copied_project_takes_its_cache_along() {
     let name = |p: &Project| the_cache(p).file_name().unwrap().to_owned();
     let mut want = ask(&p);
     let mut found = ask(&copy);
-    // The copied sources have new time stamps: they are looked at, and are the same.
+    // The copied sources have new time stamps: they are read, and are equal.
     for reply in [&mut want, &mut found] {
         reply["index"].take();
         reply["next_cursor"].take();
@@ -153,8 +152,8 @@ fn many_searches_after_an_edit_agree() {
     the_cache(&p);
 }
 
-/// The first load of such a start fails after the cache was opened: what was opened once stood in
-/// the index twice.
+/// Bug: if the first load failed after the cache was opened, its content was in the text index
+/// twice.
 #[test]
 fn a_start_beside_a_damaged_manifest_serves_each_chunk_once() {
     let p = warm();

@@ -1,4 +1,4 @@
-//! Further attacks: names, kinds of files, and sizes that nobody expects.
+//! Further attacks: unexpected names, kinds of files, and sizes.
 
 use std::ffi::OsStr;
 use std::os::fd::OwnedFd;
@@ -51,7 +51,7 @@ fn each_name(c: &Clone, make: impl Fn(&Path)) {
     }
 }
 
-/// Has the clone indexed, so that there is something to spoil.
+/// Indexes the clone, so that there is something to damage.
 fn indexed(c: &Clone) {
     assert!(c.cortex(&["index"]).output().unwrap().status.success());
     assert!(c.cortex(&["graph", "callers", "retry"]).output().unwrap().status.code().is_some());
@@ -67,7 +67,7 @@ fn every_file(folder: &Path, each: &mut impl FnMut(&Path)) {
     });
 }
 
-/// Folders in folders, as many as are asked for; deeper than any path can say.
+/// Creates `n` nested folders, deeper than any path can be.
 fn deep(at: &Path, n: usize, file: &str) {
     fs::create_dir_all(at).unwrap();
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -226,7 +226,7 @@ attacks! {
     }, &["index", "files", "clean", "mcp"];
 }
 
-/// Files with a second name outside, as archives may bring them, are not written into.
+/// Files with a hard link outside, which archives may create, are not written into.
 #[test]
 fn hard_links_are_written_through() {
     for command in EVERY {
@@ -259,7 +259,7 @@ fn hard_links_are_written_through() {
     }
 }
 
-/// A hook reads the transcript that the agent names only when it is a file.
+/// A hook reads the transcript that the agent names only if it is a file.
 #[test]
 fn a_transcript_without_end_is_waited_for() {
     let c = Clone::new(|c| c.pipe("pipe"));
