@@ -130,7 +130,7 @@ impl Engine {
         let operation = Operation::parse(&request.operation).ok_or_else(unknown)?;
         if (operation == Operation::Path) != request.to.is_some() {
             return Err(AskError::Arguments(
-                "the operation path needs `to`; the other operations do not accept it".into(),
+                "path leads from `target` to `to`: give both; the other operations do not accept `to`".into(),
             ));
         }
         if !(1..=MAX_DEPTH).contains(&request.depth) {

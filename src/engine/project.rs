@@ -168,7 +168,7 @@ impl Project {
                 .memories_within(SHORT_WAIT)
                 .and_then(|memories| Ok(self.recorder().record(&memories)?));
             let _ = recorded.inspect_err(|e| {
-                tracing::warn!("cannot record changes of files yet, a later run tries again: {e}")
+                tracing::warn!("cannot record changes of files yet, a later run tries again: {e}");
             });
         }
         Ok(summary)

@@ -16,7 +16,7 @@ pub enum Operation {
     Dependents,
     /// The places that use a type.
     TypeUsages,
-    /// The implementations and subtypes of the target.
+    /// The implementations and subtypes of a type, or the overrides of a method.
     Implementations,
     /// The shortest way from the target to another symbol.
     Path,
@@ -68,13 +68,13 @@ impl Operation {
 #[derive(Debug, Clone, Copy)]
 pub struct GraphQuery<'a> {
     pub operation: Operation,
-    /// `name`, `Type::method`, `file.rs:line` or a file.
+    /// `name`, `Type::method`, `file.rs#name`, `file.rs:line` or the path of a file.
     pub target: &'a str,
-    /// The end of a path.
+    /// The same, for the end of a path; used by [`Operation::Path`] only.
     pub to: Option<&'a str>,
     /// Largest number of steps; at most [`MAX_DEPTH`].
     pub depth: usize,
-    /// Most results, and most candidates.
+    /// Largest number of results, and of candidates. A path ignores it.
     pub limit: usize,
 }
 
@@ -88,18 +88,19 @@ pub struct GraphAnswer {
     pub operation: Operation,
     /// The symbols and files that the target matched; empty if it matched none.
     pub targets: Vec<Node>,
-    /// Nearest first, then by file and line; for a path, in its order.
+    /// Nearest first, then by file and line; the nodes of a path in its order.
     pub results: Vec<Neighbour>,
-    /// Uncertain results, likeliest first.
+    /// Neighbours below [`LEAST_CONFIDENCE`], likeliest first.
     pub candidates: Vec<Neighbour>,
-    /// Number of all results, if the limit left some out.
+    /// Number of results before the limit.
     pub total: usize,
-    /// Whether results are left out, or the search stopped early.
+    /// Whether results or targets are left out, or the search stopped early.
     pub truncated: bool,
 }
 
 impl GraphAnswer {
-    /// Returns the file that contains the sites of a result: the file of the user.
+    /// Returns the file that contains the sites of a result: the file of the symbol that calls or
+    /// uses the other one.
     #[must_use]
     pub fn file_of_uses<'a>(&'a self, found: &'a Neighbour) -> &'a str {
         if !self.operation.points_outward() {
@@ -118,7 +119,7 @@ pub struct Node {
     pub file: String,
     /// `<module>` for a file as a whole, and for code outside of all symbols.
     pub name: String,
-    /// The name with the names around it.
+    /// The name, after those of the symbols around it: `Type::method`. For a file: its path.
     pub symbol: String,
     /// `function`, `struct` …, `file`.
     pub kind: String,
@@ -127,14 +128,14 @@ pub struct Node {
     pub end_line: u32,
 }
 
-/// One result.
+/// A result or a candidate: a node, and the step that leads to it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Neighbour {
     #[serde(flatten)]
     pub node: Node,
-    /// Lines of the calls or uses, in the file of the user.
+    /// Lines of the calls or uses, in the file that [`GraphAnswer::file_of_uses`] returns.
     pub sites: Vec<u32>,
-    /// 0 to 1.
+    /// From 0 to 1.
     pub confidence: f32,
     /// Number of steps from the target.
     pub depth: usize,

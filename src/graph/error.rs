@@ -5,12 +5,12 @@ use std::path::PathBuf;
 /// Why the code graph has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum GraphError {
-    #[error("{}: {source}", path.display())]
+    #[error("cannot use the code graph {}: {source} (try again; if that fails too, delete the file, and the next query rebuilds it)", path.display())]
     Failed { path: PathBuf, source: Box<dyn std::error::Error + Send + Sync> },
-    #[error("{}: the code graph is damaged; it is made anew when it is brought up to date", path.display())]
+    #[error("the code graph {} is damaged (delete the file, and the next query rebuilds it)", path.display())]
     Damaged { path: PathBuf },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot write the code graph {}: {source} (check the permissions of its directory and the free disk space)", path.display())]
     Unwritable { path: PathBuf, source: std::io::Error },
-    #[error("{}: another version of cortex makes the code graph anew at the same time: try again", path.display())]
+    #[error("cannot create the code graph {}: another version of cortex is rebuilding it (try again)", path.display())]
     Contended { path: PathBuf },
 }

@@ -1,4 +1,4 @@
-//! Infers which type or module an expression is, as far as the text tells.
+//! Infers from the text which type or module an expression is.
 
 use std::rc::Rc;
 
@@ -17,7 +17,7 @@ fn surely(entity: Entity) -> Known {
     Known { entity, confidence: 1.0 }
 }
 
-/// One name of a chain.
+/// One name of a chain such as `a::B::new().items[]`.
 #[derive(Debug, PartialEq)]
 struct Link<'a> {
     name: &'a str,
@@ -62,7 +62,8 @@ impl Resolver<'_> {
         if let Some(known) = self.known.get(&key) {
             return Ok(known.clone());
         }
-        // A chain that is defined by itself is unknown.
+        // Until it is evaluated, the chain counts as unknown. So a chain that is defined by itself
+        // ends.
         self.known.insert(key.clone(), UNKNOWN);
         let steps = steps(chain);
         let Some((root, rest)) = steps.split_first() else { return Ok(UNKNOWN) };
@@ -128,7 +129,7 @@ impl Resolver<'_> {
         Ok(if is_built_in && found.is_empty() { ELSEWHERE } else { known })
     }
 
-    /// Returns the module that a name is or comes from.
+    /// Returns the module that a name means; if it means none, whether it comes from elsewhere.
     fn imported_module(
         &mut self,
         file_scope: &Rc<FileScope>,
@@ -172,7 +173,8 @@ impl Resolver<'_> {
                 ELSEWHERE
             });
         }
-        // A type of a module or namespace, by its own name: every symbol of that name.
+        // In a language where only imports make names visible, a type that no file defines comes
+        // from elsewhere.
         let is_type = name.starts_with(char::is_uppercase);
         let reaches = self.scopes.file(file).is_some_and(|f| f.names.reach != Reach::File);
         Ok(if is_type && !reaches && !self.scopes.named(name)?.iter().any(SymbolRow::is_type) {
@@ -311,7 +313,7 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns the content of a value: `T` of `Option<T>`.
+    /// Returns the value inside a value: `T` of `Option<T>`.
     fn unwrapped(&mut self, entity: Entity, confidence: f32) -> Result<Known, GraphError> {
         let Entity::Instance { of, at } = &entity else { return Ok(Known { entity, confidence }) };
         let Some(written) = types::parse(of) else { return Ok(UNKNOWN) };
@@ -322,7 +324,7 @@ impl Resolver<'_> {
             Some(inner) => {
                 Known { entity: Entity::Instance { of: inner.to_string(), at: *at }, confidence }
             }
-            // Type aliases such as `io::Result` hide it.
+            // Type aliases such as `io::Result` hide the type inside.
             None if written.name.ends_with("Result") => UNKNOWN,
             None => ELSEWHERE,
         })
@@ -336,8 +338,8 @@ impl Resolver<'_> {
     }
 }
 
-/// Returns the result of a method, with the receiver's type argument in place of the parameter:
-/// `get` of `Set<User>` returns `Option<User>`.
+/// Returns the result of a method, with the type argument of the receiver in place of the type
+/// parameter: `get` of `Set<User>` returns `Option<User>`.
 fn with_argument(result: Entity, of: &Entity) -> Entity {
     let is_parameter = |name: &str| name.len() <= 2 && name.chars().all(char::is_uppercase);
     if let (Entity::Instance { of: written, .. }, Entity::Instance { of: receiver, at }) =
@@ -357,7 +359,7 @@ fn with_argument(result: Entity, of: &Entity) -> Entity {
     result
 }
 
-/// Returns the separator between the parts of a module.
+/// Returns the separator between the parts of a module path.
 fn separator(module: &str, is_path: bool) -> &'static str {
     if is_path || module.contains("::") || matches!(module, "crate" | "super" | "self") {
         "::"

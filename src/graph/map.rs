@@ -27,9 +27,9 @@ const MAX_LINE_CHARS: usize = 110;
 #[derive(Debug, Clone, Serialize)]
 pub struct Map {
     pub files: Vec<MapFile>,
-    /// Number of all symbols.
+    /// Number of all symbols, including those that are left out.
     pub total: usize,
-    /// Estimated tokens of its text.
+    /// Estimated number of tokens of its text.
     pub tokens: usize,
 }
 
@@ -48,7 +48,7 @@ pub struct MapSymbol {
     pub kind: &'static str,
     pub line: u32,
     pub signature: String,
-    /// The ranks of all symbols add up to 1.
+    /// The `PageRank`; the ranks of all symbols add up to at most 1.
     pub rank: f64,
 }
 
@@ -119,8 +119,8 @@ pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Ma
     })
 }
 
-/// Returns whether to show a symbol: types, functions and constants; no fields, and no parts of
-/// types without a name.
+/// Returns whether the map shows a symbol: types, functions and constants, but not fields, enum
+/// members, modules, `impl` blocks or symbols without a signature.
 fn is_shown(symbol: &SymbolRow) -> bool {
     !matches!(
         symbol.kind,
@@ -152,7 +152,7 @@ fn ranks(
         named.entry(&s.name).or_default().push(i);
     }
     let family = |file: i64| files.get(&file).map(|(_, f)| *f);
-    // References outside of all symbols start at one node for all files.
+    // References outside of all symbols start at one node, which all files share.
     let outside = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
     let mut edges: Vec<(u32, u32, f64)> = Vec::new();
     tables.each_ref(|file, symbol, name, n| {

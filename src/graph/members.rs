@@ -33,7 +33,7 @@ impl Resolver<'_> {
             let Some(name) = file_scope.enclosing_type(at) else { return Ok(Vec::new()) };
             return self.types_written(&name, at, depth);
         }
-        // `T: Trait`
+        // A type parameter: `T: Trait`.
         if let Some((scope, is)) = file_scope
             .binding(at, parsed.name)
             .filter(|(_, is)| !is.starts_with('=') && is != written)
@@ -69,12 +69,12 @@ impl Resolver<'_> {
         }
     }
 
-    /// Returns whether members of a type are those of its content, as for smart pointers.
+    /// Returns whether the members of a type are those of its type argument, as for smart pointers.
     fn is_transparent(&self, name: &str, at: SymbolId) -> bool {
         self.scopes.file(at.file).is_some_and(|f| f.names.transparent.contains(&name))
     }
 
-    /// Returns the members of a name that a value has, its own before those of supertypes.
+    /// Returns the members of this name that a value has, likeliest first.
     pub(super) fn members(
         &mut self,
         entity: &Entity,
@@ -97,7 +97,8 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Returns the members of a name that a type has.
+    /// Returns the members of this name that a type has. Supertypes are searched only if the type
+    /// itself has none.
     pub(super) fn members_of(
         &mut self,
         of: SymbolId,
@@ -112,7 +113,7 @@ impl Resolver<'_> {
         Ok(found)
     }
 
-    /// Returns the symbols that a supertype may mean.
+    /// Returns the symbols that the written name of a supertype may mean.
     pub(super) fn base_meanings(&mut self, base: &BaseRow) -> Result<Vec<Meaning>, GraphError> {
         let file_scope = self.scopes.scope_of(base.symbol.file)?;
         let outside = file_scope.around(base.symbol).next().map_or(-1, |s| s.parent);
@@ -174,7 +175,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Returns whether a member belongs to another type of the same name.
+    /// Returns whether a member belongs to another type of the same name, which its file defines.
     fn is_of_another_type(&mut self, member: &SymbolRow, of: SymbolId) -> Result<bool, GraphError> {
         if member.id.file == of.file {
             return Ok(false);
@@ -186,7 +187,7 @@ impl Resolver<'_> {
             .any(|s| s.is_type() && s.kind != SymbolKind::Impl && s.name == member.owner))
     }
 
-    /// Returns how likely code in one file belongs to a type in another.
+    /// Returns how likely code in one file belongs to a type in another, by their directories.
     fn closeness(&self, a: i64, b: i64) -> f32 {
         if a == b {
             return 0.95;
@@ -230,7 +231,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Returns the written type of a field, and where it is written.
+    /// Returns the written type of a field, and the type that declares the field.
     pub(super) fn field(
         &mut self,
         of: SymbolId,
@@ -252,7 +253,8 @@ impl Resolver<'_> {
         Ok(None)
     }
 
-    /// Returns the members of a name that a type defines itself, in all of its parts.
+    /// Returns the members of this name that a type defines itself. It may define them in several
+    /// files of a directory.
     pub(super) fn own_members(
         &mut self,
         of: SymbolId,

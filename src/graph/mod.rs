@@ -51,9 +51,9 @@ pub struct CodeGraph {
 /// The result of an update.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Updated {
-    /// Number of files that were parsed.
+    /// Number of files that were new or changed, including those that could not be read.
     pub n_parsed: usize,
-    /// Number of files that were removed.
+    /// Number of files that are no longer among the files of the project.
     pub n_removed: usize,
     pub ms: u64,
 }
@@ -62,7 +62,8 @@ impl CodeGraph {
     /// Opens the database, or creates it in an existing directory. A database that is damaged or of
     /// another version is replaced by an empty one.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn open(path: &Path) -> Result<Self, GraphError> {
         Ok(Self { tables: Tables::open(path)? })
     }
@@ -70,7 +71,8 @@ impl CodeGraph {
     /// Updates the graph to these files (path and hash of the content). Only files with another
     /// hash are read; a file that cannot be read is left out.
     ///
-    /// # Errors When the database cannot be written.
+    /// # Errors
+    /// When the database cannot be written.
     pub fn update(
         &self,
         files: impl IntoIterator<Item = (String, String)>,
@@ -88,7 +90,8 @@ impl CodeGraph {
 
     /// Answers a query from the last update.
     ///
-    /// # Errors When the database cannot be read.
+    /// # Errors
+    /// When the database cannot be read.
     pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }
@@ -96,7 +99,8 @@ impl CodeGraph {
     /// Returns the map of the project in at most `tokens` tokens. `focus`: paths of the files that
     /// count most.
     ///
-    /// # Errors When the database cannot be read.
+    /// # Errors
+    /// When the database cannot be read.
     pub fn map(&self, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
         map::map(&self.tables, tokens, focus)
     }
@@ -153,8 +157,8 @@ impl CodeGraph {
     }
 }
 
-/// Returns those of the names that exactly one file defines, each with that file, according to an
-/// existing graph, which may be outdated.
+/// Returns each name that exactly one file defines, with the path of that file. The answer comes
+/// from an existing database, which may be outdated; without one it is empty.
 #[must_use]
 pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> {
     if names.is_empty() || !database.exists() {
@@ -167,7 +171,7 @@ pub fn defining_files(database: &Path, names: &[&str]) -> Vec<(String, String)> 
         .collect()
 }
 
-/// Parses a file. Returns its path if it cannot be read.
+/// Parses a file. The error is its path if it cannot be read.
 fn parse(path: &str, hash: &str, read: &impl Fn(&str) -> Option<String>) -> Result<Parsed, String> {
     let text = read(path).ok_or_else(|| path.to_string())?;
     let language = detect(path, &text);

@@ -1,8 +1,8 @@
-//! Finds the files that an imported module may be.
+//! Finds the files that the written name of a module may mean.
 
 use crate::languages::Modules;
 
-/// Directories that module names leave out.
+/// Names of directories and files that module names leave out.
 const UNNAMED: [&str; 11] = [
     "src", "lib", "mod", "main", "index", "__init__", "init", "packages", "crates", "source",
     "Sources",
@@ -12,11 +12,11 @@ const UNNAMED: [&str; 11] = [
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct ModulePath {
     pub(super) parts: Vec<String>,
-    /// Number of parts that are its directory.
+    /// Number of parts that come from the directory.
     n_directory: usize,
-    /// The whole path of its directory.
+    /// All directories of the path, including those that `parts` leaves out.
     above: Vec<String>,
-    /// Number of parts above its `src`.
+    /// Number of parts above the last `src`, `tests`, `benches` or `examples`.
     n_root: usize,
 }
 
@@ -54,11 +54,11 @@ pub(super) struct Module {
     parts: Vec<String>,
     /// Whether the parts begin at the root of the project.
     is_anchored: bool,
-    /// Whether the directory itself is meant, and not a file below it.
+    /// Whether the module is exactly the files of a directory, as in Go.
     is_package: bool,
 }
 
-/// Returns the places that a module may be, as written in a file of a language.
+/// Returns the places that the written name of a module may mean in the file `from`.
 pub(super) fn modules(written: &str, style: Modules, from: &ModulePath) -> Vec<Module> {
     match style {
         Modules::Rust => rust(written, from),
@@ -168,7 +168,7 @@ impl Module {
         }
         match mine.len() {
             0 => 0.0,
-            // A single word is not looked for at any depth.
+            // A single word matches only at the start of a path.
             1 if !parts.starts_with(mine) => 0.0,
             1 => BELOW,
             _ if parts.ends_with(mine) => 1.0,

@@ -1,7 +1,8 @@
 //! Resolves a name to symbols.
 //! Meanings are not stored: they follow from the rows of several files and are computed at query
-//! time. Without a compiler some are guesses, so each has a confidence: a scope or an import makes
-//! it nearly certain, a type in the text likely, and that only one symbol has the name is a hint.
+//! time. Without a compiler some are guesses, so each has a confidence. A scope or an import makes
+//! a meaning nearly certain; a type in the text makes it likely; if only one symbol has the name,
+//! that is a hint.
 
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -14,22 +15,28 @@ use super::scopes::{FileScope, Wanted, directory};
 use crate::languages::Reach;
 use crate::syntax::SymbolKind;
 
-/// In the same scope; imported by name; in the same package; imported with a whole module.
+// Confidence of a symbol, by the reason why the name may mean it.
+/// It is in the same scope.
 const SAME_SCOPE: f32 = 0.97;
+/// It is imported by name.
 const IMPORTED: f32 = 0.96;
+/// It is in the same package.
 const SAME_PACKAGE: f32 = 0.95;
+/// Its whole module is imported.
 const WHOLE_MODULE: f32 = 0.9;
-/// Imported from a module of the project that does not define it, but may re-export it.
+/// It is imported from a module of the project that does not define it, but may re-export it.
 const HANDED_ON: f32 = 0.8;
-/// A name that is visible everywhere, found elsewhere.
+/// It is in another file, in a language where names are visible in the whole project.
 const IN_PROJECT: f32 = 0.8;
-/// A member of an unknown receiver that only one type has.
+/// It is the only member of this name, and the receiver is unknown.
 const ONLY_MEMBER: f32 = 0.55;
+/// Nothing suggests it.
 const ODD: f32 = 0.1;
-/// If more symbols match, none is likely enough.
+/// From this many symbols of a name on, those with at most [`ODD`] are dropped.
 const MANY: usize = 50;
-/// The difference that makes one meaning clearly likelier, and the factor for the others then.
+/// The difference that makes one meaning clearly likelier than another.
 const CLEARLY: f32 = 0.05;
+/// Largest confidence of a meaning when another is clearly likelier; it is never a result then.
 const CANDIDATE: f32 = 0.45;
 
 impl Resolver<'_> {
@@ -69,7 +76,8 @@ impl Resolver<'_> {
         self.by_arity(&found, reference)
     }
 
-    /// Lowers the confidence of meanings that take another number of arguments.
+    /// Lowers the confidence of functions that take another number of arguments, and sorts the
+    /// meanings, likeliest first.
     fn by_arity(
         &mut self,
         found: &[Meaning],
@@ -143,7 +151,8 @@ impl Resolver<'_> {
         Ok(self.likeliest(scored))
     }
 
-    /// Returns the confidence that a bare name means this symbol, apart from imports by name.
+    /// Returns the confidence that a bare name means this symbol. Imports by name are not
+    /// considered.
     fn confidence_of_bare(
         &mut self,
         c: &SymbolRow,
@@ -229,7 +238,7 @@ impl Resolver<'_> {
         Ok(if reaches { IN_PROJECT } else { ODD })
     }
 
-    /// Returns the symbols that an import by name brings.
+    /// Returns the symbols that an import by name may mean, each with its confidence.
     fn imported(
         &mut self,
         import: &ImportRow,
@@ -298,7 +307,8 @@ impl Resolver<'_> {
         Ok(self.likeliest(scored))
     }
 
-    /// The likeliest symbols share the confidence, unless they are adjacent: variants, one of which
+    /// Turns symbols into meanings, likeliest first. Equally likely symbols share the confidence if
+    /// they are in different directories. In one directory they are probably variants, of which one
     /// is compiled.
     fn likeliest(&self, mut scored: Vec<(f32, SymbolRow)>) -> Vec<Meaning> {
         scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.id.cmp(&b.1.id)));
@@ -311,7 +321,7 @@ impl Resolver<'_> {
             .filter_map(|(_, c)| Some(directory(&self.scopes.file(c.id.file)?.row.path)))
             .collect();
         let share = 1.0 / (places.len().max(1) as f32);
-        // Next to an almost certain meaning, all others are unlikely.
+        // Next to a likely meaning, all others are less likely.
         let rest = if best >= 0.5 { 0.3 } else { 1.0 };
         scored
             .iter()
@@ -322,8 +332,8 @@ impl Resolver<'_> {
             .collect()
     }
 
-    /// Returns members of a name that a type of a library may have: those of its content, or of a
-    /// trait of the project.
+    /// Returns the members of this name that a value of a library type may have: those of the type
+    /// inside it, or those that a trait of the project adds.
     fn extensions(
         &mut self,
         library: &Entity,
@@ -347,7 +357,7 @@ impl Resolver<'_> {
         Ok(out)
     }
 
-    /// Returns members of a name of any type, for an unknown receiver.
+    /// Returns the members of this name of all types, for an unknown receiver.
     fn guess(&mut self, reference: &RefRow) -> Result<Vec<Meaning>, GraphError> {
         const LIKE: f32 = 1.6;
         const NEAR: f32 = 1.3;

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use super::rows::SymbolId;
 use super::scopes::{Scopes, Wanted};
 
-/// Largest number of inferences in a chain.
+/// Largest depth of nested inferences.
 pub(super) const MAX_INFERENCE: u8 = 6;
 /// Largest number of levels of supertypes.
 pub(super) const MAX_BASES: u8 = 6;
@@ -19,16 +19,16 @@ pub(super) struct Meaning {
     pub(super) confidence: f32,
 }
 
-/// What an expression is.
+/// The thing that an expression denotes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Entity {
-    /// An instance of a type, as written in a symbol. (A type itself counts as an instance: its
-    /// members are found in the same way.)
+    /// An instance of the type `of`, as written within the symbol `at`. (A type itself counts as an
+    /// instance: its members are found in the same way.)
     Instance {
         of: String,
         at: SymbolId,
     },
-    /// An instance of this type.
+    /// An instance of this type, or the type itself.
     Of(SymbolId),
     /// The supertypes of a type.
     Super(SymbolId),

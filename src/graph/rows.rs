@@ -4,14 +4,15 @@ use crate::syntax::{ReferenceKind, Relations, SymbolKind};
 
 pub(super) type FileId = i64;
 
-/// A symbol of a file; its number is -1 for the file itself.
+/// The id of a symbol: its file, and its position among the symbols of the file (-1 for the file
+/// itself).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct SymbolId {
     pub(super) file: FileId,
     pub(super) n: i64,
 }
 
-/// The rows of one file.
+/// A parsed file, whose rows are to be written.
 pub(super) struct Parsed {
     pub(super) path: String,
     pub(super) hash: String,
@@ -32,7 +33,7 @@ pub(super) struct SymbolRow {
     pub(super) id: SymbolId,
     pub(super) parent: i64,
     pub(super) name: String,
-    /// The type or module that it belongs to; empty: none.
+    /// The type or module that it belongs to; empty if there is none.
     pub(super) owner: String,
     pub(super) kind: SymbolKind,
     pub(super) exported: bool,
@@ -46,7 +47,7 @@ pub(super) struct SymbolRow {
 }
 
 impl SymbolRow {
-    /// Returns whether it is a type, or gives members to one.
+    /// Returns whether it is a type, or a part of one such as an `impl`.
     pub(super) fn is_type(&self) -> bool {
         !self.kind.is_data() && !self.kind.is_callable() && self.kind != SymbolKind::Module
     }
@@ -72,7 +73,7 @@ pub(super) struct ImportRow {
     pub(super) line: u32,
 }
 
-/// A symbol with the written name of a supertype.
+/// A symbol and one of its supertypes, as written.
 #[derive(Debug, Clone)]
 pub(super) struct BaseRow {
     pub(super) symbol: SymbolId,

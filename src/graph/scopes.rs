@@ -24,6 +24,7 @@ pub(super) struct SourceFile {
 pub(super) struct FileScope {
     pub(super) symbols: Vec<SymbolRow>,
     pub(super) imports: Vec<ImportRow>,
+    /// By scope and name: a type, or `=` and the chain of names that gives the value.
     pub(super) bindings: HashMap<(i64, String), String>,
     pub(super) bases: Vec<BaseRow>,
 }
@@ -98,7 +99,7 @@ pub(super) struct Scopes<'a> {
     by_id: HashMap<FileId, usize>,
     by_file: HashMap<FileId, Rc<FileScope>>,
     named: HashMap<String, Rc<Vec<SymbolRow>>>,
-    /// By name, family of languages and use.
+    /// By name, family of languages and expected kind.
     candidates: HashMap<(String, &'static str, Wanted), Rc<Vec<SymbolRow>>>,
     matches: HashMap<(String, FileId, FileId), f32>,
     exists: HashMap<(String, FileId), bool>,
@@ -152,7 +153,7 @@ impl<'a> Scopes<'a> {
         Ok(file_scope)
     }
 
-    /// Returns every symbol of a name.
+    /// Returns all symbols of a name.
     pub(super) fn named(&mut self, name: &str) -> Result<Rc<Vec<SymbolRow>>, GraphError> {
         if let Some(rows) = self.named.get(name) {
             return Ok(rows.clone());
@@ -216,7 +217,7 @@ impl<'a> Scopes<'a> {
         Ok(file_scope.around(symbol.id).nth(1).is_some_and(|p| p.kind == SymbolKind::Module))
     }
 
-    /// Returns how likely a file is the module that another file names.
+    /// Returns the confidence, from 0 to 1, that `target` is the module that the file `from` names.
     pub(super) fn module_matches(&mut self, module: &str, from: FileId, target: FileId) -> f32 {
         let key = (module.to_string(), from, target);
         if let Some(known) = self.matches.get(&key) {
@@ -243,7 +244,7 @@ impl<'a> Scopes<'a> {
         exists
     }
 
-    /// Returns the module that an imported name is, if it is a module.
+    /// Returns the module path that an imported name has if it is a module.
     pub(super) fn submodule(&self, module: &str, name: &str, from: FileId) -> String {
         match (self.file(from).map(|f| f.names.modules), name) {
             (_, "" | "*" | "default") => module.to_string(),

@@ -1,4 +1,4 @@
-//! The database of the code graph: the rows of each file, and nothing derived from two files.
+//! The database of the code graph: the rows of each file. No row depends on two files.
 //! The rows of a file follow from its text alone and are replaced together. So an update gives the
 //! same rows as a fresh build, and a change of one file changes no row of another.
 
@@ -18,13 +18,14 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 /// How long an operation waits for another process.
 const BUSY: Duration = Duration::from_secs(30);
 
-/// A hash of the code that makes rows: it changes when the same text could give other rows.
+/// A hash of the code that makes rows. It changes when the same text could give other rows.
 const VERSION: usize = match usize::from_str_radix(env!("CORTEX_GRAPH_ROWS"), 10) {
     Ok(version) => version,
     Err(_) => panic!("the build script gives a number"),
 };
 
-/// `symbol`, `parent` and `scope` count the symbols of their file; -1 is the file itself.
+/// `symbol`, `parent` and `scope` are positions among the symbols of their file; -1 is the file
+/// itself.
 const SCHEMA: &str = "
     CREATE TABLE files(id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, hash TEXT NOT NULL, language TEXT NOT NULL, package TEXT NOT NULL);
     CREATE TABLE symbols(
@@ -85,7 +86,7 @@ const SCHEMA: &str = "
     CREATE INDEX implementations_by_base ON implementations(base);
 ";
 
-/// The database, open.
+/// The open database.
 #[derive(Debug)]
 pub(super) struct Tables {
     connection: Mutex<Connection>,
@@ -125,7 +126,8 @@ impl Tables {
     }
 
     fn connection(&self) -> MutexGuard<'_, Connection> {
-        // A panic within a transaction rolled it back when the transaction was dropped.
+        // A lock of `parking_lot` is not poisoned by a panic, and a transaction that panics is
+        // rolled back when it is dropped.
         self.connection.lock()
     }
 
@@ -152,7 +154,7 @@ impl Tables {
     }
 
     /// Replaces the rows of these files and deletes those of the `gone` ones, in one transaction. A
-    /// file that another process has updated already stays.
+    /// file whose hash is stored already, because another process updated it, is skipped.
     pub(super) fn replace(&self, files: &[Parsed], gone: &[String]) -> Result<(), GraphError> {
         let result = sqlite::write(&mut self.connection(), |t| {
             let mut delete = t.prepare_cached("DELETE FROM files WHERE path = ?1")?;
@@ -226,7 +228,7 @@ impl Tables {
         self.all(&format!("SELECT {REF} FROM refs WHERE file = ?1 ORDER BY n"), [file], reference)
     }
 
-    /// Visits every reference: file, symbol, name and count.
+    /// Calls `each` for every reference with its file, symbol, name and number of lines.
     pub(super) fn each_ref(
         &self,
         mut each: impl FnMut(FileId, i64, &str, usize),
@@ -252,7 +254,7 @@ impl Tables {
         self.all("SELECT file, module, name, alias, line FROM imports ORDER BY file, n", [], import)
     }
 
-    /// Returns the names under which imports use a name.
+    /// Returns the aliases under which imports use a name.
     pub(super) fn aliases_of(&self, name: &str) -> Result<Vec<String>, GraphError> {
         self.all(
             "SELECT DISTINCT alias FROM imports WHERE name = ?1 AND alias <> '' AND alias <> ?1",
@@ -275,12 +277,12 @@ impl Tables {
         self.all("SELECT file, symbol, written FROM implementations WHERE file = ?1", [file], base)
     }
 
-    /// Returns the symbols that name this one as a supertype.
+    /// Returns the symbols that have a supertype of this name.
     pub(super) fn derived_from(&self, name: &str) -> Result<Vec<BaseRow>, GraphError> {
         self.all("SELECT file, symbol, written FROM implementations WHERE base = ?1", [name], base)
     }
 
-    /// Returns all rows as text, without the numbers of files, in a fixed order.
+    /// Returns all rows as text, without the ids of files, in a fixed order.
     #[cfg(test)]
     pub(super) fn dump(&self) -> Vec<String> {
         let tables: [(&str, &str); 5] = [
@@ -304,7 +306,7 @@ impl Tables {
             })
             .unwrap();
         for (table, columns) in tables {
-            // Rows without a file would appear.
+            // The left join also returns rows whose file is missing.
             let sql = format!(
                 "SELECT f.path, {columns} FROM {table} t LEFT JOIN files f ON f.id = t.file"
             );
@@ -315,7 +317,8 @@ impl Tables {
     }
 }
 
-/// Returns `None` for another version or schema: a repository may have brought the database.
+/// Opens the database. Returns `None` if its version or schema is not ours: the file may have come
+/// with a repository.
 fn open(path: &Path) -> rusqlite::Result<Option<Connection>> {
     let mut connection = sqlite::open(path, BUSY)?;
     match sqlite::version(&connection)? {

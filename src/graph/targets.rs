@@ -144,7 +144,7 @@ impl Scopes<'_> {
     }
 }
 
-/// The name of a file as a caller.
+/// The name of a node that is a whole file.
 const MODULE: &str = "<module>";
 
 /// Returns the separator of names in a symbol path.

@@ -375,8 +375,7 @@ fn migrated_to(path: &Path, version: usize) -> usize {
     crate::sqlite::version(&connection).unwrap()
 }
 
-/// Pages in the middle are overwritten: reading detects it, and the next update rebuilds
-/// everything.
+/// Most pages are overwritten. Reading detects that, and the next update rebuilds everything.
 #[test]
 fn damage_that_is_found_later_is_repaired() {
     let p = rust();
@@ -453,7 +452,7 @@ proptest! {
         let mut p = Project::new(&[]);
         for edit in edits {
             match edit {
-                // A path may get the text of another language: it is parsed by its name.
+                // A path may get the text of another language. Its name decides how it is parsed.
                 Edit::Write(f, t) => _ = p.files.insert(format!("f{f}.{}", TEXTS[f % TEXTS.len()].0), TEXTS[t].1.to_string()),
                 Edit::Delete(f) => _ = p.files.remove(&format!("f{f}.{}", TEXTS[f % TEXTS.len()].0)),
                 Edit::Update => _ = p.update(),

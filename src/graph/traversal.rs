@@ -11,14 +11,14 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 
 /// A neighbour with less confidence is dropped.
 const LEAST_CANDIDATE: f32 = 0.1;
-/// Most symbols that one query visits.
+/// Largest number of symbols that one query visits.
 const MAX_VISITED: usize = 5_000;
-/// Most targets of one name that are followed.
+/// Largest number of targets that one query follows.
 const MAX_TARGETS: usize = 50;
 /// Confidence that a call through a supertype reaches a given subtype.
 const DISPATCHED: f32 = 0.45;
 
-/// One step of the graph.
+/// A step to another node.
 #[derive(Debug, Clone)]
 struct Edge {
     to: SymbolId,
@@ -26,7 +26,7 @@ struct Edge {
     confidence: f32,
 }
 
-/// The direction of the steps, and the kinds of uses.
+/// The direction of the steps, and the kinds of references that count.
 #[derive(Debug, Clone, Copy)]
 enum Follow {
     Incoming(&'static [ReferenceKind]),
@@ -89,7 +89,8 @@ impl<'a> Traversal<'a> {
         Ok(answer)
     }
 
-    /// Follows steps from the targets outward. Uncertain neighbours are not followed.
+    /// Follows steps from the targets, level by level. Returns results and candidates; only results
+    /// are followed further.
     fn walk(
         &mut self,
         targets: &[SymbolId],
@@ -225,7 +226,7 @@ impl<'a> Traversal<'a> {
         }
     }
 
-    /// Returns the users of a symbol.
+    /// Returns the symbols that use a symbol.
     fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
@@ -238,7 +239,7 @@ impl<'a> Traversal<'a> {
         let is_constructor = names.is_some_and(|n| n.constructors.contains(&symbol.name.as_str()))
             || symbol.name == symbol.owner;
         if is_constructor && !symbol.owner.is_empty() {
-            // It is called by the name of its type.
+            // A constructor is called by the name of its type.
             let file_scope = self.resolver.scopes.scope_of(of.file)?;
             let owner = file_scope.around(of).skip(1).find(|s| s.is_type()).map(|s| s.id);
             wanted.extend(owner.map(|o| (o, 1.0)));
@@ -267,7 +268,8 @@ impl<'a> Traversal<'a> {
         Ok(found.into_values().collect())
     }
 
-    /// Returns the caller: code in the value of a constant counts as the symbol around it.
+    /// Returns the symbol that a call counts for. Code in the value of a constant counts for the
+    /// symbol around the constant.
     fn caller(&mut self, at: SymbolId) -> Result<SymbolId, GraphError> {
         let file_scope = self.resolver.scopes.scope_of(at.file)?;
         let caller = file_scope.around(at).find(|s| !s.kind.is_data()).map(|s| s.id);
@@ -494,7 +496,7 @@ fn add(found: &mut BTreeMap<SymbolId, Edge>, to: SymbolId, lines: &[u32], confid
     let edge = found.entry(to).or_insert_with(|| Edge { to, lines: Vec::new(), confidence: 0.0 });
     let (was_sure, is_sure) = (edge.confidence >= LEAST_CONFIDENCE, confidence >= LEAST_CONFIDENCE);
     if is_sure && !was_sure {
-        // Uncertain sites do not count among certain ones.
+        // An edge that becomes certain keeps only its certain sites.
         edge.lines.clear();
     }
     if is_sure || !was_sure {

@@ -1,4 +1,4 @@
-//! Parses types as they are written.
+//! Parses the types that source code writes.
 
 /// A type: its name without path and decoration, and its type argument.
 #[derive(Debug, PartialEq, Eq)]
@@ -7,10 +7,12 @@ pub(super) struct Type<'a> {
     pub(super) name: &'a str,
     /// The path before the name: `a`.
     pub(super) path: &'a str,
-    /// Its content: the value type of a map, the success type of a result.
+    /// The type argument that members are looked up in: the value type of a map, the success type
+    /// of a result.
     pub(super) inner: Option<&'a str>,
 }
 
+/// Words before the name of a type that are left out.
 const WORDS: [&str; 18] = [
     "mut ",
     "const ",
@@ -32,7 +34,7 @@ const WORDS: [&str; 18] = [
     "typeof ",
 ];
 
-/// Parses a type. `None` if it has no name: a tuple, a function.
+/// Parses a type, or the first element of a tuple. Returns `None` if it has no name.
 pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     let text = undecorated(written);
     if let Some(rest) = text.strip_prefix('[') {
@@ -86,7 +88,7 @@ pub(super) fn parse(written: &str) -> Option<Type<'_>> {
     })
 }
 
-/// Returns an element of a tuple.
+/// Returns element `n` of a tuple, counted from 0.
 pub(super) fn element(written: &str, n: usize) -> Option<&str> {
     let inner = written.trim().strip_prefix('(')?.strip_suffix(')')?;
     top_level(inner, ',').get(n).map(|e| e.trim())

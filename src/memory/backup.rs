@@ -25,7 +25,8 @@ const PRIVATE: u32 = 0o600;
 /// Makes a backup if the last one is a day old. Returns whether it made one. A damaged or empty
 /// database never replaces a backup.
 ///
-/// # Errors When the database is damaged, or the backup cannot be written.
+/// # Errors
+/// When the database is damaged, or the backup cannot be written.
 pub fn back_up_if_due(store: &MemoryStore) -> Result<bool, StorageError> {
     let unwritable =
         |cause| StorageError::Unreadable { path: store.path().with_file_name(BACKUPS[0]), cause };
@@ -73,7 +74,8 @@ fn is_due(folder: &Dir) -> bool {
 /// Deletes memories, and everything derived from them, from the backups too, so that a restore does
 /// not bring them back.
 ///
-/// # Errors When a backup holds one of them and cannot be written. That backup is unchanged then.
+/// # Errors
+/// When a backup holds one of them and cannot be written. That backup is unchanged then.
 pub fn forget_in_backups(capture: &MemoryCaptureService, ids: &[Uuid]) -> Result<(), CaptureError> {
     let path = capture.store().path();
     let unwritable =
@@ -150,7 +152,8 @@ impl RestorePlan {
     /// Chooses the backup: `from`, or the newest undamaged one. An undamaged database is replaced
     /// only by a file that the user names.
     ///
-    /// # Errors When there is nothing to restore from, or no need to.
+    /// # Errors
+    /// When there is nothing to restore from, or no need to.
     pub fn new(database: &Path, from: Option<&Path>) -> Result<Self, RestoreError> {
         let failed = |cause| RestoreError::Failed { path: database.to_path_buf(), cause };
         if let Some(from) = from {
@@ -195,7 +198,8 @@ impl RestorePlan {
     /// Replaces the database by the backup. Returns where the old database is kept, if there was
     /// one.
     ///
-    /// # Errors When the files cannot be written.
+    /// # Errors
+    /// When the files cannot be written.
     pub fn carry_out(&self) -> Result<Option<PathBuf>, RestoreError> {
         let failed = |cause| RestoreError::Failed { path: self.database.clone(), cause };
         let unusable = |e: StorageError| RestoreError::Unusable {

@@ -64,7 +64,8 @@ struct Part {
 /// Returns the briefing for a session that has received `given`, in at most `max_tokens` tokens,
 /// and the ids of the memories in it. It is empty if there is nothing to show.
 ///
-/// # Errors When the memories cannot be read.
+/// # Errors
+/// When the memories cannot be read.
 pub fn briefing(
     store: &MemoryStore,
     given: &[Uuid],

@@ -78,7 +78,8 @@ impl MemoryCaptureService {
     /// Stores the text of a hook, and each lasting statement of a prompt. A text that is too long
     /// for one memory is stored in pieces, all of them or none. Returns the id of the first piece.
     ///
-    /// # Errors When the text is empty, the session is unknown, or embedding or storing fails.
+    /// # Errors
+    /// When the text is empty, the session is unknown, or embedding or storing fails.
     pub fn capture_hook_description(
         &self,
         content: &str,
@@ -97,7 +98,8 @@ impl MemoryCaptureService {
     /// Stores an agent's answer, as [`MemoryCaptureService::capture_hook_description`] stores the
     /// text of a hook.
     ///
-    /// # Errors The same.
+    /// # Errors
+    /// The same.
     pub fn capture_claude_response(
         &self,
         content: &str,
@@ -187,7 +189,8 @@ impl MemoryCaptureService {
 
     /// Stores a memory unchanged except for its secrets.
     ///
-    /// # Errors When it is empty or too long, or embedding or storing fails.
+    /// # Errors
+    /// When it is empty or too long, or embedding or storing fails.
     pub fn capture(&self, memory: Memory) -> Result<Uuid, CaptureError> {
         let ((memory, vectors), n_secrets) = self.complete(memory)?;
         self.store.store(&memory, &vectors)?;
@@ -230,7 +233,8 @@ impl MemoryCaptureService {
     /// statements that no other text contains, and git episodes that rest on it, are deleted. All
     /// pieces of a text are deleted together. Returns false if there is no such memory.
     ///
-    /// # Errors When the database cannot be read or written. Nothing is deleted then.
+    /// # Errors
+    /// When the database cannot be read or written. Nothing is deleted then.
     pub fn forget(&self, id: Uuid) -> Result<bool, CaptureError> {
         let Some(memory) = self.store.get(id)? else { return Ok(false) };
         let memory = match self.store.get(head_of(&memory))? {
@@ -246,7 +250,8 @@ impl MemoryCaptureService {
     /// Changes the content of a memory. What was derived from the former content is made anew or
     /// deleted.
     ///
-    /// # Errors As [`MemoryCaptureService::capture`].
+    /// # Errors
+    /// As [`MemoryCaptureService::capture`].
     pub fn change(&self, mut memory: Memory) -> Result<(), CaptureError> {
         if let MemorySource::HookDescription { file_path, .. } = &mut memory.source {
             // The memory is about the file that it names.
@@ -382,7 +387,9 @@ impl MemoryCaptureService {
     /// Replaces the pieces stored for a file, if its content changed. Returns the new ones, or
     /// `None` if the content is the same.
     ///
-    /// # Errors When the file is not text, or as [`MemoryCaptureService::capture`]. The stored pieces stay then.
+    /// # Errors
+    /// When the file is not text, or as [`MemoryCaptureService::capture`]. The stored pieces stay
+    /// then.
     pub fn capture_file(
         &self,
         path: &str,
@@ -408,7 +415,8 @@ impl MemoryCaptureService {
 
     /// Deletes the pieces of a file. Returns how many there were.
     ///
-    /// # Errors When the deletion cannot be written.
+    /// # Errors
+    /// When the deletion cannot be written.
     pub fn delete_by_file_path(&self, path: &str) -> Result<usize, CaptureError> {
         Ok(self.store.delete_by_file_path(path)?)
     }
@@ -428,7 +436,8 @@ impl MemoryCaptureService {
     /// Makes at most `most` of the vectors that are still missing because the embedder is slow.
     /// Returns how many it made.
     ///
-    /// # Errors When the embedder or the database fails.
+    /// # Errors
+    /// When the embedder or the database fails.
     pub fn embed_rest(&self, most: usize) -> Result<usize, CaptureError> {
         if self.embedder.is_immediate() {
             return Ok(0);

@@ -92,7 +92,8 @@ impl TextChunker {
 
     /// Returns the chunks of a file's bytes; see [`chunk_text`](Self::chunk_text).
     ///
-    /// # Errors When the file is empty or not UTF-8.
+    /// # Errors
+    /// When the file is empty or not UTF-8.
     pub fn chunk_bytes(
         &self,
         bytes: &[u8],
@@ -105,7 +106,8 @@ impl TextChunker {
 
     /// Returns the chunks of a text in order; none if it is only white space.
     ///
-    /// # Errors When the text is empty.
+    /// # Errors
+    /// When the text is empty.
     pub fn chunk_text(
         &self,
         content: &str,

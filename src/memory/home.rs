@@ -175,7 +175,9 @@ impl MemoryHome {
     /// Opens or creates the database. A database inside the project counts only if it was made
     /// there.
     ///
-    /// # Errors When it came with a clone, is not a regular file, cannot be opened or is locked, or when the project was moved or removed.
+    /// # Errors
+    /// When it came with a clone, is not a regular file, cannot be opened or is locked, or when the
+    /// project was moved or removed.
     pub(super) fn store(&self, busy: Duration) -> Result<MemoryStore, StorageError> {
         self.tree.check_in_place()?;
         let dir = self.place.make(PRIVATE_DIR)?;
@@ -222,7 +224,8 @@ impl MemoryHome {
 
     /// Records the existing database as this user's own, because the user put it there.
     ///
-    /// # Errors When it cannot be opened or the record cannot be written.
+    /// # Errors
+    /// When it cannot be opened or the record cannot be written.
     pub fn adopt(&self) -> Result<(), StorageError> {
         let records = self.records.as_ref().ok_or(StorageError::NoState)?;
         let _lock = records.lock()?;
@@ -232,7 +235,8 @@ impl MemoryHome {
     /// Opens or creates the database and stores the spooled memories, unless it is read-only. Waits
     /// at most `busy` for other writers.
     ///
-    /// # Errors When it cannot be opened or stays locked.
+    /// # Errors
+    /// When it cannot be opened or stays locked.
     pub fn open(&self, busy: Duration) -> Result<Memories, CaptureError> {
         let store = Arc::new(self.store(busy)?);
         let capture = MemoryCaptureService::new(store.clone(), self.embedder.clone())
@@ -257,7 +261,8 @@ impl MemoryHome {
 
     /// Spools a memory; the next process that opens the database stores it.
     ///
-    /// # Errors When the spool cannot be written.
+    /// # Errors
+    /// When the spool cannot be written.
     pub fn keep_for_later(&self, memory: Memory) -> Result<(), StorageError> {
         let (Some(spool), Some(records)) = (&self.spool, &self.records) else {
             return Err(StorageError::NoState);

@@ -190,7 +190,8 @@ fn last_answer(transcript: &str) -> Option<String> {
 /// Returns the memories relevant to `prompt` that this session has not received, as text, and their
 /// ids.
 ///
-/// # Errors When the memories cannot be searched.
+/// # Errors
+/// When the memories cannot be searched.
 pub fn for_prompt(
     recall: &Recall,
     prompt: &str,
@@ -225,7 +226,8 @@ pub fn for_prompt(
 /// Returns what is stored about a file that is about to change and that this session has not
 /// received: texts about it and changes of it.
 ///
-/// # Errors When the memories cannot be read.
+/// # Errors
+/// When the memories cannot be read.
 pub fn for_file(
     store: &MemoryStore,
     path: &str,

@@ -24,7 +24,8 @@ impl Period {
     /// Reads both ends. A date means the whole local day: `since` is its first moment, `until` its
     /// last.
     ///
-    /// # Errors When one of them is not a time.
+    /// # Errors
+    /// When one of them is not a time.
     pub fn parse(
         since: Option<&str>,
         until: Option<&str>,

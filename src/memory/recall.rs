@@ -81,7 +81,8 @@ impl Recall<'_> {
     /// Returns the memories that answer a query best. A query that names nothing ("", "recent
     /// project context") gets the newest ones.
     ///
-    /// # Errors When the index or the database cannot be read.
+    /// # Errors
+    /// When the index or the database cannot be read.
     pub fn search(
         &self,
         question: &str,

@@ -85,7 +85,8 @@ impl Recorder {
     /// Records in the background while `is_responsible` returns true: in a process that watches the
     /// tree and has compared it with the index.
     ///
-    /// # Errors When no thread can be started.
+    /// # Errors
+    /// When no thread can be started.
     pub fn spawn(
         mut self,
         is_responsible: impl Fn() -> bool + Send + 'static,
@@ -133,7 +134,8 @@ impl Recorder {
     /// Records the stored changes. If some are so recent that git may still write its log, it
     /// records nothing and returns how long to wait.
     ///
-    /// # Errors When the database fails. Nothing is lost then.
+    /// # Errors
+    /// When the database fails. Nothing is lost then.
     pub fn record(&mut self, memories: &Memories) -> Result<Option<Duration>, CaptureError> {
         let result = self.try_to_record(memories);
         if !matches!(result, Ok((true, _))) {

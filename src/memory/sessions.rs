@@ -47,7 +47,8 @@ impl SessionManager {
 
     /// Starts a session for an agent that does not name its sessions, and returns its id.
     ///
-    /// # Errors When a session is active, or the new one cannot be written.
+    /// # Errors
+    /// When a session is active, or the new one cannot be written.
     pub fn start_session(&self) -> Result<String, SessionError> {
         self.give_up_abandoned()?;
         if let Some(session_id) = self.current_session()?
@@ -62,7 +63,8 @@ impl SessionManager {
 
     /// Makes the session with this id, which the agent chose, the current one.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn resume(&self, id: &str) -> Result<(), SessionError> {
         self.give_up_abandoned()?;
         if self.store.session(id)?.is_some_and(|s| s.status == SessionStatus::Active) {
@@ -89,7 +91,8 @@ impl SessionManager {
 
     /// Ends a session. An unknown or ended session is left unchanged.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn end_session(&self, id: &str) -> Result<(), SessionError> {
         if let Some(session) = self.store.session(id)?.filter(|s| s.status == SessionStatus::Active)
         {
@@ -107,7 +110,8 @@ impl SessionManager {
 
     /// Returns the id of the current session.
     ///
-    /// # Errors When the file that names it exists and cannot be read.
+    /// # Errors
+    /// When the file that names it exists and cannot be read.
     pub fn current_session(&self) -> Result<Option<String>, SessionError> {
         Ok(current(&self.place)?)
     }

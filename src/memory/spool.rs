@@ -25,7 +25,8 @@ const PAUSE: Duration = Duration::from_millis(1);
 
 /// Appends a memory to the spool.
 ///
-/// # Errors When the file cannot be written, or is too large already.
+/// # Errors
+/// When the file cannot be written, or is too large already.
 pub fn append(spool: &Path, memory: Memory) -> io::Result<()> {
     let (memory, _) = redacted(memory);
     let mut line = serde_json::to_vec(&memory)?;
@@ -83,7 +84,8 @@ fn is_named(file: &File, folder: &Dir, name: &OsStr) -> bool {
 /// Returns how many. Lines that the database refuses for now stay. A line that is not a memory, or
 /// is too long, goes to the file `.bad` beside the spool, with a warning.
 ///
-/// # Errors When the database fails.
+/// # Errors
+/// When the database fails.
 pub fn drain(spool: &Path, capture: &MemoryCaptureService) -> Result<usize, CaptureError> {
     let unreadable = |cause| StorageError::Unreadable { path: spool.to_path_buf(), cause };
     let (folder, name) = match folder_of(spool) {

@@ -7,7 +7,8 @@ use crate::text::{cut_at_word as cut, folded};
 /// Returns the summary of a session from its memories: prompts, changes, and the last answer.
 /// `None` if the session has no prompt.
 ///
-/// # Errors When its memories cannot be read.
+/// # Errors
+/// When its memories cannot be read.
 pub fn summary(store: &MemoryStore, session_id: &str) -> Result<Option<Memory>, StorageError> {
     let mut memories = store.get_by_session(session_id)?;
     memories.reverse();

@@ -121,7 +121,8 @@ impl MDFileWatcher {
     /// Starts a thread that looks at all files now and after each change. Errors are logged and do
     /// not stop it.
     ///
-    /// # Errors When no thread can be started.
+    /// # Errors
+    /// When no thread can be started.
     pub fn start(&self) -> Result<(), WatcherError> {
         let follower = self.follower.clone();
         let job = move |handle: &WorkerHandle| follower.lock().look(Some(handle));
@@ -222,7 +223,8 @@ impl Follower {
     /// Stores a file if its content differs from the stored one. Returns the new memories; none if
     /// the file is gone.
     ///
-    /// # Errors When the file cannot be read, is not text, or cannot be stored. Its stored pieces stay then.
+    /// # Errors
+    /// When the file cannot be read, is not text, or cannot be stored. Its stored pieces stay then.
     fn process_file(
         capture: &MemoryCaptureService,
         notes: &Notes,

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Number of queries that run in this process.
 static N_QUERIES: AtomicUsize = AtomicUsize::new(0);
 
-/// Held while a query runs.
+/// Counts a running query until it is dropped.
 pub(super) struct Answering(());
 
 impl Answering {
@@ -30,7 +30,7 @@ pub(super) fn are_free() -> bool {
     N_QUERIES.load(Ordering::Relaxed) <= 1
 }
 
-/// Runs both, in parallel if that pays.
+/// Runs both functions, in parallel if cores are free.
 pub(super) fn join<A: Send, B: Send>(
     a: impl FnOnce() -> A + Send,
     b: impl FnOnce() -> B + Send,
@@ -38,7 +38,7 @@ pub(super) fn join<A: Send, B: Send>(
     if are_free() { rayon::join(a, b) } else { (a(), b()) }
 }
 
-/// Maps all, in order, in parallel if that pays.
+/// Maps all elements and keeps their order, in parallel if cores are free.
 pub(super) fn map<T: Sync, R: Send>(all: &[T], one: impl Fn(&T) -> R + Send + Sync) -> Vec<R> {
     if are_free() { all.par_iter().map(one).collect() } else { all.iter().map(one).collect() }
 }

@@ -143,7 +143,8 @@ fn home(entry: &Entry) -> Arc<str> {
 impl CorpusBuilder {
     /// Creates an empty corpus for vectors of this length.
     ///
-    /// # Errors When the text index cannot be created.
+    /// # Errors
+    /// When the text index cannot be created.
     pub fn new(dimensions: usize) -> Result<Self, SearchError> {
         let vectors = VectorTable::new(dimensions);
         Ok(Self::of_parts(
@@ -204,7 +205,8 @@ impl CorpusBuilder {
     /// because its state is neither the old nor the new one. (Corpora that it returned before are
     /// unaffected.)
     ///
-    /// # Errors When the text index fails, or a chunk cannot be read.
+    /// # Errors
+    /// When the text index fails, or a chunk cannot be read.
     pub fn update(
         &mut self,
         set: Arc<ChunkSet>,

@@ -1,4 +1,4 @@
-//! Filters, which apply before anything is counted or cut off.
+//! Filters of a search. They apply before results are counted or cut off.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -27,7 +27,7 @@ pub struct Filter {
 pub struct Condition(Arc<dyn Fn(&Entry) -> bool + Send + Sync>);
 
 impl Condition {
-    /// Any thread may call `holds`.
+    /// Creates a condition from `holds`, which any thread may call.
     pub fn new(holds: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
         Self(Arc::new(holds))
     }

@@ -10,20 +10,19 @@ use super::words::is_one_of;
 const SENTENCE_WORDS: &str = " a an the is are was were be been being will would can cannot could should may might must has have had does did doesn't \
 don't isn't aren't won't you your we our us they it its it's this that's these those if when whether not no instead after before because so than but which ";
 
-/// A question asks for a topic, however long it is.
+/// First words of a question. A question asks for a topic, however long it is.
 const QUESTION_WORDS: &str = " how what where why which who whose when does is are can should ";
 
-/// First words of commit messages and comments. If the word is also a noun, the rest must look like
-/// a sentence.
+/// First words of commit messages and comments.
 const VERBS: &str = " add adds fix fixes use uses remove removes make makes allow allows support supports move moves improve improves avoid avoids \
 update updates change changes refactor implement ensure ensures return returns enable disable handle handles rename replace replaces set sets get gets \
 check checks prevent prevents introduce clean correct reduce expose convert converts pass include create creates skip skips simplify switch drop \
 optimize optimise deprecate bump merge revert keep extend apply extract restore expand raise raises call calls give gives read reads write writes parse \
 parses build builds compute computes wrap wraps determine determines indicate indicates represents contains provides defines tells tries ";
 
-/// A text with more words is not a topic.
+/// A text with more words is a statement.
 const LONG: usize = 12;
-/// Fewer words do not show a form.
+/// A text with fewer words is a topic.
 const SHORT: usize = 3;
 
 /// The form of a query.

@@ -8,7 +8,8 @@ type Tell = Box<dyn Fn() + Send + Sync>;
 /// it.
 #[derive(Default)]
 pub(super) struct Health {
-    /// An index in memory cannot be damaged: its failures are bugs, which a rebuild would not mend.
+    /// Whether the index reads saved files. An index in memory cannot be damaged: its failures are
+    /// bugs, which a rebuild would not mend.
     reads_saved: bool,
     damage: OnceLock<String>,
     tell: OnceLock<Tell>,
@@ -24,7 +25,7 @@ impl Health {
         self.damage.get().map(String::as_str)
     }
 
-    /// Calls `tell` once, at the first failure. A second `tell` is ignored.
+    /// Sets the function that is called once, at the first failure. Later functions are ignored.
     pub(super) fn on_damage(&self, tell: Tell) {
         let _ = self.tell.set(tell);
     }

@@ -2,7 +2,7 @@
 
 use super::tokens::lower_parts;
 
-/// Shorter words resemble too many names.
+/// Words with fewer characters are not corrected: they resemble too many names.
 pub(super) const MIN_CHARS: usize = 4;
 
 /// A name as one term of the text index: lower case, its parts joined.
@@ -14,12 +14,12 @@ pub(super) struct Name {
 }
 
 impl Name {
-    /// A term of the text index.
+    /// Prepares a term of the text index.
     pub(super) fn new(text: &str) -> Self {
         Self { text: text.into(), groups: text.bytes().fold(0, |bits, b| bits | 1 << (b % 64)) }
     }
 
-    /// A name as code writes it.
+    /// Prepares a name as code writes it.
     pub(super) fn written(name: &str) -> Self {
         Self::new(&lower_parts(name).collect::<String>())
     }

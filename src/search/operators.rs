@@ -23,8 +23,7 @@ pub(super) fn operators(query: &str) -> Operators {
     let mut words: Vec<&str> = Vec::new();
     for (i, part) in query.split('"').enumerate() {
         let is_last = query.matches('"').count() == i;
-        // The text between an odd quote and the next one. The last of an odd number of quotes
-        // closes nothing.
+        // Parts with odd numbers are inside quotes, except the last one: its quote is not closed.
         if i % 2 == 1 && !is_last {
             let phrase = part.trim();
             if !phrase.is_empty() {
@@ -73,7 +72,8 @@ impl Filter {
     }
 }
 
-/// `src/live` means files in such a folder at any depth; a glob is used as it is.
+/// Returns globs for the value of `path:`. `src/live` means files in such a folder at any depth; a
+/// glob matches at any depth, too.
 fn path_globs(value: &str) -> Vec<String> {
     let value = value.trim_start_matches("./").trim_matches('/');
     if value.contains(['*', '?', '[', '{']) {

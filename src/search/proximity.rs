@@ -6,18 +6,18 @@ use super::bm25::Lexical;
 use super::query::Query;
 use super::text::{DocAddress, TextError, TextReader};
 
-/// Words farther apart do not count, in positions.
+/// Largest distance, in positions, of two words that count as near.
 const MAX_DISTANCE: u32 = 8;
 
-/// Returns for each of some chunks Σ over pairs of near words of min(idf)/√distance, as a share of
-/// the query's idf, in the order of `places`.
+/// Returns for each of `chunks`, in their order, Σ over pairs of near words of min(idf)/√distance,
+/// as a share of the query's idf.
 pub(super) fn closeness(
     query: &Query,
     lexical: &Lexical,
     text: &TextReader,
     chunks: &[DocAddress],
 ) -> Result<Vec<f64>, TextError> {
-    // (position, term) of every chunk.
+    // For each chunk, the (position, term) of each occurrence.
     let mut places: Vec<Vec<(u32, usize)>> = vec![Vec::new(); chunks.len()];
     for (at, term) in query.terms.iter().enumerate().filter(|(_, t)| !t.is_whole) {
         for variant in &term.variants {

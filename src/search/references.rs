@@ -1,4 +1,4 @@
-//! Which files of a corpus use the definitions of which other files, and the identifiers that each
+//! Finds which files of a corpus use the definitions of other files, and the identifiers that each
 //! file mentions.
 
 use std::collections::HashSet;
@@ -32,7 +32,7 @@ pub(super) enum AllMentions {
 }
 
 impl AllMentions {
-    /// Returns the mentions that are loaded.
+    /// Returns the mentions by file if they are loaded, else an empty slice.
     pub(super) fn known(&self) -> &[Mentions] {
         match self {
             Self::Here(all) => all,
@@ -44,10 +44,10 @@ impl AllMentions {
     pub(super) fn load(&mut self, n_files: usize) -> io::Result<&mut Vec<Mentions>> {
         if let Self::Saved(saved) = self {
             let all: Vec<Mentions> = bitcode::decode(&saved.read(MENTIONS)?)
-                .map_err(|e| io::Error::other(e.to_string()))?;
+                .map_err(|e| io::Error::other(format!("cannot decode {MENTIONS}: {e}")))?;
             if all.len() != n_files {
                 return Err(io::Error::other(format!(
-                    "{MENTIONS} is of {} files, not of {n_files}",
+                    "{MENTIONS} lists {} files, but the corpus has {n_files}",
                     all.len()
                 )));
             }
@@ -67,7 +67,7 @@ impl AllMentions {
     }
 }
 
-/// How the files of a corpus refer to each other.
+/// The references between the files of a corpus.
 #[derive(Debug, Default)]
 pub(super) struct References {
     /// The files that define a name; a name with many definitions is left out.
@@ -78,7 +78,7 @@ pub(super) struct References {
     uses: Vec<OnceLock<Vec<u32>>>,
 }
 
-/// The same, computed for every file.
+/// The uses of every file, as they are saved.
 #[derive(Debug, Encode, Decode)]
 pub(super) struct AllReferences {
     with_header: Vec<u32>,
@@ -99,7 +99,7 @@ impl From<AllReferences> for References {
     }
 }
 
-/// A name with more definitions is ambiguous.
+/// A name that more files define is left out as ambiguous.
 const MAX_OWNERS: usize = 2;
 
 impl References {
@@ -144,7 +144,7 @@ impl References {
     }
 
     /// Returns the other files whose definitions a file mentions, in order. `mentions`: those of
-    /// all files, unless all uses are computed already.
+    /// all files; may be empty if all uses are computed already.
     pub(super) fn used_by(&self, at: u32, mentions: &[Mentions]) -> &[u32] {
         self.uses[at as usize].get_or_init(|| {
             let owners =

@@ -16,7 +16,7 @@ use crate::chunk::{ChunkSet, Entry, SaveWriter, SavedFiles};
 const TABLE: &str = "corpus.bin";
 const VECTORS: &str = "vectors.bin";
 
-/// The data of a corpus beside its text index, vectors and entries.
+/// The data of a corpus apart from its text index, vectors and entries.
 #[derive(Encode, Decode)]
 struct Table {
     dimensions: usize,
@@ -30,16 +30,19 @@ struct Table {
 impl CorpusBuilder {
     /// Saves the corpus that this builder returned last.
     ///
-    /// # Errors When a file cannot be written, or while the text index is being merged: saving can be tried again then.
+    /// # Errors
+    /// When a file cannot be written, or while the text index is being merged: saving can be tried
+    /// again then.
     pub fn save(&self, corpus: &Corpus, saving: &mut dyn SaveWriter) -> io::Result<()> {
         let entries = corpus.set.all();
         let at: FxHashMap<*const Entry, u32> = entries.iter().map(Arc::as_ptr).zip(0..).collect();
         let row = |entry: &Option<Arc<Entry>>| match entry {
             None => Ok(None),
-            Some(entry) => at
-                .get(&Arc::as_ptr(entry))
-                .map(|at| Some(*at))
-                .ok_or_else(|| io::Error::other("an entry is not in its set")),
+            Some(entry) => at.get(&Arc::as_ptr(entry)).map(|at| Some(*at)).ok_or_else(|| {
+                io::Error::other(
+                    "an entry is not in its set (a bug of cortex)",
+                )
+            }),
         };
         let table = Table {
             dimensions: corpus.vectors.dimensions(),
@@ -55,7 +58,7 @@ impl CorpusBuilder {
     }
 
     /// Restores a corpus with the set that it was saved with; `None` if they do not match. `keep`:
-    /// keep often read files in memory.
+    /// whether files that are read often stay in memory.
     #[must_use]
     pub fn open(
         saved: &Arc<dyn SavedFiles>,

@@ -8,7 +8,7 @@ use super::tokens::Highlighter;
 /// A line with the byte ranges to mark.
 pub type MarkedLine<'t> = (&'t str, Vec<Range<usize>>);
 
-/// A text by lines, with the query's words marked.
+/// The lines of a text, with the query's words marked.
 pub struct Marked<'t> {
     lines: Vec<MarkedLine<'t>>,
 }

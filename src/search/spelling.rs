@@ -11,9 +11,9 @@ use super::query::Query;
 use super::text::{Field, TextError};
 use super::tokens::{lower_parts, runs};
 
-/// A word of this length or more may have two wrong letters; a shorter one, one.
+/// From this many characters on, a word may have two wrong letters; a shorter one may have one.
 const TWO_WRONG: usize = 8;
-/// Number of words of a query that are checked.
+/// Largest number of unknown words of a query for which a near name is looked up.
 const MAX_WORDS: usize = 8;
 
 /// Parses a query and corrects its words. The notes of the query name each correction.
@@ -47,7 +47,7 @@ pub(super) fn corrected(corpus: &Corpus, text: &str) -> Result<Query, TextError>
     Ok(query.with_words(&corrected, notes))
 }
 
-/// Whether a word, or every part of it, occurs in a text, a name or a path.
+/// Returns whether every part of a word occurs in a text, a name or a path.
 fn is_known(corpus: &Corpus, word: &str) -> Result<bool, TextError> {
     for part in lower_parts(word) {
         // Numbers and short words are never corrected.

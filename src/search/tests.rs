@@ -74,7 +74,7 @@ fn fresh(chunks: &[Chunk]) -> Corpus {
     CorpusBuilder::new(DIMENSIONS).unwrap().update(set, &delta, &mut ByHash).unwrap()
 }
 
-/// Saves in memory.
+/// A cache of saved files in memory.
 #[derive(Debug, Default)]
 struct MemoryCache(std::sync::Mutex<std::collections::HashMap<String, Bytes>>);
 
@@ -171,8 +171,8 @@ fn op() -> impl Strategy<Value = Op> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// Invariant 10: after any sequence of updates, ids, order and scores are those of a fresh
-    /// build.
+    /// Invariant 7 of `specs/architecture.md`: after any sequence of updates, ids, order and scores
+    /// are those of a fresh build.
     #[test]
     fn updated_equals_fresh(ops in prop::collection::vec(op(), 1..60), query in text()) {
         let mut builder = CorpusBuilder::new(DIMENSIONS).unwrap();

@@ -1,6 +1,6 @@
 //! Serves the tools over the Model Context Protocol, independently of the transport.
 //!
-//! There is no state of sessions: every request is answered from the current snapshot, in all
+//! Sessions have no state: every request is answered from the current snapshot, in all
 //! revisions of the protocol that the SDK supports, with or without `initialize` or
 //! `server/discover` before it.
 //!

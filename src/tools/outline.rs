@@ -137,7 +137,7 @@ fn directory(
         let note = match level {
             _ if level < n_direct => Some(format!("{level} of {n_rows} entries fit max_tokens")),
             _ if level < n_direct + deepest => {
-                Some("files of deeper directories are counted to fit max_tokens: ask for a sub-directory".into())
+                Some("files of deeper directories are only counted, to fit max_tokens: ask for a sub-directory".into())
             }
             _ if level < all => Some("some symbols are left out to fit max_tokens: ask for a sub-directory".into()),
             _ => None,

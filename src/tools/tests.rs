@@ -22,8 +22,7 @@ struct Project {
 }
 
 const LOCK: &str = "/// Takes the write lock.\npub fn acquire_lock(path: &str) -> Lock {\n    let file = open(path);\n    file.lock();\n    Lock { file }\n}\n\n\
-/// A lock that is held.\npub struct Lock {\n    file: File,\n}\n\nimpl Lock {\n    /// Gives it
-/// back.\n    pub fn release(self) {\n        self.file.unlock();\n    }\n}\n";
+/// A lock that is held.\npub struct Lock {\n    file: File,\n}\n\nimpl Lock {\n    /// Gives it back.\n    pub fn release(self) {\n        self.file.unlock();\n    }\n}\n";
 const CACHE: &str = "/// Remembers \"vectors\".\npub struct VectorCache {\n    entries: Vec<u8>,\n}\n\nimpl VectorCache {\n    pub fn clear(&mut self) {\n        \
 self.entries.clear();\n    }\n}\n";
 const GUIDE: &str = "# Guide\n\nHow to use it.\n\n## Locks\n\nThe write lock is taken before files are written, and released afterwards.\n";
@@ -391,7 +390,10 @@ fn related_code_is_in_other_files() {
     let by_id = p.get("cortex_related", json!({"chunk_id": a.structured["chunk"]["chunk_id"]}));
     assert_eq!(paths(&by_id), paths(&a));
     assert!(p.error("cortex_related", json!({})).contains("chunk_id, or path and line"));
-    assert!(p.error("cortex_related", json!({"chunk_id": "nobody"})).contains("ids look like"));
+    assert!(
+        p.error("cortex_related", json!({"chunk_id": "nobody"}))
+            .contains("there is no chunk `nobody`")
+    );
     assert!(
         p.error("cortex_related", json!({"path": "src/lock.rs", "line": 4000}))
             .contains("no line 4000")

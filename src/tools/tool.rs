@@ -165,6 +165,6 @@ fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result
     let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
     let reply = question.answer(engine, &call, max_tokens)?;
     let structured = serde_json::to_value(&reply)
-        .map_err(|e| AskError::Failed(format!("the reply cannot be written: {e}")))?;
+        .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?;
     Ok(Answer { text: reply.text(), structured })
 }

@@ -12,9 +12,7 @@ fn project() -> Project {
         (
             "src/store.rs",
             "//! Keeps entries by key.\n\n/// Keeps what was counted, for as long as the program runs, whatever becomes of whoever counted it.\npub struct Store;\n\nimpl Store {\n    \
-             /// Reads one entry.\n    pub fn get(&self, key: &str) -> Option<u8> {\n        let
-             /// key_with_a_long_name_that_fills_the_line = key.trim_matches('/').to_string();\n
-             /// \
+             /// Reads one entry.\n    pub fn get(&self, key: &str) -> Option<u8> {\n        let key_with_a_long_name_that_fills_the_line = key.trim_matches('/').to_string();\n        \
              lookup(&key_with_a_long_name_that_fills_the_line)\n    }\n}\n\nfn lookup(key: &str) -> Option<u8> {\n    key.bytes().next()\n}\n",
         ),
         (

@@ -323,7 +323,10 @@ fn a_mistake_in_an_exact_query_names_the_remedy() {
             );
         } else {
             // As for agents: code as written is rarely a valid query.
-            assert!(out.code < 2 && out.stderr.contains("searched as a phrase"), "{query}: {out:?}");
+            assert!(
+                out.code < 2 && out.stderr.contains("searched as a phrase"),
+                "{query}: {out:?}"
+            );
         }
     }
 }

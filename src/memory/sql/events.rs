@@ -47,7 +47,8 @@ pub(in crate::memory) struct EventLimits {
 impl MemoryStore {
     /// Stores changes of files until the recorder knows their cause.
     ///
-    /// # Errors When they cannot be written.
+    /// # Errors
+    /// When they cannot be written.
     pub fn note_changes(
         &self,
         changes: &[FileChange],

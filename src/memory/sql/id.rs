@@ -10,7 +10,8 @@ const ID: &str = "SELECT id FROM project";
 impl MemoryStore {
     /// Gives a new database an id, which [`claimed`] reads. Returns the id.
     ///
-    /// # Errors When the database cannot be read or written.
+    /// # Errors
+    /// When the database cannot be read or written.
     pub(in crate::memory) fn claim(&self) -> Result<String, StorageError> {
         self.read(|c| {
             // `claimed` reads the database file alone, without its log.
@@ -23,7 +24,8 @@ impl MemoryStore {
 /// Returns the id of the database at `path`, or `None` if it has none. A database without an id
 /// counts as foreign: neither it nor the files beside it are changed.
 ///
-/// # Errors When the database is damaged. It may then have had an id.
+/// # Errors
+/// When the database is damaged. It may then have had an id.
 pub(in crate::memory) fn claimed(path: &Path) -> Result<Option<String>, StorageError> {
     let damaged = |why: String| StorageError::Damaged { path: path.to_path_buf(), why };
     if std::fs::symlink_metadata(path).is_ok_and(|m| m.len() == 0) {

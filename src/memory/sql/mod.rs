@@ -228,14 +228,17 @@ const FROM: &str = "FROM memories m JOIN bodies b ON b.number = m.body";
 impl MemoryStore {
     /// Opens the database, or creates it if none ever existed.
     ///
-    /// # Errors When it cannot be opened, is damaged, is not a memory database, was written by a newer version, or is missing although a backup shows that it existed.
+    /// # Errors
+    /// When it cannot be opened, is damaged, is not a memory database, was written by a newer
+    /// version, or is missing although a backup shows that it existed.
     pub fn open(path: &Path) -> Result<Self, StorageError> {
         Self::open_within(path, BUSY)
     }
 
     /// Opens the database. Its operations wait at most `busy` for a lock of another process.
     ///
-    /// # Errors As [`MemoryStore::open`].
+    /// # Errors
+    /// As [`MemoryStore::open`].
     pub fn open_within(path: &Path, busy: Duration) -> Result<Self, StorageError> {
         let unreadable = |cause| StorageError::Unreadable { path: path.to_path_buf(), cause };
         let (directory, name) = folder_of(path).map_err(unreadable)?;
@@ -292,7 +295,8 @@ impl MemoryStore {
 
     /// Stores a memory with its vectors. It replaces a memory with the same id.
     ///
-    /// # Errors When the memory is too long or cannot be written. Nothing of it is stored then.
+    /// # Errors
+    /// When the memory is too long or cannot be written. Nothing of it is stored then.
     pub fn store(&self, memory: &Memory, vectors: &[Vector]) -> Result<(), StorageError> {
         check(memory)?;
         self.write(|t| put(t, memory, vectors))
@@ -301,7 +305,8 @@ impl MemoryStore {
     /// Replaces the memories made of a file by new ones, and stores the file's hash. A `hash` of
     /// `None` means that the file is gone. Returns how many memories were replaced.
     ///
-    /// # Errors As [`MemoryStore::store`].
+    /// # Errors
+    /// As [`MemoryStore::store`].
     pub fn replace_file(
         &self,
         path: &str,
@@ -327,7 +332,8 @@ impl MemoryStore {
 
     /// Returns the memory with this id.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn get(&self, id: Uuid) -> Result<Option<Memory>, StorageError> {
         let sql = format!("SELECT {COLUMNS} {FROM} WHERE m.id = ?1");
         let row = self.read(|c| {
@@ -345,7 +351,8 @@ impl MemoryStore {
 
     /// Returns at most ten memories whose ids begin or end with `id`.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn named(&self, id: &str) -> Result<Vec<Memory>, StorageError> {
         let sql = format!(
             "SELECT {COLUMNS} {FROM} WHERE ?1 IN (substr(m.id, 1, ?2), substr(m.id, -?2)) ORDER BY m.number LIMIT 10"
@@ -371,7 +378,8 @@ impl MemoryStore {
 
     /// Returns the selected memories, newest first.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn select(&self, select: &Select) -> Result<Vec<Memory>, StorageError> {
         let (condition, mut values) = select.condition();
         let limit =
@@ -382,7 +390,8 @@ impl MemoryStore {
 
     /// Returns how many memories `select` matches.
     ///
-    /// # Errors When they cannot be counted.
+    /// # Errors
+    /// When they cannot be counted.
     pub fn count(&self, select: &Select) -> Result<usize, StorageError> {
         let (condition, values) = select.condition();
         self.read(|c| {
@@ -396,21 +405,24 @@ impl MemoryStore {
 
     /// Returns the memories of a session, newest first.
     ///
-    /// # Errors As [`MemoryStore::select`].
+    /// # Errors
+    /// As [`MemoryStore::select`].
     pub fn get_by_session(&self, session_id: &str) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { session_id: Some(session_id.into()), ..Select::default() })
     }
 
     /// Returns the memories about a file, newest first.
     ///
-    /// # Errors As [`MemoryStore::select`].
+    /// # Errors
+    /// As [`MemoryStore::select`].
     pub fn get_by_file_path(&self, path: &str) -> Result<Vec<Memory>, StorageError> {
         self.select(&Select { file_path: Some(path.into()), ..Select::default() })
     }
 
     /// Deletes a memory. Returns false if none has this id.
     ///
-    /// # Errors When the deletion cannot be written.
+    /// # Errors
+    /// When the deletion cannot be written.
     pub fn delete(&self, id: Uuid) -> Result<bool, StorageError> {
         self.write(|t| Ok(delete(t, "id = ?1", &[&id.to_string()])? > 0))
     }
@@ -426,14 +438,16 @@ impl MemoryStore {
 
     /// Deletes the memories made of a file's pieces. Returns how many there were.
     ///
-    /// # Errors When the deletion cannot be written.
+    /// # Errors
+    /// When the deletion cannot be written.
     pub fn delete_by_file_path(&self, path: &str) -> Result<usize, StorageError> {
         self.replace_file(path, None, &[])
     }
 
     /// Returns the hash of a file whose pieces are stored.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn file_hash(&self, path: &str) -> Result<Option<String>, StorageError> {
         self.read(|c| {
             c.prepare_cached("SELECT hash FROM file_hashes WHERE path = ?1")?
@@ -444,7 +458,8 @@ impl MemoryStore {
 
     /// Returns the hashes of all files whose pieces are stored, by path.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn file_hashes(&self) -> Result<BTreeMap<String, String>, StorageError> {
         self.read(|c| {
             c.prepare_cached("SELECT path, hash FROM file_hashes")?
@@ -455,7 +470,8 @@ impl MemoryStore {
 
     /// Returns the vectors of a memory.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn vectors_of(&self, id: Uuid) -> Result<Vec<Vector>, StorageError> {
         let sql = "SELECT v.embedder, v.passage, v.scale, v.components FROM vectors v JOIN memories m ON m.number = v.memory WHERE m.id = ?1";
         let vector = |r: &Row| {
@@ -530,7 +546,8 @@ impl MemoryStore {
 
     /// Returns the number of the last change; it is the generation of the memory corpus.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn generation(&self) -> Result<u64, StorageError> {
         let (_, change, deleted) = self.position()?;
         Ok(u64::try_from(change + deleted).unwrap_or_default())
@@ -566,7 +583,8 @@ impl MemoryStore {
 
     /// Stores a session, or its new state.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn put_session(&self, session: &Session) -> Result<(), StorageError> {
         let Session { id, started_at, ended_at, status, .. } = session;
         self.write(|t| {
@@ -580,14 +598,16 @@ impl MemoryStore {
 
     /// Returns the session with this id.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn session(&self, id: &str) -> Result<Option<Session>, StorageError> {
         Ok(self.sessions_where("id = ?1", vec![id.to_string().into()])?.pop())
     }
 
     /// Returns at most `limit` sessions, newest first; all if `limit` is 0.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn sessions(&self, limit: usize) -> Result<Vec<Session>, StorageError> {
         let limit = if limit == 0 { i64::MAX } else { i64::try_from(limit).unwrap_or(i64::MAX) };
         self.sessions_where("TRUE ORDER BY started_at DESC, id DESC LIMIT ?1", vec![limit.into()])
@@ -624,7 +644,8 @@ impl MemoryStore {
     /// Records that a session received these memories, and returns those that it had not received
     /// before.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn give(&self, session_id: &str, ids: &[Uuid]) -> Result<Vec<Uuid>, StorageError> {
         self.write(|t| {
             let mut statement = t.prepare_cached("INSERT OR IGNORE INTO given VALUES(?1, ?2)")?;
@@ -641,7 +662,8 @@ impl MemoryStore {
     /// Deletes the record of the memories that a session received, because its context was
     /// compacted.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn take_back(&self, session_id: &str) -> Result<(), StorageError> {
         self.write(|t| t.execute("DELETE FROM given WHERE session_id = ?1", [session_id]))?;
         Ok(())
@@ -649,7 +671,8 @@ impl MemoryStore {
 
     /// Returns the ids of the memories that a session received.
     ///
-    /// # Errors When they cannot be read.
+    /// # Errors
+    /// When they cannot be read.
     pub fn given(&self, session_id: &str) -> Result<Vec<Uuid>, StorageError> {
         let id = |r: &Row| Ok(Uuid::parse_str(&r.get::<_, String>(0)?).unwrap_or_default());
         self.read(|c| {
@@ -661,7 +684,8 @@ impl MemoryStore {
 
     /// Adds to the number of removed secrets.
     ///
-    /// # Errors When it cannot be written.
+    /// # Errors
+    /// When it cannot be written.
     pub fn count_redacted(&self, n: usize) -> Result<(), StorageError> {
         if n == 0 {
             return Ok(());
@@ -671,14 +695,16 @@ impl MemoryStore {
 
     /// Returns how many secrets were removed so far.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn redacted(&self) -> Result<usize, StorageError> {
         self.read(n_redacted)
     }
 
     /// Returns statistics of the database.
     ///
-    /// # Errors When it cannot be read.
+    /// # Errors
+    /// When it cannot be read.
     pub fn stats(&self) -> Result<Stats, StorageError> {
         let by_name = |c: &Connection, sql: &str| {
             c.prepare(sql)?
@@ -714,7 +740,8 @@ impl MemoryStore {
 
     /// Returns the size of the database in bytes.
     ///
-    /// # Errors When the file does not exist.
+    /// # Errors
+    /// When the file does not exist.
     pub fn bytes(&self) -> Result<u64, StorageError> {
         Ok(there(&self.directory, &self.name)?.bytes)
     }
@@ -726,7 +753,8 @@ impl MemoryStore {
 
     /// Lets SQLite check the whole database: pages, indexes and foreign keys.
     ///
-    /// # Errors When a check fails or the database cannot be read.
+    /// # Errors
+    /// When a check fails or the database cannot be read.
     pub fn check_integrity(&self) -> Result<(), StorageError> {
         let lost = "SELECT 'a row of ' || \"table\" || ' refers to nothing' FROM pragma_foreign_key_check LIMIT 1";
         let found: Option<String> = self.read(|c| {

@@ -31,7 +31,7 @@ pub struct Hnsw {
 }
 
 /// A point of an HNSW graph that answers queries. It is empty if its row was gone when the graph
-/// was read; nothing is near it then.
+/// was read; then it is far from every other point.
 #[derive(Clone, Serialize, Deserialize)]
 struct Point {
     #[serde(skip)]
@@ -60,7 +60,7 @@ fn distance(a: QuantizedRow, b: QuantizedRow) -> f32 {
 impl instant_distance::Point for Raw<'_> {
     fn distance(&self, other: &Self) -> f32 {
         if self.cancel.load(Ordering::Relaxed) {
-            // The only way to abort a build; it calls no panic hook.
+            // Only a panic can abort a build; `resume_unwind` calls no panic hook.
             resume_unwind(Box::new(Cancelled));
         }
         distance(self.row, other.row)
@@ -102,8 +102,8 @@ impl Hnsw {
         Self::from_bytes(&bytes, rows)
     }
 
-    /// Returns the bytes to save: the links, and a fingerprint of each row, by which it is found
-    /// again.
+    /// Returns the bytes to save: the links, and a fingerprint by which each row is found again.
+    /// `None` if they cannot be serialised.
     #[must_use]
     pub fn to_bytes(&self) -> Option<Vec<u8>> {
         encode(&self.hnsw, Point::row)
@@ -123,7 +123,7 @@ impl Hnsw {
             slots.entry(fingerprint(rows.get(slot)?.1)).or_default().push(slot);
         }
         for (wanted, (_, point)) in fingerprints.iter().zip(hnsw.iter()) {
-            // Of equal rows each point takes another one.
+            // Points with equal rows take different slots.
             let slot = slots.get_mut(wanted).and_then(Vec::pop);
             if let Some((slot, (block, _))) = slot.and_then(|s| Some((s, rows.get(s)?))) {
                 point.place.get_or_init(|| (slot, block.clone()));
@@ -138,12 +138,12 @@ impl Hnsw {
         self.len
     }
 
-    /// Returns the slots at the build, each with the block that holds its row of that time.
+    /// Returns the slot of each point, with the block that holds its row at the build.
     pub(super) fn rows(&self) -> impl Iterator<Item = (Slot, &Arc<Block>)> {
         self.hnsw.iter().filter_map(|(_, p)| p.place.get()).map(|(slot, block)| (*slot, block))
     }
 
-    /// Returns the slots whose rows of that time were nearest to a query, nearest first.
+    /// Returns the slots whose rows at the build are nearest to a query, nearest first.
     pub(super) fn nearest(&self, question: &QueryVector) -> Vec<Slot> {
         let point = Point { place: OnceLock::from((0, Arc::new(question.to_block()))) };
         let mut search = Search::default();
@@ -158,7 +158,7 @@ fn encode<P: instant_distance::Point + Serialize>(
     hnsw: &instant_distance::Hnsw<P>,
     row: impl Fn(&P) -> Option<QuantizedRow<'_>>,
 ) -> Option<Vec<u8>> {
-    // The fingerprint of a row that is gone will not match again either.
+    // A row that is gone gets a fingerprint that matches no row later.
     let fingerprints: Vec<u64> = hnsw.iter().map(|(_, p)| row(p).map_or(0, fingerprint)).collect();
     let body = postcard::to_allocvec(&(fingerprints, hnsw)).ok()?;
     Some([&MAGIC, &xxh3_64(&body).to_le_bytes(), &*body].concat())

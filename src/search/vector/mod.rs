@@ -24,7 +24,8 @@ pub const HNSW_FROM: usize = 500_000;
 /// were added.
 const STALE: usize = 10;
 
-/// A quantised vector for each slot that has one. Copies share what neither of them writes.
+/// A quantised vector for each slot that has one. Copies share the blocks that neither of them
+/// changes.
 #[derive(Clone)]
 pub struct VectorTable {
     rows: QuantizedRows,
@@ -83,8 +84,8 @@ impl VectorTable {
         Some(row.components.iter().map(|c| f32::from(*c) * row.scale).collect())
     }
 
-    /// Compares all vectors with `query` (L2-normalised). Nothing is near a query that is zero or
-    /// of another length.
+    /// Compares vectors with `query` (L2-normalised): all of them at once, unless there is an HNSW
+    /// graph. Nothing is near a query that is zero or of another length.
     #[must_use]
     pub fn ask(&self, query: &[f32]) -> Nearness<'_> {
         let asked =
@@ -124,7 +125,7 @@ impl VectorTable {
         Hnsw::from_bytes(bytes, &self.rows)
     }
 
-    /// Answers from an HNSW graph of former vectors of this table from now on.
+    /// Makes later queries use an HNSW graph that was built from former vectors of this table.
     pub fn attach(&mut self, hnsw: Arc<Hnsw>) {
         let (same, other): (Vec<_>, Vec<_>) =
             hnsw.rows().partition(|(slot, block)| self.rows.has_row_of(block, *slot));
@@ -154,14 +155,15 @@ impl Nearness<'_> {
         }
     }
 
-    /// Returns all cosines by slot, 0 for slots without a vector; empty if the query has none.
+    /// Returns all cosines by slot, 0 for slots without a vector; empty if the query is zero or of
+    /// another length.
     pub fn all(&self) -> &[f32] {
         let scan = || self.question.as_ref().map_or_else(Vec::new, |q| self.table.rows.cosines(q));
         self.all.get_or_init(scan)
     }
 
-    /// Returns slots with a cosine of at least `min`: the `n` nearest that are `allowed`, and
-    /// possibly others. In the exact tier these are all of the `n` nearest.
+    /// Returns `allowed` slots with a cosine of at least `min`, with their cosines, in no order.
+    /// The `n` nearest are among them; the approximate tier may miss some of these.
     pub fn near(
         &self,
         n: usize,
@@ -174,7 +176,7 @@ impl Nearness<'_> {
         found.into_iter().flatten().chain((0..).zip(all.iter().copied()).filter(near))
     }
 
-    /// Does the same with the HNSW graph, if there is one and it finds enough.
+    /// Does the same with the HNSW graph; `None` if there is none or it finds too few.
     fn near_in_hnsw(
         &self,
         n: usize,

@@ -1,4 +1,4 @@
-//! The rows, and the exact tier: the cosine of a query to each of them.
+//! Stores the rows, and computes the cosine of a query to each of them (the exact tier).
 //! Components are integers, so a cosine is the same on every processor and with any number of
 //! threads.
 
@@ -12,7 +12,7 @@ use crate::chunk::SavedFile;
 
 /// Rows in one block. An update copies the blocks that it changes and shares the others.
 const BLOCK_ROWS: usize = 1024;
-/// From this many blocks on, a scan uses all free cores.
+/// From this many blocks on, a scan uses all cores if no other query runs.
 const PARALLEL_BLOCKS: usize = 32;
 
 /// One quantised vector for each slot; all zero if the slot has none.
@@ -28,7 +28,7 @@ pub(super) struct Block {
     dimensions: usize,
     /// By row.
     scales: Vec<f32>,
-    /// `rows × dimensions`
+    /// `[i8; rows × dimensions]`, row by row.
     components: Vec<i8>,
 }
 
@@ -143,7 +143,7 @@ impl QuantizedRows {
         limit.min(f32::from(i16::MAX)).floor()
     }
 
-    /// The cosine of the query to every slot; 0 where there is no vector.
+    /// Returns the cosine of the query to every slot; 0 where there is no vector.
     pub(super) fn cosines(&self, question: &QueryVector) -> Vec<f32> {
         let mut cosines = vec![0f32; self.blocks.len() * BLOCK_ROWS];
         let one = |(block, out): (&Arc<Block>, &mut [f32])| {
@@ -185,7 +185,7 @@ impl Block {
         Self { dimensions, scales: vec![0.0; n_rows], components: vec![0; n_rows * dimensions] }
     }
 
-    /// The row of a slot that lies in this block.
+    /// Returns the row of a slot that lies in this block.
     pub(super) fn row(&self, slot: Slot) -> QuantizedRow<'_> {
         let (_, row) = place(slot);
         QuantizedRow {
@@ -196,13 +196,13 @@ impl Block {
 }
 
 impl QuantizedRow<'_> {
-    /// The cosine of two vectors.
+    /// Returns the cosine of two vectors.
     pub(super) fn cosine(self, other: Self) -> f32 {
         dot(self.components, other.components) as f32 * self.scale * other.scale
     }
 }
 
-/// Block and row of a slot.
+/// Returns the block of a slot, and its row within the block.
 fn place(slot: Slot) -> (usize, usize) {
     (slot as usize / BLOCK_ROWS, slot as usize % BLOCK_ROWS)
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::chunk::Quantized;
 
 const DIMENSIONS: usize = 16;
-/// More than an HNSW query finds, so that the graph leaves something out.
+/// Number of vectors. A query of an HNSW graph finds fewer, so the graph leaves some out.
 const MANY: usize = 400;
 
 fn put(t: &mut VectorTable, slot: Slot, v: &[f32]) {
@@ -58,7 +58,7 @@ fn many() -> VectorTable {
     table
 }
 
-/// The table with a HNSW graph of what it holds now.
+/// Returns the table with an HNSW graph of its present vectors.
 fn with_hnsw(mut table: VectorTable) -> VectorTable {
     let hnsw = table.build_hnsw(&AtomicBool::new(false)).unwrap();
     table.attach(Arc::new(hnsw));
@@ -122,8 +122,8 @@ fn a_graph_answers_without_looking_at_every_vector() {
     }
 }
 
-/// With the 0.3 of ranking: if the graph's results reach below it, nothing that counts was left
-/// out.
+/// If the results of the graph reach below `min`, nothing that counts was left out, so no scan is
+/// needed.
 #[test]
 fn a_graph_answers_when_few_are_near_enough() {
     let table = many();
