@@ -13,19 +13,19 @@ use super::{EpisodeSource, Memory, MemorySource, MemoryStore, ResponseType, Sele
 use crate::source::printable;
 use crate::text::{bytes_of_tokens, cut_at_word as cut, folded, tokens};
 
-/// Most memories of a briefing (D5).
+/// Most lines of a briefing.
 const MOST: usize = 20;
 /// Most memories that are considered for each section.
 const LOOKED_AT: usize = 100;
 /// Longest line, in bytes.
 const LINE: usize = 240;
-/// Longest statement, and longest summary of a session.
+/// Longest statement, and longest summary of a session, in bytes.
 const STATEMENT: usize = 420;
 const SUMMARY: usize = 900;
 /// Bytes shown of a git operation, and of each part of the reason for it.
 const OPERATION: usize = 160;
 const WHY: usize = 110;
-/// A line that would be cut to less than this is left out.
+/// A line that would be cut to fewer bytes than this is left out.
 const LEAST: usize = 80;
 
 const CLOSING: &str = "More: search_memory_nodes, or `cortex memory search`.\n";
@@ -47,14 +47,14 @@ struct Line {
     ids: Vec<Uuid>,
     /// Its texts; a text that was shown already is left out.
     parts: Vec<Part>,
-    /// `text, 2026-01-31`
+    /// The source and date, such as `text, 2026-01-31`.
     source: String,
     /// Longest length in bytes.
     most: usize,
 }
 
 struct Part {
-    /// `Asked: `
+    /// Precedes the text, such as `Asked: `; may be empty.
     start: String,
     text: String,
     /// Whether the part may be left out if another part says the same.
@@ -93,7 +93,7 @@ pub fn briefing(
 struct Budget {
     /// Tokens left.
     left: usize,
-    /// Memories left.
+    /// Number of lines so far.
     n: usize,
     /// Normalized texts that were shown, each between blanks.
     known: Vec<String>,
@@ -257,7 +257,8 @@ fn operation(memory: &Memory, reasons: &[Memory]) -> Line {
     line
 }
 
-/// Returns the text on one line, with the memory's name if that adds something.
+/// Returns the text on one line, after the memory's name if that adds something. Returns only the
+/// name of a change of a file.
 fn named(memory: &Memory) -> String {
     let content = folded(&memory.content);
     if memory.name.is_empty() || content.contains(&memory.name) {

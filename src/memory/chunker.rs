@@ -53,11 +53,11 @@ pub struct ChunkMetadata {
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkerError {
-    #[error("there is no text to divide into chunks")]
+    #[error("cannot divide an empty text into chunks")]
     EmptyContent,
-    #[error("the text is not valid UTF-8 at byte {offset}")]
+    #[error("the text is not valid UTF-8 at byte {offset} (save it as UTF-8)")]
     InvalidUtf8 { offset: usize },
-    #[error("the chunker cannot be set up so: {message}")]
+    #[error("invalid chunk sizes: {message}")]
     ConfigError { message: String },
 }
 
@@ -75,15 +75,15 @@ impl Default for TextChunker {
 }
 
 impl TextChunker {
-    /// Sizes are in words.
+    /// Creates a chunker. Both sizes are in words.
     ///
     /// # Errors
     /// When chunks would be smaller than [`MIN_CHUNK_WORDS`], or not larger than the overlap.
     pub fn new(chunk_size: usize, overlap: usize) -> Result<Self, ChunkerError> {
         let message = if chunk_size < MIN_CHUNK_WORDS {
-            format!("a chunk of {chunk_size} words is too small, the least is {MIN_CHUNK_WORDS}")
+            format!("{chunk_size} words are too few for a chunk: use {MIN_CHUNK_WORDS} or more")
         } else if chunk_size <= overlap {
-            format!("an overlap of {overlap} words needs chunks of more words than {chunk_size}")
+            format!("chunks of {chunk_size} words cannot share {overlap}: use a smaller overlap")
         } else {
             return Ok(Self { chunk_size, overlap });
         };

@@ -16,13 +16,13 @@ use crate::syntax;
 /// Most files that one memory is linked to, and most definitions in each.
 const MAX_FILES: usize = 8;
 const MAX_SYMBOLS: usize = 8;
-/// Most names that are looked up, and their maximum length in bytes.
+/// Most names that are looked up, and their shortest and longest length in bytes.
 const MAX_NAMES: usize = 16;
 const MIN_NAME: usize = 4;
 const MAX_NAME: usize = 100;
-/// Larger files are not looked at.
+/// Size limit of a file in bytes; larger files are not read.
 const MAX_BYTES: u64 = 1 << 20;
-/// A longer word is not a path.
+/// Longest path in bytes; a longer word is not one.
 const MAX_PATH: usize = 300;
 
 /// Returns the files below `root` that a text names, each with the definitions in it that the text
@@ -107,7 +107,8 @@ fn identifiers(text: &str) -> Vec<&str> {
     found
 }
 
-/// Returns whether the text names an identifier as a whole word that is not a common English word.
+/// Returns whether the text names an identifier as a whole word that cannot be ordinary English:
+/// it has an underscore or an inner capital, or is marked as code.
 fn names(text: &str, identifier: &str) -> bool {
     let is_part = |c: char| c.is_alphanumeric() || c == '_';
     let is_marked = |at: usize| {

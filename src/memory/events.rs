@@ -110,7 +110,7 @@ pub(super) fn events(
 }
 
 impl Event {
-    /// `update src/a.rs`
+    /// Returns a name such as `update src/a.rs`.
     fn name(&self) -> String {
         let from = self.from.as_ref().map_or(String::new(), |from| format!("{from} to "));
         format!("{} {from}{}", self.operation.as_str(), self.path)
@@ -234,7 +234,7 @@ impl Batch {
         }
     }
 
-    /// Creates the operation for files that git changed without a log entry (`git restore` writes
+    /// Creates a batch for files that git changed without a log entry (`git restore` writes
     /// none).
     pub(super) fn untold(tree: &str, event: &Event) -> Self {
         let zone = i64::from(Local::now().offset().local_minus_utc() / 60);
@@ -272,7 +272,7 @@ impl Batch {
         event.memory(content, EpisodeSource::GitBulkUpdate, Some(self.git_batch_id.clone()))
     }
 
-    /// `git reset --hard: 47 files at 15:30`
+    /// Returns a line such as `git reset --hard: 47 files at 15:30`.
     pub(super) fn summary(&self) -> String {
         self.operation.summary(self.n_files)
     }
@@ -327,7 +327,7 @@ pub(super) fn commit(commit: &Commit, tree: &str, session_id: &str, at: i64) -> 
     metadata(name, &content, session_id, time(at), None)
 }
 
-/// `commit 1a2b3c4: subject`
+/// Returns a name such as `commit 1a2b3c4: subject`.
 pub(super) fn commit_name(commit: &Commit) -> String {
     format!("commit {}: {}", short(&commit.id), commit.subject)
 }

@@ -59,13 +59,13 @@ impl Facts {
         })
     }
 
-    /// Changes a copy if a reader still holds the old list.
+    /// Changes the list, or a copy of it while a reader still holds it.
     fn change(&self, change: impl FnOnce(&mut Vec<Fact>)) {
         change(Arc::make_mut(&mut self.0.write()));
     }
 }
 
-/// The start of an entry's range is the row number of the memory.
+/// Returns the row number of an entry's memory, which is the start of its range.
 fn number_of(entry: &Entry) -> Option<usize> {
     entry.line().map(|(_, at)| at.start as usize)
 }
@@ -170,8 +170,8 @@ impl MemoryFeed {
             return Ok(Some(opened.store.clone()));
         }
         let store = match self.home.store(BUSY) {
-            // The database was put there while this process ran: it is not read, and answers about
-            // code are unaffected.
+            // Somebody else's database appeared while this process ran. It is not read, and answers
+            // about code are unaffected.
             Err(StorageError::Foreign) => {
                 self.store = None;
                 return Ok(None);
@@ -284,7 +284,7 @@ impl Feed for MemoryFeed {
             .iter()
             .map(row)
             .collect::<Option<Vec<_>>>()
-            .ok_or_else(|| io::Error::other("an entry is unknown"))?;
+            .ok_or_else(|| io::Error::other("an entry has no row (this is a bug of cortex)"))?;
         saving.put(SAVED, &bitcode::encode(&SavedMemories { position: self.position, rows }))
     }
 
@@ -347,7 +347,7 @@ pub struct MemoryFilter {
     pub exclude_operations: Vec<String>,
     /// Empty: all.
     pub group_ids: Vec<String>,
-    /// When they were made.
+    /// The period in which the memories were made.
     pub period: Period,
 }
 
@@ -379,7 +379,7 @@ impl MemoryFilter {
         }
     }
 
-    /// Returns the names that no source or operation has.
+    /// Returns the names in the filter that belong to no source or operation.
     #[must_use]
     pub fn unknown(&self) -> Vec<&str> {
         let sources = MemorySource::names();

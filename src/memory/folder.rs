@@ -18,7 +18,7 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::new(
             ErrorKind::InvalidInput,
-            format!("{}: it names no file", path.display()),
+            format!("{}: the path has no file name", path.display()),
         ));
     };
     let folder = match folder.parent().zip(folder.file_name()) {
@@ -28,7 +28,7 @@ pub(super) fn folder_of(path: &Path) -> Result<(Dir, OsString)> {
     Ok((folder, name.to_os_string()))
 }
 
-/// Returns the name of a file that shows that there was a database here.
+/// Returns the names of the files that show that a database existed here, separated by commas.
 pub(super) fn trace(folder: &Dir) -> Option<String> {
     let is_trace = |name: &String| {
         BACKUPS.contains(&name.as_str()) || (name.starts_with(DAMAGED) && !name.contains(".db-"))

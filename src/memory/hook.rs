@@ -31,14 +31,14 @@ const MOST: usize = 5;
 const LEAST_EVIDENCE: f64 = 0.65;
 /// Another memory is returned only if its evidence is at least this share of the best one's.
 const LEAST_BESIDE_BEST: f64 = 0.85;
-/// Characters of a prompt that are searched for.
+/// Characters of a prompt that are used for the search.
 const ASKED: usize = 2_000;
 /// Characters of a text that are processed: more than are stored, so that a secret at the cut is
 /// still recognised.
 const KEPT: usize = MAX_TEXT_CHARS + 2_000;
 /// Most memories of each kind that are returned for a file.
 const MOST_OF_FILE: usize = 10;
-/// Bytes of a tool's arguments that are stored.
+/// Characters of each argument of a tool that are stored.
 const ARGUMENT: usize = 300;
 /// An answer with this many words is worth showing later.
 const SIGNIFICANT_WORDS: usize = 120;
@@ -265,7 +265,7 @@ pub fn for_file(
         told.push(memory.id);
     }
     if !told.is_empty() {
-        text.insert_str(0, &format!("{DATA} Of `{}`:\n", printable(path)));
+        text.insert_str(0, &format!("{DATA} About `{}`:\n", printable(path)));
     }
     Ok((text, told))
 }

@@ -99,7 +99,7 @@ pub struct Memory {
     /// The group that it belongs to, if one project holds several subjects.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub group_id: String,
-    /// Set for a piece of a file.
+    /// Set for a piece of a file or of a long text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chunk_metadata: Option<ChunkMetadata>,
     pub word_count: u32,
@@ -253,7 +253,7 @@ impl MemorySource {
         }
     }
 
-    /// Returns the change of that file.
+    /// Returns the kind of change of that file.
     #[must_use]
     pub fn operation(&self) -> Option<Operation> {
         match self {

@@ -66,7 +66,7 @@ pub enum RecallError {
     Storage(#[from] StorageError),
 }
 
-/// The served memories and their places.
+/// The data that recall reads: the served memories, their database and the project.
 #[derive(Clone, Copy)]
 pub struct Recall<'a> {
     pub corpus: &'a Corpus,
@@ -142,7 +142,7 @@ impl Recall<'_> {
         Ok(newest.into_iter().map(|memory| self.dated(memory, now)).collect())
     }
 
-    /// Returns `None` if the memory was deleted after it was indexed.
+    /// Returns the result of a hit; `None` if the memory was deleted after it was indexed.
     fn found(
         &self,
         hit: &Hit,

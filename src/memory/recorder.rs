@@ -106,7 +106,7 @@ impl Recorder {
                 if backed_up.is_none_or(|at| at.elapsed() > BACKUP_PAUSE) {
                     backed_up = Some(Instant::now());
                     if let Err(e) = back_up_if_due(&memories.store) {
-                        tracing::warn!("there is no new backup of what is remembered: {e}");
+                        tracing::warn!("cannot back up the memory database: {e}");
                     }
                 }
                 Ok((self.record(&memories)?, memories.capture.embed_rest(BATCH)?))
@@ -120,7 +120,7 @@ impl Recorder {
                     }
                 }
                 Err(e) => tracing::warn!(
-                    "what happened to files, or a vector of it, is still lacking: {e}"
+                    "cannot record changes of files or make vectors, trying again later: {e}"
                 ),
             }
             watching.follow(&self.trees, window, handle);
@@ -313,8 +313,8 @@ impl Recorder {
         wait
     }
 
-    /// Returns the newest commits with their files, or what git's log says of them if git cannot
-    /// say more.
+    /// Returns the newest commits with their files and times. A commit that git cannot show has only
+    /// its id and subject, from git's log.
     fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
         if made.is_empty() {
@@ -334,8 +334,8 @@ impl Recorder {
         made.iter().map(full).collect()
     }
 
-    /// Returns the operation in the same work tree that is nearest in time, the later of two in the
-    /// same second. An operation before `n_before`, which was recorded earlier, is chosen only if
+    /// Returns the index of the operation in the same work tree that is nearest in time, the later
+    /// of two in the same second. An operation before `n_before`, which was recorded earlier, is chosen only if
     /// it is near, and one without known files is preferred.
     fn batch_of(
         &mut self,
@@ -404,7 +404,8 @@ struct Watching {
 }
 
 impl Watching {
-    /// Watches the directories that exist now. Where watching fails, git's log still tells most.
+    /// Watches the directories that exist now. If that fails, most operations are still found in
+    /// git's log.
     fn follow(
         &mut self,
         trees: &Arc<Mutex<BTreeMap<String, Tree>>>,
@@ -440,7 +441,7 @@ impl Watching {
                 }
             };
             self.watcher = ChangeWatcher::new(tell)
-                .inspect_err(|e| tracing::info!("git is not watched: {e}"))
+                .inspect_err(|e| tracing::info!("cannot watch git, reading its logs instead: {e}"))
                 .ok();
         }
         let Some(watcher) = &mut self.watcher else { return };
@@ -449,7 +450,7 @@ impl Watching {
         }
         for new in wanted.difference(&self.directories) {
             if let Err(e) = watcher.watch(new) {
-                tracing::info!("{} is not watched: {e}", new.display());
+                tracing::info!("cannot watch {}, reading git's logs instead: {e}", new.display());
             }
         }
         self.directories = wanted;

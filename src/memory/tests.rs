@@ -696,7 +696,7 @@ fn notes_of_the_project_that_are_links_are_followed() {
     );
 }
 
-/// A cache that is always empty: a feed without a cache.
+/// A cache that is always empty and saves nothing.
 #[derive(Debug)]
 struct NoCache;
 
@@ -1535,7 +1535,7 @@ fn a_long_prompt_that_was_kept_for_later_loses_nothing() {
     );
 }
 
-/// The agent's absolute path, a link to the project, a relative path, one out of the project.
+/// Covers the agent's absolute path, a link to the project, a relative path, and a path outside.
 #[test]
 fn edits_were_kept_under_absolute_paths() {
     let f = fixture();

@@ -38,7 +38,7 @@ struct Record {
 }
 
 impl Records {
-    /// `state` is the user's state directory, which need not exist yet.
+    /// Creates the records of a user, whose state directory `state` need not exist yet.
     pub(super) fn new(state: &Path, tree: &SharedDir) -> Self {
         Self { state: state.to_path_buf(), tree: tree.clone() }
     }
@@ -52,7 +52,8 @@ impl Records {
         Dir::open(&std::fs::canonicalize(&self.state)?)
     }
 
-    /// Returns the directory of the project's memory if it is outside the project, and creates it.
+    /// Returns the directory of the project's memory if that is outside the project. Creates the state
+    /// directory, but not this one.
     pub(super) fn apart(&self) -> io::Result<OwnedDir> {
         Ok(OwnedDir::new(self.state()?.into(), self.apart_name()))
     }
@@ -71,7 +72,7 @@ impl Records {
         OwnedDir::new(self.state()?.into(), MEMORIES).make(PRIVATE_DIR)
     }
 
-    /// Locks the records, so that only one process creates a database or looks for its record.
+    /// Locks the records, so that one process at a time creates a database or looks for its record.
     pub(super) fn lock(&self) -> io::Result<File> {
         let file = self.dir()?.file(LOCK, OpenMode::Update, PRIVATE_FILE)?;
         file.lock()?;
@@ -79,7 +80,7 @@ impl Records {
     }
 
     /// Returns whether the database with this id belongs to this directory. A renamed directory
-    /// counts as the same one.
+    /// counts as the same one if its record can be updated.
     pub(super) fn know(&self, id: &str) -> bool {
         let here = self.here();
         match self.there().and_then(|dir| record(&dir, id)) {
@@ -122,7 +123,7 @@ impl Records {
 }
 
 impl Record {
-    /// Compares the paths, or the identity that stays when a directory is renamed.
+    /// Returns whether the path is equal, or the device and inode, which a renamed directory keeps.
     fn is_of(&self, here: &Self) -> bool {
         self.root == here.root || (self.device, self.inode) == (here.device, here.inode)
     }

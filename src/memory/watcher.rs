@@ -1,7 +1,7 @@
 //! Stores Markdown files outside the index (an agent's own notes) as memories: a changed file is
 //! chunked again, and the pieces of a deleted file are deleted.
-//! Each look finds again what there is to follow, because the first memory or a folder may appear
-//! while a server runs.
+//! Each look searches again for the folders to follow, because the memory database or a folder may
+//! appear while a server runs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -30,7 +30,7 @@ const RESCAN: Duration = Duration::from_mins(5);
 const POLL: Duration = Duration::from_secs(2);
 /// Depth to which folders are searched.
 const MAX_DEPTH: usize = 8;
-/// Larger files are left out, in bytes.
+/// Size limit of a file in bytes; larger files are reported and not stored.
 const MAX_NOTE: u64 = 8 << 20;
 
 /// Watches existing and future folders and files, and stores every `.md` file in them.
@@ -88,13 +88,13 @@ pub struct Statistics {
 /// Why files are not watched, or one of them is not stored.
 #[derive(Debug, thiserror::Error)]
 pub enum WatcherError {
-    #[error("{}: there is nothing to watch yet", path.display())]
+    #[error("{}: does not exist yet, and is stored when it appears", path.display())]
     PathNotFound { path: PathBuf },
-    #[error("files cannot be watched: {message}")]
+    #[error("cannot start the thread: {message}")]
     WatchFailed { message: String },
-    #[error("a note cannot be read: {source}")]
+    #[error("cannot read notes: {source} (correct this, or change memory.notes)")]
     ReadFailed { source: io::Error },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot store the notes in {}: {source}", path.display())]
     CaptureFailed { path: PathBuf, source: CaptureError },
 }
 
@@ -162,8 +162,8 @@ impl Drop for MDFileWatcher {
 
 impl Follower {
     /// Finds the folders to follow and compares them with the stored notes if anything may have
-    /// changed. Returns when to look again without an event. Without `handle` no directory is
-    /// watched.
+    /// changed. Returns the time until the next look without an event. Without `handle` no directory
+    /// is watched.
     fn look(&mut self, handle: Option<&WorkerHandle>) -> Duration {
         if !self.home.is_in_use() {
             self.capture = None;
@@ -175,7 +175,7 @@ impl Follower {
                 Err(e) => {
                     let again = self.backoff.failed();
                     tracing::warn!(
-                        "notes are not remembered, which is tried again in {} s: {e}",
+                        "cannot open the memory database to store notes, trying again in {} s: {e}",
                         again.as_secs()
                     );
                     return again;
@@ -215,7 +215,7 @@ impl Follower {
         }
         for (directory, watcher) in &mut self.watched {
             if let Err(e) = watcher.renew() {
-                tracing::debug!("{} is looked at now and then: {e}", directory.display());
+                tracing::debug!("cannot watch {}, polling instead: {e}", directory.display());
             }
         }
     }
@@ -277,7 +277,7 @@ impl Follower {
             let event = Memory::new(format!("delete {path}"), MemorySource::Episode(episode), "");
             match capture.delete_by_file_path(path).and_then(|_| capture.capture(event)) {
                 Ok(_) => done.deleted += 1,
-                Err(e) => tracing::warn!("{path}: {e}"),
+                Err(e) => tracing::warn!("cannot record that {path} was deleted: {e}"),
             }
         }
         self.statistics.processed += done.processed;

@@ -39,9 +39,7 @@ impl CorpusBuilder {
         let row = |entry: &Option<Arc<Entry>>| match entry {
             None => Ok(None),
             Some(entry) => at.get(&Arc::as_ptr(entry)).map(|at| Some(*at)).ok_or_else(|| {
-                io::Error::other(
-                    "an entry is not in its set (a bug of cortex)",
-                )
+                io::Error::other("an entry is not in its set (this is a bug of cortex)")
             }),
         };
         let table = Table {

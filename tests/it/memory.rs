@@ -211,7 +211,10 @@ fn a_session_is_remembered_and_the_next_one_knows() {
     // afterwards.
     let change = json!({ "session_id": "third", "tool_name": "Edit", "tool_input": { "file_path": p.path("src/retry.rs") } });
     let text = told(&p, "pre-tool", change);
-    assert!(text.contains("Of `src/retry.rs`:\n> ") && text.contains("waiting triples"), "{text}");
+    assert!(
+        text.contains("About `src/retry.rs`:\n> ") && text.contains("waiting triples"),
+        "{text}"
+    );
     let stale = || {
         p.json(&["memory", "search", "where is the retry counter", "--sources", "claude_response"])
             ["results"][0]["stale"]
@@ -1067,7 +1070,7 @@ fn an_edit_of_a_hook_is_found_by_its_file() {
     assert_eq!(found["memories"][0]["source"]["file_path"], "src/retry.rs", "{found}");
     let text = told(&p, "pre-tool", session("two"));
     assert!(
-        text.contains("Of `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"),
+        text.contains("About `src/retry.rs`:\n> Edit src/retry.rs - attempts * 2 + attempts * 3"),
         "{text}"
     );
     assert_eq!(told(&p, "pre-tool", session("one")), "", "its own session knows");

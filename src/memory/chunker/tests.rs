@@ -126,7 +126,7 @@ fn spans(chunks: &[TextChunk]) -> Vec<(usize, usize)> {
     chunks.iter().map(span).collect()
 }
 
-/// `w0 w1 w2 …`; the given words get an ending of their own.
+/// Returns `w0 w1 w2 …`; each ending is added to the word with its number.
 fn numbered(n: usize, endings: &[(usize, &str)]) -> String {
     let ending = |i| endings.iter().find(|(at, _)| *at == i).map_or("", |(_, e)| e);
     (0..n).map(|i| format!("w{i}{}", ending(i))).collect::<Vec<_>>().join(" ")
@@ -188,7 +188,7 @@ fn bytes_must_be_utf8() {
     }
     assert_eq!(
         ChunkerError::InvalidUtf8 { offset: 6 }.to_string(),
-        "the text is not valid UTF-8 at byte 6"
+        "the text is not valid UTF-8 at byte 6 (save it as UTF-8)"
     );
 }
 

@@ -115,7 +115,7 @@ pub(super) fn memories(origin: &Memory) -> Vec<Memory> {
     statements(&origin.content, Speaker::of(origin)).into_iter().map(memory).collect()
 }
 
-/// The id of a statement follows from its words, so the same statement is always the same memory.
+/// Returns the id of a statement, made from its words: the same statement is always one memory.
 pub(super) fn id_of(text: &str) -> Uuid {
     Builder::from_custom_bytes(xxh3_128(key(text).as_bytes()).to_be_bytes()).into_uuid()
 }
@@ -418,7 +418,7 @@ impl Rules {
                 "stands" => rules.stands.push(Rule::new(rule)),
                 "same" => rules.same.extend(listed(rule)),
                 "line" => rules.lines.push(rule.into()),
-                // A test checks that there is no other word.
+                // A test checks that the file has no other kind of rule.
                 _ => {}
             }
         }
