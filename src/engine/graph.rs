@@ -140,16 +140,10 @@ impl Engine {
             )));
         }
         let state = self.state(call)?;
-        let (graph, has_sources) = self.code_graph()?;
-        call.check()?;
         let (target, to) = (&*request.target, request.to.as_deref());
-        let answer = graph.answer(GraphQuery {
-            operation,
-            target,
-            to,
-            depth: request.depth,
-            limit: request.limit,
-        })?;
+        let (depth, limit) = (request.depth, request.limit);
+        let query = GraphQuery { operation, target, to, depth, limit };
+        let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query))?;
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
@@ -184,9 +178,28 @@ impl Engine {
         })
     }
 
+    /// Asks the updated code graph. Damage that only the query meets is repaired by building the
+    /// graph again. Also returns whether there are source files.
+    pub(super) fn ask_graph<T>(
+        &self,
+        call: &Call,
+        ask: impl Fn(&CodeGraph) -> Result<T, GraphError>,
+    ) -> Result<(T, bool), AskError> {
+        let (graph, has_sources) = self.code_graph()?;
+        call.check()?;
+        match ask(&graph) {
+            Err(GraphError::Damaged { .. }) => {
+                graph.renew()?;
+                let (graph, has_sources) = self.code_graph()?;
+                Ok((ask(&graph)?, has_sources))
+            }
+            answer => Ok((answer?, has_sources)),
+        }
+    }
+
     /// Updates the code graph and returns it, and whether there are source files. The source files
     /// are those of the index or, if another program writes the chunk files, those of the tree.
-    pub(super) fn code_graph(&self) -> Result<(CodeGraph, bool), AskError> {
+    fn code_graph(&self) -> Result<(CodeGraph, bool), AskError> {
         let layout = &self.project.layout;
         let sources = match &self.upkeep {
             _ if !layout.is_foreign() => SourceTable::read(layout),

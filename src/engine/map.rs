@@ -55,8 +55,7 @@ impl Engine {
             }
             None => Vec::new(),
         };
-        let (graph, has_sources) = self.code_graph()?;
-        let map = graph.map(request.tokens, &focus)?;
+        let (map, has_sources) = self.ask_graph(call, |graph| graph.map(request.tokens, &focus))?;
         if map.files.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }

@@ -88,10 +88,18 @@ impl CodeGraph {
         }
     }
 
+    /// Empties a damaged database; the next update fills it again.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn renew(&self) -> Result<(), GraphError> {
+        self.tables.renew()
+    }
+
     /// Answers a query from the last update.
     ///
     /// # Errors
-    /// When the database cannot be read.
+    /// When the database cannot be read, or is damaged.
     pub fn answer(&self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }

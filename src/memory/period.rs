@@ -21,8 +21,8 @@ pub struct Period {
 pub struct NoTime(String);
 
 impl Period {
-    /// Parses both ends. A date means the whole local day: `since` is its start, `until` the start of
-    /// the next day.
+    /// Parses both ends. A date means the whole local day: `since` is its start, `until` the start
+    /// of the next day.
     ///
     /// # Errors
     /// When one of them is not a time.

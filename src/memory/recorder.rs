@@ -313,8 +313,8 @@ impl Recorder {
         wait
     }
 
-    /// Returns the newest commits with their files and times. A commit that git cannot show has only
-    /// its id and subject, from git's log.
+    /// Returns the newest commits with their files and times. A commit that git cannot show has no
+    /// files, and its subject comes from git's log.
     fn commits(&self, tree: &str, made: &[source::Committed]) -> Vec<(Commit, i64)> {
         let made = &made[made.len().saturating_sub(MAX_COMMITS)..];
         if made.is_empty() {
@@ -335,8 +335,9 @@ impl Recorder {
     }
 
     /// Returns the index of the operation in the same work tree that is nearest in time, the later
-    /// of two in the same second. An operation before `n_before`, which was recorded earlier, is chosen only if
-    /// it is near, and one without known files is preferred.
+    /// of two in the same second. An operation before `n_before`, which was recorded earlier, is
+    /// chosen only if it is near, and one without known files is preferred. If there is none, adds
+    /// an operation of unknown kind.
     fn batch_of(
         &mut self,
         event: &Event,

@@ -52,8 +52,8 @@ impl Records {
         Dir::open(&std::fs::canonicalize(&self.state)?)
     }
 
-    /// Returns the directory of the project's memory if that is outside the project. Creates the state
-    /// directory, but not this one.
+    /// Returns the directory of the project's memory if that is outside the project. Creates the
+    /// state directory, but not this one.
     pub(super) fn apart(&self) -> io::Result<OwnedDir> {
         Ok(OwnedDir::new(self.state()?.into(), self.apart_name()))
     }

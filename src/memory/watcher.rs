@@ -162,8 +162,8 @@ impl Drop for MDFileWatcher {
 
 impl Follower {
     /// Finds the folders to follow and compares them with the stored notes if anything may have
-    /// changed. Returns the time until the next look without an event. Without `handle` no directory
-    /// is watched.
+    /// changed. Returns the time until the next look without an event. Without `handle` no
+    /// directory is watched.
     fn look(&mut self, handle: Option<&WorkerHandle>) -> Duration {
         if !self.home.is_in_use() {
             self.capture = None;

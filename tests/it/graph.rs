@@ -1,5 +1,7 @@
 //! `cortex graph` and `cortex map`.
 
+use std::fs;
+
 use serde_json::json;
 
 use crate::project::Project;
@@ -159,4 +161,21 @@ fn shapes_and_sizes_on_the_command_line() {
         (&json!("rust"), &json!(2), &json!(13))
     );
     assert!(p.run(&["files", "--by", "file"]).expect(0).stdout.contains("src/store.rs"));
+}
+
+/// Bug: damage in pages that only queries read failed every query, until a file changed.
+#[test]
+fn a_damaged_graph_is_built_again_by_the_query_that_meets_the_damage() {
+    let functions: String = (0..400).map(|i| format!("fn f{i}() {{ f{}(); }}\n", i + 1)).collect();
+    let p = Project::with(&[("src/a.rs", &functions)]);
+    let ask = || p.run(&["graph", "callers", "f7"]).expect(0).stdout;
+    let before = ask();
+    assert!(before.contains("f6"));
+    let path = p.path(".cortex/graph/code-graph.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // The pages of the names of files and their hashes are among the first ones.
+    let from = bytes.len() / 2;
+    bytes[from..].fill(0x5a);
+    fs::write(&path, bytes).unwrap();
+    assert_eq!(ask(), before);
 }
