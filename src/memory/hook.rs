@@ -247,6 +247,8 @@ pub fn for_file(
     let mut memories = store.select(&said)?;
     memories.extend(store.get_by_file_path(path)?.into_iter().filter(is_edit).take(MOST_OF_FILE));
     memories.sort_by_key(|m| (!is_recognised(m), is_edit(m)));
+    let heading = format!("{DATA} About `{}`:\n", printable(path));
+    let room = FILE_TOKENS.saturating_sub(tokens(&heading));
     let (mut text, mut told, mut known) = (String::new(), Vec::new(), Vec::new());
     for memory in memories.into_iter().filter(|m| !given.contains(&m.id)) {
         let key = statements::key(&memory.content);
@@ -256,7 +258,7 @@ pub fn for_file(
             printable(&source_of(&memory.source))
         );
         if !known.contains(&key) {
-            if tokens(&text) + tokens(&line) > FILE_TOKENS {
+            if tokens(&text) + tokens(&line) > room {
                 break;
             }
             text.push_str(&line);
@@ -265,7 +267,7 @@ pub fn for_file(
         told.push(memory.id);
     }
     if !told.is_empty() {
-        text.insert_str(0, &format!("{DATA} About `{}`:\n", printable(path)));
+        text.insert_str(0, &heading);
     }
     Ok((text, told))
 }

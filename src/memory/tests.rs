@@ -1683,6 +1683,23 @@ fn a_briefing_uses_its_budget() {
     }
 }
 
+/// Bug: the heading of the memories about a file came on top of their limit.
+#[test]
+fn memories_about_a_file_fit_with_their_heading() {
+    let f = fixture();
+    f.begin("s");
+    for i in 0..10 {
+        let content = format!("Edit src/app.py: lighthouse {i} {}", "blinks twice ".repeat(3));
+        let (tool, path) = (Some("Edit".into()), Some("src/app.py".into()));
+        f.capture
+            .capture_hook_description(&content, HookType::PostToolUse, "s", tool, path)
+            .unwrap();
+    }
+    let (text, ids) = for_file(&f.store, "src/app.py", &[]).unwrap();
+    let n = tokens(&text);
+    assert!(ids.len() > 3 && n <= super::hook::FILE_TOKENS, "{n} tokens, {} memories", ids.len());
+}
+
 /// Bug: the reason for a git operation was never shown.
 #[test]
 fn the_reason_for_an_operation_of_git_is_told_with_it() {
