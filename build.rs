@@ -12,7 +12,7 @@ const LANGUAGES: &str = "src/languages";
 /// The versions of data on disk: the build-time variable, and the sources whose hash is its value.
 const KEPT: [(&str, &[&str]); 3] = [
     (
-        "CORTEX_CHUNKS",
+        "VERSION_OF_CHUNKS",
         &[
             LANGUAGES,
             "src/syntax",
@@ -23,7 +23,7 @@ const KEPT: [(&str, &[&str]); 3] = [
         ],
     ),
     (
-        "CORTEX_GRAPH_ROWS",
+        "VERSION_OF_GRAPH_ROWS",
         &[
             LANGUAGES,
             "src/syntax",
@@ -34,7 +34,7 @@ const KEPT: [(&str, &[&str]); 3] = [
         ],
     ),
     (
-        "CORTEX_SAVED",
+        "VERSION_OF_SAVED",
         &[
             "src/chunk",
             "src/search",

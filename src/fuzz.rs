@@ -91,7 +91,7 @@ pub fn query(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (filter, limit) = (Filter::default(), 10);
     let searcher = Searcher::new(&CORPUS);
-    let query = searcher.query(&text).unwrap_or_default();
+    let query = searcher.query(&text, &|_| false).unwrap_or_default();
     let results =
         [searcher.search(&query, &[], &filter, limit), searcher.exact(&text, &filter, limit)];
     let mut words = [Highlighter::new(&text), Highlighter::exact(&text)];

@@ -9,6 +9,7 @@
 //! assert!(chunks.iter().any(|chunk| &*chunk.id == "src/add.rs#add"));
 //! ```
 
+pub mod address;
 pub mod bench;
 pub mod chunk;
 pub mod cli;
@@ -18,6 +19,7 @@ pub mod edit;
 pub mod embed;
 pub mod engine;
 pub mod eval;
+pub mod excerpt;
 #[doc(hidden)]
 pub mod fuzz;
 pub mod graph;

@@ -76,7 +76,12 @@ impl<'a> OneFile<'a> {
         let snapshot = self.manager.current();
         let searcher =
             Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
-        let found = searcher.search(&searcher.query(&marker)?, &[], &Filter::default(), 1)?;
+        let found = searcher.search(
+            &searcher.query(&marker, &crate::embed::StaticModel::knows)?,
+            &[],
+            &Filter::default(),
+            1,
+        )?;
         let time = start.elapsed();
         let is_found = found.hits.first().is_some_and(|hit| *hit.path == **path);
         ensure!(is_stale && is_found, "{marker} was written to {path} and is not found there");

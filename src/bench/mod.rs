@@ -21,7 +21,7 @@ pub use generate::{SourceText, source_tree};
 pub use given::Given;
 pub use index::{OneFile, index_from_scratch};
 pub use load::{build, diff, load, open_saved};
-pub use process::ServerMemory;
+pub use process::{McpProcess, ServerMemory};
 pub use process::{ServerProcess, search_once, start};
 pub use query::{Questions, SearchKind};
 pub use recall::recall_10;

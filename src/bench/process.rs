@@ -81,24 +81,31 @@ pub struct ServerMemory {
     pub server_peak_bytes: u64,
 }
 
-/// A process of `cortex mcp`, which is killed when this is dropped.
-pub struct ServerProcess {
+/// A process of `cortex mcp`.
+pub struct ServerProcess(McpProcess);
+
+/// A process that speaks MCP on its standard input and output. It is killed when this is dropped.
+pub struct McpProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
     n_requests: u64,
 }
 
-impl ServerProcess {
-    fn start(bed: &Bed, program: &Path) -> Result<Self> {
-        let mut command = command(bed, program);
-        command
-            .args(["mcp", "--no-watch"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null());
-        let mut child =
-            command.spawn().with_context(|| format!("{} cannot be run", program.display()))?;
+impl McpProcess {
+    /// Starts the server of a command line, which the shell runs in `folder`.
+    ///
+    /// # Errors
+    /// When it cannot be started, or does not answer.
+    pub fn start_with(command_line: &str, folder: &Path) -> Result<Self> {
+        let mut command = Command::new("sh");
+        command.args(["-c", command_line]).current_dir(folder);
+        Self::start(command)
+    }
+
+    fn start(mut command: Command) -> Result<Self> {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("{command:?} cannot be run"))?;
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             bail!("the server has no pipes")
         };
@@ -116,36 +123,11 @@ impl ServerProcess {
         Ok(this)
     }
 
-    /// Asks a question; returns whether the answer has results.
-    fn search(&mut self, question: &str) -> Result<bool> {
-        let reply = self.ask(
-            "tools/call",
-            &json!({ "name": "cortex_search", "arguments": { "query": question } }),
-        )?;
-        Ok(reply["structuredContent"]["results"]
-            .as_array()
-            .is_some_and(|results| !results.is_empty()))
-    }
-
-    /// Asks all questions, and returns the memory afterwards; `None` if the system has no `/proc`.
+    /// Sends a request and returns its result.
     ///
     /// # Errors
     /// When the server does not answer.
-    pub fn memory(&mut self, questions: &Questions) -> Result<Option<ServerMemory>> {
-        for question in questions.iter() {
-            self.search(question)?;
-        }
-        thread::sleep(SETTLED);
-        let status =
-            fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap_or_default();
-        let (resident, peak) = (kilobytes(&status, "VmRSS:"), kilobytes(&status, "VmHWM:"));
-        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory {
-            server_resident_bytes,
-            server_peak_bytes,
-        }))
-    }
-
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+    pub fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.n_requests += 1;
         writeln!(
             self.stdin,
@@ -163,7 +145,44 @@ impl ServerProcess {
     }
 }
 
-impl Drop for ServerProcess {
+impl ServerProcess {
+    fn start(bed: &Bed, program: &Path) -> Result<Self> {
+        let mut command = command(bed, program);
+        command.args(["mcp", "--no-watch"]);
+        Ok(Self(McpProcess::start(command)?))
+    }
+
+    /// Asks a question; returns whether the answer has results.
+    fn search(&mut self, question: &str) -> Result<bool> {
+        let reply = self.0.ask(
+            "tools/call",
+            &json!({ "name": "cortex_search", "arguments": { "query": question } }),
+        )?;
+        Ok(reply["content"][0]["text"]
+            .as_str()
+            .is_some_and(|text| !text.starts_with("nothing found")))
+    }
+
+    /// Asks all questions, and returns the memory afterwards; `None` if the system has no `/proc`.
+    ///
+    /// # Errors
+    /// When the server does not answer.
+    pub fn memory(&mut self, questions: &Questions) -> Result<Option<ServerMemory>> {
+        for question in questions.iter() {
+            self.search(question)?;
+        }
+        thread::sleep(SETTLED);
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.0.child.id())).unwrap_or_default();
+        let (resident, peak) = (kilobytes(&status, "VmRSS:"), kilobytes(&status, "VmHWM:"));
+        Ok(resident.zip(peak).map(|(server_resident_bytes, server_peak_bytes)| ServerMemory {
+            server_resident_bytes,
+            server_peak_bytes,
+        }))
+    }
+}
+
+impl Drop for McpProcess {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

@@ -77,7 +77,7 @@ impl Questions {
         let snapshot = manager.current();
         let searcher =
             Searcher::new(&snapshot.feed(ChunkFiles::NAME).context("nothing is served")?.corpus);
-        let query = searcher.query(question)?;
+        let query = searcher.query(question, &crate::embed::StaticModel::knows)?;
         let vector = if kind == SearchKind::Text {
             Vec::new()
         } else {

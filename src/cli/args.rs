@@ -1,7 +1,7 @@
 //! Arguments that many commands share, and former names of flags.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -31,7 +31,41 @@ impl OfProject {
 
     /// Opens the project as an engine. The first question indexes the project if that is needed.
     pub(super) fn engine(&self, look: Look) -> Result<Engine> {
-        engine(self.open()?, look)
+        let mut project = self.open()?;
+        let here = std::env::current_dir().ok();
+        let below = here.as_deref().and_then(|h| h.strip_prefix(project.layout.root()).ok());
+        project.folder = below.map(Path::to_path_buf).unwrap_or_default();
+        engine(project, look)
+    }
+}
+
+/// Selects files by their paths.
+#[derive(clap::Args)]
+pub(super) struct Excluded {
+    /// Leave out files that match one of these globs; same as !GLOB (repeat)
+    #[arg(long, value_name = "GLOB")]
+    exclude: Vec<String>,
+}
+
+impl Excluded {
+    /// Returns the globs of a request. A glob that begins with something in the working directory
+    /// is relative to it.
+    pub(super) fn with(&self, paths: &[String], project: &Project) -> Vec<String> {
+        let local = |glob: &str| {
+            let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
+            let glob = glob.strip_prefix("./").unwrap_or(glob);
+            let first = glob.split('/').next().unwrap_or_default();
+            let here = project.folder.join(first);
+            let is_elsewhere = project.folder.as_os_str().is_empty()
+                || first.is_empty()
+                || !matches!(project.layout.tree().stat(&here), Ok(Some(_)));
+            match project.folder.to_str() {
+                Some(folder) if !is_elsewhere => format!("{not}{folder}/{glob}"),
+                _ => format!("{not}{glob}"),
+            }
+        };
+        let wanted = paths.iter().map(|glob| local(glob));
+        wanted.chain(self.exclude.iter().map(|glob| local(&format!("!{glob}")))).collect()
     }
 }
 
@@ -42,7 +76,7 @@ pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
         Step::Indexing(progress) => bar.show(progress),
         Step::Indexed(summary) => {
             bar.end();
-            eprintln!("{}", super::index::one_line(summary));
+            tell!("{}", super::index::one_line(summary));
         }
     };
     Ok(Engine::for_command(project, look, Box::new(tell))?)
@@ -86,7 +120,7 @@ pub(super) fn warn_of_renamed(given: impl Iterator<Item = OsString>) {
     for flag in given.take_while(|arg| arg != "--").filter_map(|arg| arg.into_string().ok()) {
         let name = flag.split('=').next().unwrap_or_default();
         if let Some((old, new)) = RENAMED.iter().find(|(old, _)| *old == name) {
-            eprintln!("warning: {old} is called {new} now");
+            tell!("warning: {old} is called {new} now");
         }
     }
 }

@@ -1,8 +1,10 @@
 //! `cortex eval`: measures search quality on sets of questions.
 
 mod files;
+mod open;
 mod print;
 mod set;
+mod tokens;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,13 +14,11 @@ use anyhow::{Context, Result, bail};
 use serde::Serialize;
 
 use self::files::{JsonLinesWriter, read_file};
+use self::open::EvaluatedProject;
 use self::print::Report;
 use self::set::Set;
 use super::outcome::Outcome;
-use super::progress::Bar;
-use crate::engine::{Call, Engine, LONG_WAIT, Look, Project, SearchRequest};
-use crate::eval::{self, Baseline, EvalQuestion, FILES, FoundFile, Other, Scored};
-use crate::index::Mode;
+use crate::eval::{self, EvalQuestion, FILES, FoundFile, Other, Scored};
 use crate::search::{FEATURES, Form, Hit};
 
 /// Measure search quality on questions made from the project itself, or on your own questions.
@@ -69,6 +69,11 @@ pub(super) struct Args {
     /// Write the features of each candidate to this file, as JSON lines
     #[arg(long, value_name = "FILE")]
     features: Option<PathBuf>,
+    /// Measure how many tokens of a reply a model reads until it has the file and the lines
+    #[arg(long, conflicts_with_all = ["baseline", "without", "form", "save", "compare", "features"])]
+    tokens: bool,
+    #[command(flatten)]
+    server: tokens::OtherServer,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
@@ -100,10 +105,16 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         None => Set::read(&args.queries, args.repos.as_deref())?,
     };
     if set.questions.is_empty() {
-        eprintln!(
+        tell!(
             "there are no questions: too few comments, commits and documents say what a file is for"
         );
         return Ok(Outcome::NothingFound);
+    }
+    if args.tokens {
+        let own_files =
+            args.queries.iter().filter_map(|f| fs::canonicalize(f).ok()).collect::<Vec<_>>();
+        tokens::run(&set, &args.server, &own_files, args.json)?;
+        return Ok(Outcome::Done);
     }
     let (scored, plain) = ask_all(args, &set, features)?;
     if let Some(mut save) = save {
@@ -179,50 +190,6 @@ fn ask_all(
 
 fn read_others(file: &Path) -> Result<Vec<Other>> {
     Ok(Other::parse(&file.display().to_string(), &read_file(file)?)?)
-}
-
-/// An open project.
-struct EvaluatedProject {
-    engine: Engine,
-    /// Paths that do not count as answers.
-    left_out: BTreeSet<String>,
-    /// The form that every question is ranked as.
-    form: Option<Form>,
-}
-
-impl EvaluatedProject {
-    /// Updates the index of a folder, with vectors, and loads it.
-    fn open(folder: &Path, own_files: &[PathBuf], form: Option<Form>) -> Result<Self> {
-        let project = Project::open(Some(folder))?;
-        let bar = Bar::indexing(false);
-        if project.is_stale() {
-            project.index(Mode::Incremental, LONG_WAIT, &|progress| bar.show(progress))?;
-        }
-        project.embed(&|_| ())?;
-        let below = own_files.iter().filter_map(|f| f.strip_prefix(project.layout.root()).ok());
-        let left_out = below.map(|f| f.to_string_lossy().into_owned()).collect();
-        let engine = Engine::for_command(project, Look::AtIndex, Box::new(|_| ()))?;
-        Ok(Self { engine, left_out, form })
-    }
-
-    /// Returns the files that answer, and the time in milliseconds.
-    fn ask(&self, query: &str, limit: usize) -> Result<(Vec<Hit>, f64)> {
-        let request =
-            SearchRequest { query: query.into(), form: self.form, ..SearchRequest::default() };
-        let (hits, time) = self.engine.hits(
-            &request,
-            limit.saturating_add(self.left_out.len()),
-            &Call::default(),
-        )?;
-        let hits = hits.into_iter().filter(|hit| !self.left_out.contains(&*hit.path));
-        Ok((hits.take(limit).collect(), time.as_secs_f64() * 1000.0))
-    }
-
-    fn baseline(&self) -> Baseline {
-        let mut files = set::read_tree(&self.engine.project);
-        files.retain(|f| !self.left_out.contains(&f.path));
-        Baseline::new(&files)
-    }
 }
 
 /// Converts hits to rows that can be scored.

@@ -15,6 +15,8 @@ pub(super) struct Args {
     /// Count only files that match one of these globs
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
+    #[command(flatten)]
+    excluded: args::Excluded,
     /// Group by this
     #[arg(long, default_value = "language", value_name = "WHAT", value_parser = args::one_of::<CountBy>(&["language", "directory", "file"]))]
     by: CountBy,
@@ -39,15 +41,15 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { paths, by, depth, sort, languages, limit, .. } = args;
+    let engine = args.project.engine(Look::AtTree)?;
     let request = FilesRequest {
         by: *by,
         depth: *depth,
         sort: *sort,
         limit: *limit,
         languages: languages.clone(),
-        paths: paths.clone(),
+        paths: args.excluded.with(paths, &engine.project),
     };
-    let engine = args.project.engine(Look::AtTree)?;
     let found = engine.files(&request, &Call::default())?;
     if args.json {
         render::json(&found)?;

@@ -97,10 +97,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if args.json {
         json(&answer)?;
     } else if answer.targets.is_empty() {
-        eprintln!(
-            "there is no symbol or file {}: give a name, Type::method, file:line or a file",
-            printable(&args.target)
-        );
+        tell!("{}", printable(&engine.unknown_symbol(&args.target, &Call::default())?));
     } else {
         warnings(&answer.state);
         match args.format {
@@ -117,14 +114,14 @@ fn print(answer: &GraphAnswer) -> Result<()> {
     for target in &answer.targets {
         let what = format!("{} {}", target.kind, target.symbol);
         let at = place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
-        eprintln!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
+        tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
     answer.results.iter().try_for_each(print_row)?;
     if answer.results.is_empty() && answer.candidates.is_empty() {
-        eprintln!("none found");
+        tell!("none found");
     }
     if answer.truncated {
-        eprintln!(
+        tell!(
             "{} of {} are shown: -n shows more",
             answer.results.len(),
             count(answer.total, "result")

@@ -41,7 +41,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let bar = Bar::embedding(quiet);
     match project.embed(&|progress| bar.show(progress))? {
         Some(n) => summary.n_embedded += n,
-        None => eprintln!(
+        None => tell!(
             "another cortex process is making the vectors: `cortex status` says how many are lacking"
         ),
     }

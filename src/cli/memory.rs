@@ -195,7 +195,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     if let Some(notice) =
         project.memory_home().notice().filter(|_| !matches!(args.command, Sub::Import { .. }))
     {
-        eprintln!("{notice}");
+        tell!("{notice}");
     }
     if let Sub::Restore { from } = &args.command {
         return transfer::restore(&project, from.as_deref(), args.json);
@@ -212,7 +212,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 _ => {}
             }
         }
-        eprintln!("nothing is remembered here yet: `cortex memory add`, or `cortex hook install`");
+        tell!("nothing is remembered here yet: `cortex memory add`, or `cortex hook install`");
         return Ok(Outcome::NothingFound);
     }
     args.carry_out(project)
@@ -298,7 +298,7 @@ impl Args {
         } else {
             found.results.iter().try_for_each(print_found)?;
             if found.results.is_empty() {
-                eprintln!(
+                tell!(
                     "nothing found in {}",
                     memories_in_words(memories.store.count(&Select::default())?)
                 );

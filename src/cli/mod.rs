@@ -2,6 +2,14 @@
 //!
 //! Exit codes: 0 done or found, 1 nothing found, 2 an error.
 
+/// Prints a line on stderr. Unlike `eprintln!`, it does not panic if nobody reads it.
+macro_rules! tell {
+    ($($argument:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($argument)*);
+    }};
+}
+
 mod args;
 mod bench;
 mod clean;
@@ -9,6 +17,7 @@ mod completions;
 mod eval;
 mod files;
 mod graph;
+mod grep;
 mod hook;
 mod index;
 mod map;
@@ -45,11 +54,15 @@ use crate::source;
 pub struct Cli {
     #[command(subcommand)]
     command: Command,
+    /// Color the output [default: auto, on a terminal]
+    #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
+    color: Option<String>,
 }
 
 #[derive(Subcommand)]
 enum Command {
     Search(search::Args),
+    Grep(grep::Args),
     Pattern(pattern::Args),
     Files(files::Args),
     Outline(outline::Args),
@@ -90,6 +103,11 @@ impl Write for Log {
 pub fn run() -> ExitCode {
     let cli = Cli::parse();
     args::warn_of_renamed(std::env::args_os().skip(1));
+    match cli.color.as_deref() {
+        Some("always") => console::set_colors_enabled(true),
+        Some("never") => console::set_colors_enabled(false),
+        _ => {}
+    }
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
         Command::Serve(_) => "cortex=info",
@@ -106,6 +124,7 @@ pub fn run() -> ExitCode {
         .init();
     let result = match cli.command {
         Command::Search(args) => search::run(&args),
+        Command::Grep(args) => grep::run(&args),
         Command::Pattern(args) => pattern::run(&args),
         Command::Files(args) => files::run(&args),
         Command::Outline(args) => outline::run(&args),
@@ -135,7 +154,7 @@ pub fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(e) => {
-            eprintln!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
+            tell!("error: {}", source::printable_lines(format!("{e:#}").trim_end()));
             ExitCode::from(2)
         }
     }

@@ -19,6 +19,8 @@ pub(super) struct Args {
     /// Search only files that match one of these globs
     #[arg(value_name = "GLOB")]
     paths: Vec<String>,
+    #[command(flatten)]
+    excluded: args::Excluded,
     /// Search only these languages [default: every language in which the pattern parses]
     #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
@@ -37,14 +39,14 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { pattern, languages, paths, context, limit, .. } = args;
+    let engine = args.project.engine(Look::AtTree)?;
     let request = PatternRequest {
         pattern: pattern.clone(),
         languages: languages.clone(),
-        paths: paths.clone(),
+        paths: args.excluded.with(paths, &engine.project),
         context: *context,
         limit: *limit,
     };
-    let engine = args.project.engine(Look::AtTree)?;
     let found = engine.pattern(&request, &Call::default())?;
     if args.json {
         render::json(&found)?;
@@ -65,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 ))?;
             }
         }
-        eprintln!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));
+        tell!("{} ({} looked at)", count(found.total, "place"), count(found.files, "file"));
     }
     Ok(args::end(engine, if found.total == 0 { Outcome::NothingFound } else { Outcome::Done }))
 }

@@ -36,6 +36,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         chunk_id: args.chunk_id.clone(),
         path: args.path.clone(),
         lines: args.lines.clone(),
+        ..ReadRequest::default()
     };
     let answer = engine.read(&request, &Call::default())?;
     if args.json {

@@ -8,9 +8,8 @@ use anyhow::Result;
 use console::{Style, Term, style};
 use serde::Serialize;
 
-use crate::chunk::Chunk;
 use crate::engine::AnswerState;
-use crate::search::{Highlighter, Marked};
+use crate::search::Highlighter;
 pub(super) use crate::text::count;
 pub(super) use crate::tools::printable;
 
@@ -58,7 +57,7 @@ pub(super) fn json(answer: &impl Serialize) -> Result<()> {
 /// Prints the warnings of an answer on stderr.
 pub(super) fn warnings(state: &AnswerState) {
     for warning in &state.warnings {
-        eprintln!("warning: {}", printable(warning));
+        tell!("warning: {}", printable(warning));
     }
 }
 
@@ -77,25 +76,21 @@ pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
     }
 }
 
-/// Returns the `n_lines` adjacent lines of a chunk with most words of the query, numbered, with the
-/// words marked.
-pub(super) fn snippet(chunk: &Chunk, words: &mut Highlighter, n_lines: usize) -> Vec<String> {
-    let text = Marked::new(&chunk.text, words);
-    let (before, lines) = text.window(n_lines);
-    let first = chunk.metadata.start_line.unwrap_or(1) as usize + before;
+/// Returns lines of a file with their numbers and the query's words marked, and a mark where lines
+/// are left out.
+pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<String> {
     let room = width().saturating_sub(8);
-    let numbered = chunk.metadata.start_line.is_some();
-    (first..)
-        .zip(lines)
-        .map(|(number, (line, marks))| {
-            let text = marked(line, marks, room);
-            if numbered {
-                format!("{} {text}", style(format!("{number:>6}")).dim())
-            } else {
-                format!("       {text}")
-            }
-        })
-        .collect()
+    let mut out = Vec::new();
+    let mut last = None;
+    for (number, text) in lines {
+        if last.is_some_and(|last| *number > last + 1) {
+            out.push(style("     …").dim().to_string());
+        }
+        last = Some(*number);
+        let text = marked(text, &words.ranges(text), room);
+        out.push(format!("{} {text}", style(format!("{number:>6}")).dim()));
+    }
+    out
 }
 
 /// Returns a line of code, cut to `room` columns.

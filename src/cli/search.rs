@@ -1,6 +1,9 @@
 //! `cortex search`: prints ranked results for a question.
 
-use anyhow::{Result, bail};
+use std::io::Read;
+use std::path::Path;
+
+use anyhow::{Context, Result, bail};
 use console::style;
 use serde::Serialize;
 
@@ -10,10 +13,15 @@ use super::render::{self, line, place};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
-    Call, ChunkRow, Filters, Kinds, Look, ResultRow, SearchAnswer, SearchMode, SearchRequest,
+    Call, ChunkRow, Engine, Filters, Kinds, Look, PassageRow, ResultRow, SearchAnswer, SearchMode,
+    SearchRequest,
 };
+use crate::excerpt::Passage;
 use crate::memory::RecalledMemory;
 use crate::search::Highlighter;
+
+/// Longer questions on standard input are read up to here.
+const MAX_QUESTION: u64 = 1 << 20;
 
 /// Search the project by words and meaning. Updates the index first if files have changed.
 #[derive(clap::Args)]
@@ -22,11 +30,12 @@ use crate::search::Highlighter;
   cortex search ChunkManager::reload --context 20
   cortex search --exact '\"write lock\" OR name:acquire' --paths src/store
   cortex search retry --languages rust --types definitions --json
+  cargo test 2>&1 | cortex search -
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
 pub(super) struct Args {
-    /// A question, words, or an identifier
+    /// A question, words, an identifier or a stack trace; - reads it from standard input
     #[arg(required = true, num_args = 1..)]
     query: Vec<String>,
     #[command(flatten)]
@@ -39,11 +48,13 @@ pub(super) struct Args {
     types: Vec<ChunkType>,
     /// Show only results in these languages, by name or file extension (repeat, or separate with
     /// commas)
-    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
+    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
     languages: Vec<String>,
     /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
     #[arg(long, alias = "in", value_name = "GLOB")]
     paths: Vec<String>,
+    #[command(flatten)]
+    excluded: args::Excluded,
     /// Show only chunks that have all of these tags (repeat)
     #[arg(long, alias = "tag", value_name = "TAG")]
     tags: Vec<String>,
@@ -57,6 +68,12 @@ pub(super) struct Args {
     /// Continue an earlier search from its `next_cursor` (see --json)
     #[arg(long, value_name = "CURSOR")]
     cursor: Option<String>,
+    /// Print only the paths, best first
+    #[arg(short = 'l', long = "files", conflicts_with_all = ["explain", "context"])]
+    files_only: bool,
+    /// Open the best result in $EDITOR, at its line
+    #[arg(long, conflicts_with_all = ["json", "files_only"])]
+    open: bool,
     /// Also show this many memories that match the question [default: 0]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     memories: usize,
@@ -86,10 +103,14 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let Args { types, languages, paths, tags, .. } = args;
     let kinds = Kinds { types: types.clone(), languages: languages.clone() };
     let request = SearchRequest {
-        query: args.query.join(" "),
+        query: question(&args.query)?,
         mode: if args.exact { SearchMode::Exact } else { args.mode },
         limit,
-        filters: Filters { kinds, paths: paths.clone(), tags: tags.clone() },
+        filters: Filters {
+            kinds,
+            paths: args.excluded.with(paths, &engine.project),
+            tags: tags.clone(),
+        },
         cursor: args.cursor.clone(),
         memories: args.memories,
         explain: args.explain,
@@ -104,7 +125,12 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     if args.json {
         if context > 0 {
-            answer.results = answer.results.into_iter().map(ResultRow::with_text).collect();
+            let rows = std::mem::take(&mut answer.results).into_iter().enumerate();
+            let whole = |(i, row): (usize, ResultRow)| ResultRow {
+                passages: passage(&answer, i, context).map(PassageRow::from).into_iter().collect(),
+                ..row.with_text()
+            };
+            answer.results = rows.map(whole).collect();
         }
         render::json(&Reply {
             query: &request.query,
@@ -112,11 +138,67 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             memories: &answer.memories,
             answer: &answer,
         })?;
+    } else if args.files_only {
+        render::warnings(&answer.state);
+        paths_of(&answer).into_iter().try_for_each(|path| line(&path))?;
     } else {
         print(&answer, &request, context, args.explain)?;
     }
+    if args.open {
+        open_best(&answer, &engine)?;
+    }
     let is_found = !answer.results.is_empty() || !answer.memories.is_empty();
     Ok(args::end(engine, if is_found { Outcome::Done } else { Outcome::NothingFound }))
+}
+
+/// Returns the question of the arguments or of standard input.
+fn question(words: &[String]) -> Result<String> {
+    if words != ["-"] {
+        return Ok(words.join(" "));
+    }
+    let mut text = Vec::new();
+    std::io::stdin().take(MAX_QUESTION).read_to_end(&mut text)?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns the path of each result once, in their order.
+fn paths_of(answer: &SearchAnswer) -> Vec<String> {
+    let mut paths: Vec<String> = Vec::new();
+    for row in &answer.results {
+        let path = render::printable(&row.hit.path);
+        if !paths.contains(&path) {
+            paths.push(path);
+        }
+    }
+    paths
+}
+
+/// Opens the best result in the editor of the user.
+fn open_best(answer: &SearchAnswer, engine: &Engine) -> Result<()> {
+    let Some(row) = answer.results.first() else { return Ok(()) };
+    let editor = std::env::var("VISUAL").or_else(|_| std::env::var("EDITOR"));
+    let Ok(editor) = editor else { bail!("--open: set EDITOR to the command of your editor") };
+    let path = engine.project.layout.root().join(&*row.hit.path);
+    let line = row.hit.line.or(row.chunk.start_line).unwrap_or(1);
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or_default();
+    let mut command = std::process::Command::new(program);
+    command.args(words);
+    let name = Path::new(program).file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    if ["code", "codium", "cursor", "windsurf", "zed", "subl", "hx", "helix"].contains(&name) {
+        if name.starts_with("cod") || ["cursor", "windsurf"].contains(&name) {
+            command.arg("--goto");
+        }
+        command.arg(format!("{}:{line}", path.display()));
+    } else {
+        // vi, emacs, nano and most others.
+        command.arg(format!("+{line}")).arg(path);
+    }
+    let status = command.status().with_context(|| format!("--open: `{editor}` cannot be run"))?;
+    if !status.success() {
+        bail!("--open: `{editor}` ended with {status}");
+    }
+    Ok(())
 }
 
 fn print(
@@ -127,7 +209,7 @@ fn print(
 ) -> Result<()> {
     render::warnings(&answer.state);
     for note in &answer.notes {
-        eprintln!("note: {}", render::printable(note));
+        tell!("note: {}", render::printable(note));
     }
     let is_exact = request.mode == SearchMode::Exact;
     let mut words = if is_exact {
@@ -135,23 +217,29 @@ fn print(
     } else {
         Highlighter::new(&request.query)
     };
-    for row in &answer.results {
-        print_row(row, &mut words, context, explain)?;
+    for (i, row) in answer.results.iter().enumerate() {
+        let lines = passage(answer, i, context).map_or_else(Vec::new, |passage| passage.shown);
+        print_row(row, &lines, &mut words, explain)?;
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
         answer.memories.iter().try_for_each(super::memory::print_found)?;
     }
     if answer.results.is_empty() {
-        eprintln!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
+        tell!("nothing found in {}", render::count(answer.n_chunks, "chunk"));
     }
     Ok(())
 }
 
+/// Returns the lines to show of a result.
+fn passage(answer: &SearchAnswer, row: usize, n_lines: usize) -> Option<Passage> {
+    answer.excerpts.best_passage(row, n_lines)
+}
+
 fn print_row(
     row: &ResultRow,
+    lines: &[(u32, String)],
     words: &mut Highlighter,
-    context: usize,
     explain: bool,
 ) -> Result<()> {
     let ResultRow { chunk, hit, .. } = row;
@@ -162,10 +250,8 @@ fn print_row(
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
     line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
-    if context > 0 {
-        for l in render::snippet(&hit.chunk, words, context) {
-            line(&l)?;
-        }
+    for l in render::numbered(lines, words) {
+        line(&l)?;
     }
     if !row.others.is_empty() {
         let others: Vec<String> = row.others.iter().map(also).collect();

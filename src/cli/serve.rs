@@ -124,9 +124,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let _file = file.inspect_err(|e| tracing::warn!("{}: {e}", layout.server().display()));
         line(&url).map_err(std::io::Error::other)?;
         if wanted != 0 && wanted != at.port() {
-            eprintln!("port {wanted} is taken, so this is {}", at.port());
+            tell!("port {wanted} is taken, so this is {}", at.port());
         }
-        eprintln!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
+        tell!("MCP at {url}/mcp, the JSON API at {url}/api/openapi.json; Ctrl-C ends it");
         serve::serve(listener, router, closing, signals).await
     });
     serve::let_go(engine);

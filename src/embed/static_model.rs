@@ -42,6 +42,13 @@ impl StaticModel {
         MODEL.get_or_init(read).clone()
     }
 
+    /// Whether the bundled model knows this word as a whole. It knows the common words of English,
+    /// and few others.
+    #[must_use]
+    pub fn knows(word: &str) -> bool {
+        Self::bundled().words.contains_key(word.to_ascii_lowercase().as_bytes())
+    }
+
     fn parse(bytes: &'static [u8]) -> Option<Self> {
         let number =
             |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?) as usize);
@@ -103,7 +110,8 @@ impl StaticModel {
     }
 
     /// Returns the normalised sum of the tokens' vectors; zero without tokens.
-    fn encode(&self, text: &str) -> Vec<f32> {
+    #[must_use]
+    pub fn encode(&self, text: &str) -> Vec<f32> {
         let mut tokens = Vec::with_capacity(text.len() / 4);
         self.tokens(text, &mut tokens);
         let mut sum = vec![0f32; self.dimensions];

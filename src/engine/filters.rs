@@ -1,13 +1,12 @@
 //! Filters: the part of a request that restricts which chunks and files may be found.
 
-use globset::GlobSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 
 use super::AskError;
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
-use crate::search::Filter;
+use crate::search::{Filter, PathFilter};
 
 /// Maximum number of globs in one request. Together with the length it bounds time and stack.
 const MAX_GLOBS: usize = 64;
@@ -30,7 +29,7 @@ pub struct Kinds {
 pub struct Filters {
     #[serde(flatten)]
     pub kinds: Kinds,
-    /// Only files that match one of these globs: src/**, *.rs, docs
+    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// Only chunks with all of these tags.
@@ -63,14 +62,56 @@ pub(super) fn lower_case(languages: &[String]) -> Vec<String> {
     languages.iter().map(|language| language.to_lowercase()).collect()
 }
 
-/// Compiles the globs of a request; the set is empty if there are none.
-pub(super) fn of_paths(patterns: &[String]) -> Result<GlobSet, AskError> {
+/// Compiles the globs of a request. One text may hold several, separated by commas; `!` before a
+/// glob excludes what it matches.
+pub(super) fn of_paths(patterns: &[String]) -> Result<PathFilter, AskError> {
+    let patterns = single_globs(patterns);
     if patterns.len() > MAX_GLOBS || patterns.iter().any(|g| g.len() > MAX_GLOB_BYTES) {
         return Err(AskError::Arguments(format!(
             "paths: give at most {MAX_GLOBS} globs of at most {MAX_GLOB_BYTES} bytes"
         )));
     }
-    globs(patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
+    let set = |patterns: Vec<&str>| {
+        let patterns: Vec<String> = patterns.into_iter().map(String::from).collect();
+        globs(&patterns).map_err(|e| AskError::Arguments(format!("paths: {e}")))
+    };
+    let (unwanted, wanted): (Vec<&str>, Vec<&str>) =
+        patterns.iter().copied().partition(|pattern| pattern.starts_with('!'));
+    let unwanted = unwanted.into_iter().map(|pattern| &pattern[1..]).collect();
+    Ok(PathFilter { wanted: set(wanted)?, unwanted: set(unwanted)? })
+}
+
+/// Splits lists of globs at commas outside braces.
+fn single_globs(patterns: &[String]) -> Vec<&str> {
+    let mut out = Vec::new();
+    for pattern in patterns {
+        let (mut depth, mut start) = (0_i32, 0);
+        for (at, c) in pattern.char_indices() {
+            match c {
+                '{' => depth += 1,
+                '}' => depth -= 1,
+                ',' if depth <= 0 => {
+                    out.push(pattern[start..at].trim());
+                    start = at + 1;
+                }
+                _ => {}
+            }
+        }
+        out.push(pattern[start..].trim());
+    }
+    out.retain(|pattern| !pattern.is_empty());
+    out
+}
+
+/// Returns a warning if a glob of a request matches no indexed file.
+pub(super) fn idle_paths(chunks: &ChunkSet, patterns: &[String]) -> Option<String> {
+    let matches = |pattern: &&str| {
+        let one = [pattern.trim_start_matches('!').to_string()];
+        globs(&one).is_ok_and(|glob| chunks.files().any(|file| glob.is_match(file)))
+    };
+    let idle: Vec<&str> =
+        single_globs(patterns).into_iter().filter(|pattern| !matches(pattern)).collect();
+    (!idle.is_empty()).then(|| format!("no indexed file matches {}", idle.join(", ")))
 }
 
 /// Returns a warning if the filter names languages that no indexed file has.

@@ -6,12 +6,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
-use super::serving::{Engine, Upkeep};
+use super::grep::GrepRequest;
+use super::paths;
+use super::serving::{Engine, Upkeep, View};
 use super::{AskError, Call};
+use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::index::IndexingService;
+use crate::search::Searcher;
 use crate::source::read_text;
 use crate::store::SourceTable;
+use crate::text::{count, cut};
 
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
@@ -140,7 +145,9 @@ impl Engine {
             )));
         }
         let state = self.state(call)?;
-        let (target, to) = (&*request.target, request.to.as_deref());
+        let target = &*self.graph_target(&request.target, call);
+        let to = request.to.as_deref().map(|to| self.graph_target(to, call));
+        let to = to.as_deref();
         let (depth, limit) = (request.depth, request.limit);
         let query = GraphQuery { operation, target, to, depth, limit };
         let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query))?;
@@ -176,6 +183,50 @@ impl Engine {
             truncated: answer.truncated,
             state,
         })
+    }
+
+    /// Returns a target as the graph knows it: an address with a line becomes `file:line`.
+    fn graph_target(&self, written: &str, call: &Call) -> String {
+        let Some((line, _)) = Address::parse(written).lines else { return written.to_string() };
+        let place = |view: View| paths::place(&self.project, view.code.corpus.chunks(), written);
+        // What is no file may still be a symbol.
+        self.with_code(call, place)
+            .map_or_else(|_| written.to_string(), |place| format!("{}:{line}", place.path))
+    }
+
+    /// Explains that there is no such symbol: names that are near, and where the name occurs.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn unknown_symbol(&self, target: &str, call: &Call) -> Result<String, AskError> {
+        let is_part = |c: char| !(c.is_alphanumeric() || c == '_' || c == '$');
+        let name = target.rsplit(is_part).find(|part| !part.is_empty()).unwrap_or(target);
+        let near = self.with_code(call, |view| {
+            Ok(Searcher::new(&view.code.corpus).nearest_name(name)?.filter(|near| near != name))
+        })?;
+        let request = GrepRequest {
+            pattern: name.to_string(),
+            word: true,
+            count: true,
+            limit: 3,
+            ..GrepRequest::default()
+        };
+        let found = self.grep(&request, call)?;
+        let near = near.map(|near| format!("; the nearest name is `{near}`")).unwrap_or_default();
+        let files: Vec<&str> = found.files.iter().map(|file| &*file.path).collect();
+        let more = if found.total_files > files.len() { " …" } else { "" };
+        let occurs = match found.total {
+            0 => String::new(),
+            n => format!(
+                "; the name occurs in {} of {}{more}: cortex_grep shows them",
+                count(n, "line"),
+                files.join(", ")
+            ),
+        };
+        let target = cut(target, 100);
+        Ok(format!(
+            "there is no symbol or file `{target}`{near}{occurs}. Give a name, Type::method, file:line or a file; cortex_outline lists them"
+        ))
     }
 
     /// Asks the updated code graph. Damage that only the query meets is repaired by building the

@@ -9,6 +9,7 @@ mod edit;
 mod filters;
 mod freshness;
 mod graph;
+mod grep;
 mod map;
 mod memory;
 mod outline;
@@ -25,6 +26,7 @@ mod survey;
 pub use filters::{Filters, Kinds};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
+pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};
 pub use map::{MapAnswer, MapRequest};
 pub use memory::{
     BriefingAnswer, RecallAnswer, RecallRequest, RememberAnswer, RememberRequest, SessionRow,
@@ -34,8 +36,7 @@ pub use outline::{FileOutline, OutlineAnswer, OutlineRequest, OutlineSymbol, Out
 pub use project::{LONG_WAIT, Project, ProjectError, SHORT_WAIT};
 pub use read::{ReadAnswer, ReadRequest};
 pub use related::{RelatedAnswer, RelatedRequest, RelatedTo};
-pub use rows::{ChunkRow, ResultRow, ScorePart};
-pub(crate) use search::default_limit;
+pub use rows::{Block, ChunkRow, PassageRow, ResultRow, ScorePart};
 pub use search::{SearchAnswer, SearchMode, SearchRequest, SearchStats};
 pub use serving::{Engine, Look, Step, Tell};
 pub use status::{Indexing, Reloads, ResidentMemory, Secrets, StatusAnswer, StatusRequest};

@@ -81,7 +81,16 @@ impl Engine {
     ) -> Result<OutlineAnswer, AskError> {
         self.with_code(call, |View { code, mut state }| {
             let chunks = code.corpus.chunks();
-            let path = paths::normal(self.project.layout.root(), &request.path)?;
+            let path = paths::below(&self.project, chunks, &request.path)?;
+            let is_directory = path.is_empty()
+                || chunks
+                    .files()
+                    .any(|f| f.strip_prefix(&*path).is_some_and(|r| r.starts_with('/')));
+            let path = if is_directory {
+                path
+            } else {
+                paths::place(&self.project, chunks, &request.path)?.path
+            };
             let below = if path.is_empty() { String::new() } else { format!("{path}/") };
             let is_deleted = |f: &str| {
                 chunks.by_file(f).find_map(|e| e.chunk()).is_some_and(|c| c.metadata.is_deleted())

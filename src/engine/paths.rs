@@ -4,7 +4,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::AskError;
+use super::project::Project;
+use crate::address::{self, Address};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
+use crate::excerpt::symbols_named;
+use crate::text::count;
 
 /// Number of similar paths that an error proposes for an unknown one.
 const MAX_PROPOSALS: usize = 3;
@@ -12,29 +16,126 @@ const MIN_SIMILARITY: f64 = 0.4;
 /// Longest accepted path; `PATH_MAX` on Linux.
 const MAX_PATH_BYTES: usize = 4096;
 
+/// A place in an indexed file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// Relative to the root, as the index has it.
+    pub(super) path: String,
+    /// First and last line, 1-based; the last may be beyond the end.
+    pub(super) lines: Option<(u32, u32)>,
+}
+
+/// Finds the place in an indexed file that somebody means: a path, also one that is absolute,
+/// relative to the working directory, or the end of one; with lines or the name of a symbol.
+pub(super) fn place(
+    project: &Project,
+    chunks: &ChunkSet,
+    written: &str,
+) -> Result<Place, AskError> {
+    if chunks.by_file(written).next().is_some() {
+        return Ok(Place { path: normal(project.layout.root(), written)?, lines: None });
+    }
+    let address = Address::parse(written);
+    let path = file(project, chunks, &address.path)?;
+    let lines = match &address.symbol {
+        Some(symbol) => Some(lines_of(chunks, &path, symbol)?),
+        None => address.lines,
+    };
+    Ok(Place { path, lines })
+}
+
+/// Finds the indexed file that a path means.
+fn file(project: &Project, chunks: &ChunkSet, path: &str) -> Result<String, AskError> {
+    let from_root = below(project, chunks, path);
+    if let Ok(path) = &from_root
+        && chunks.by_file(path).next().is_some()
+    {
+        return Ok(path.clone());
+    }
+    let found = address::matching(path, chunks.files());
+    match (&found[..], from_root) {
+        // Chunk files of other programs may name files outside.
+        ([one], _) => normal(project.layout.root(), one),
+        ([], Err(e)) => Err(e),
+        ([], Ok(path)) => Err(AskError::NotFound(unknown(chunks, &path))),
+        (many, _) => {
+            let shown: Vec<&str> = many.iter().take(MAX_PROPOSALS).copied().collect();
+            let more = if many.len() > shown.len() { " …" } else { "" };
+            Err(AskError::NotFound(format!(
+                "`{path}` may be any of {}: {}{more}",
+                count(many.len(), "file"),
+                shown.join(", ")
+            )))
+        }
+    }
+}
+
+/// Returns the lines of a symbol in a file.
+fn lines_of(chunks: &ChunkSet, path: &str, symbol: &str) -> Result<(u32, u32), AskError> {
+    let of_file = chunks.read_file(path);
+    let named = symbols_named(&of_file, symbol);
+    named.first().copied().ok_or_else(|| {
+        let names = of_file.iter().flat_map(|chunk| &chunk.metadata.names);
+        let mut near: Vec<(f64, &str)> = names
+            .map(|name| (strsim::normalized_damerau_levenshtein(symbol, &name.name), &*name.name))
+            .filter(|(similarity, _)| *similarity >= MIN_SIMILARITY)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+        near.dedup_by_key(|n| n.1);
+        let near: Vec<&str> = near.into_iter().take(MAX_PROPOSALS).map(|(_, name)| name).collect();
+        let advice = if near.is_empty() {
+            format!("cortex_outline lists the symbols of {path}")
+        } else {
+            format!("similar: {}", near.join(", "))
+        };
+        AskError::NotFound(format!("`{path}` has no symbol `{symbol}`; {advice}"))
+    })
+}
+
 /// Returns a path in the form that the index uses: relative to the root, without `.`. It is empty
 /// for the root.
 pub(super) fn normal(root: &Path, path: &str) -> Result<String, AskError> {
     if path.len() > MAX_PATH_BYTES {
         return Err(AskError::Arguments(format!("path is longer than {MAX_PATH_BYTES} bytes")));
     }
-    let refused = |why: String| Err(AskError::Arguments(format!("path is `{path}`: {why}")));
-    if Path::new(path).is_absolute() {
-        return match Path::new(path).strip_prefix(root) {
-            Ok(inside) => refused(format!(
-                "give it relative to the root of the project: `{}`",
-                inside.display()
-            )),
-            Err(_) => refused("it is outside the project; give a path relative to its root".into()),
-        };
+    let refused = |why: &str| Err(AskError::Arguments(format!("path is `{path}`: {why}")));
+    let written = Path::new(path);
+    let inside =
+        if written.is_absolute() { written.strip_prefix(root).ok() } else { Some(written) };
+    let Some(inside) = inside else {
+        return refused("it is outside the project; give a path relative to its root");
+    };
+    lexical(inside).map_or_else(
+        || refused("it leads out of the project; give a path relative to its root"),
+        Ok,
+    )
+}
+
+/// Returns the path that a request means: relative to the working directory if an indexed file or
+/// directory is there, else relative to the root.
+pub(super) fn below(project: &Project, chunks: &ChunkSet, path: &str) -> Result<String, AskError> {
+    let from_folder = lexical(&project.folder.join(path)).filter(|_| Path::new(path).is_relative());
+    let is_there = |path: &String| {
+        let folder = format!("{path}/");
+        chunks.files().any(|file| file == path || file.starts_with(&folder))
+    };
+    match from_folder.filter(is_there) {
+        Some(path) => Ok(path),
+        None => normal(project.layout.root(), path),
     }
-    let parts: Vec<&str> = path.split('/').filter(|p| !matches!(*p, "" | ".")).collect();
-    if parts.contains(&"..") {
-        return refused(
-            "`..` is not followed; give a path relative to the root of the project".into(),
-        );
+}
+
+/// Returns a path without `.` and `..`; `None` if it leads out of its beginning.
+fn lexical(path: &Path) -> Option<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.to_str()?.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
     }
-    Ok(parts.join("/"))
+    Some(parts.join("/"))
 }
 
 /// Returns the chunks of an indexed file.

@@ -27,6 +27,9 @@ pub const SHORT_WAIT: Duration = Duration::from_secs(3);
 pub struct Project {
     pub layout: Layout,
     pub config: Config,
+    /// The working directory of whoever asks, relative to the root; paths of requests may be
+    /// relative to it.
+    pub folder: PathBuf,
     pub(super) walk: WalkOptions,
     pub(super) embedder: Arc<dyn Embedder>,
     /// Set at the first use, because the choice needs a look into the database.
@@ -121,7 +124,8 @@ impl Project {
             Some(model) => Arc::new(HttpEmbedder::new(model)),
             None => StaticModel::bundled(),
         };
-        Self { layout, config, walk, embedder, memory_home: OnceLock::new() }
+        let folder = PathBuf::new();
+        Self { layout, config, folder, walk, embedder, memory_home: OnceLock::new() }
     }
 
     /// Returns an indexer that waits up to `lock_wait` for the index run of another process.

@@ -15,15 +15,22 @@ use crate::chunk::{Chunk, ChunkSet, ChunkType};
 use crate::source::{ReadError, read_text};
 use crate::text::cut;
 
+/// All lines of a file.
+const ALL: (usize, usize) = (1, usize::MAX);
+
 /// The arguments of a read: a chunk, or a file and lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct ReadRequest {
     /// A chunk, by the `chunk_id` of a result.
     pub chunk_id: Option<String>,
-    /// Or a file, relative to the root.
+    /// A file, with lines or a symbol if you like: `src/a.rs:10-40`, `src/a.rs#Type::method`.
     pub path: Option<String>,
     /// Which lines: 10-40, 10- or 10; all by default.
     pub lines: Option<String>,
+    /// Or the first line.
+    pub offset: Option<usize>,
+    /// Number of lines from `offset` on.
+    pub limit: Option<usize>,
 }
 
 /// The lines that were read.
@@ -58,14 +65,23 @@ impl Engine {
     /// # Errors
     /// When the file, chunk or line does not exist, or must not be read.
     pub fn read(&self, request: &ReadRequest, call: &Call) -> Result<ReadAnswer, AskError> {
-        let range = line_range(request.lines.as_deref())?;
+        let range = match (&request.lines, request.offset, request.limit) {
+            (None, None, None) => None,
+            (Some(lines), ..) => Some(line_range(Some(lines))?),
+            (None, offset, limit) => {
+                let first = offset.unwrap_or(1).max(1);
+                Some((first, limit.map_or(usize::MAX, |n| first.saturating_add(n.max(1) - 1))))
+            }
+        };
         self.with_code(call, |View { code, state }| {
             let (chunks, root) = (code.corpus.chunks(), self.project.layout.root());
             let mut warnings = Vec::new();
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => of_chunk(root, &paths::chunk(chunks, id)?, range, &mut warnings),
                 (None, Some(path)) => {
-                    let path = paths::normal(root, path)?;
+                    let paths::Place { path, lines } = paths::place(&self.project, chunks, path)?;
+                    let lines = lines.map(|(first, last)| (first as usize, last as usize));
+                    let range = range.or(lines).unwrap_or(ALL);
                     let text = current(root, chunks, &path, &mut warnings)?;
                     let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                     (ReadAnswer { path: Some(path), changed, ..ReadAnswer::default() }, text, range)
@@ -174,10 +190,10 @@ pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError
 fn of_chunk(
     root: &Path,
     chunk: &Arc<Chunk>,
-    range: (usize, usize),
+    range: Option<(usize, usize)>,
     warnings: &mut Vec<String>,
 ) -> (ReadAnswer, String, (usize, usize)) {
-    let whole = range == (1, usize::MAX);
+    let (whole, range) = (range.is_none(), range.unwrap_or(ALL));
     let m = &chunk.metadata;
     let own = |path: Option<String>| ReadAnswer {
         path,

@@ -12,14 +12,15 @@ use super::rows::{ChunkRow, ResultRow};
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::Chunk;
-use crate::search::Searcher;
+use crate::excerpt::Excerpts;
+use crate::search::{Searcher, Wanted};
 
 /// The arguments of a search for related code: a chunk, or a place in a file.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct RelatedRequest {
     /// A chunk, by the `chunk_id` of a result.
     pub chunk_id: Option<String>,
-    /// Or a file, relative to the root; without `line`, the whole file.
+    /// A file, with a line or a symbol if you like: `src/a.rs:10`, `src/a.rs#Type::method`.
     pub path: Option<String>,
     /// A line of that file.
     #[schemars(range(min = 1))]
@@ -47,6 +48,9 @@ pub struct RelatedAnswer {
     pub total: usize,
     #[serde(flatten)]
     pub state: AnswerState,
+    /// The code of the results.
+    #[serde(skip)]
+    pub excerpts: Arc<Excerpts>,
     /// The chunk that the results are related to, with its text.
     #[serde(skip)]
     pub of: Arc<Chunk>,
@@ -77,8 +81,10 @@ impl Engine {
             let of = match (&request.chunk_id, &request.path) {
                 (Some(id), _) => paths::chunk(corpus.chunks(), id)?,
                 (None, Some(path)) => {
-                    let path = paths::normal(self.project.layout.root(), path)?;
-                    paths::chunk_at(corpus.chunks(), &path, request.line)?
+                    let paths::Place { path, lines } =
+                        paths::place(&self.project, corpus.chunks(), path)?;
+                    let line = request.line.or(lines.map(|l| l.0));
+                    paths::chunk_at(corpus.chunks(), &path, line)?
                 }
                 (None, None) => {
                     return Err(AskError::Arguments(
@@ -95,16 +101,20 @@ impl Engine {
                 )));
             };
             call.check()?;
+            let rows: Vec<ResultRow> = found
+                .hits
+                .into_iter()
+                .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false))
+                .collect();
+            let hits = rows.iter().map(|row| &*row.hit);
+            let excerpts = Excerpts::new(hits, &of.text, &mut Wanted::default());
             Ok(RelatedAnswer {
                 chunk: RelatedTo {
                     path: of.metadata.file_path.clone(),
                     chunk: ChunkRow::new(&of, corpus.chunks()),
                 },
-                results: found
-                    .hits
-                    .into_iter()
-                    .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), false))
-                    .collect(),
+                results: (0..).zip(rows).map(|(i, row)| row.labelled(excerpts.label(i))).collect(),
+                excerpts: Arc::new(excerpts),
                 total: found.total,
                 state,
                 of,

@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::chunk::{Chunk, ChunkSet};
+use crate::excerpt::{Excerpts, Label, Passage};
 use crate::search::{Hit, Term};
 
 /// One result: a file, represented by its best chunk.
@@ -18,9 +19,10 @@ pub struct ResultRow {
     pub chunk: ChunkRow,
     /// Higher is better; comparable only within one reply.
     pub score: f64,
-    /// The lines that hold most words of the query, with line numbers.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub snippet: Option<String>,
+    /// The lines of the file that match best.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub passages: Vec<PassageRow>,
     /// The whole text of the chunk; only on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
@@ -42,6 +44,34 @@ pub struct ResultRow {
     pub hit: Arc<Hit>,
 }
 
+/// The lines shown of one symbol, or of code or text outside symbols.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct PassageRow {
+    /// First line of the symbol, 1-based.
+    pub start_line: u32,
+    /// Its last line, inclusive.
+    pub end_line: u32,
+    /// Qualified name, or heading path.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
+    pub symbol: String,
+    /// Its kind, for example function.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    #[schemars(extend("default" = ""))]
+    pub kind: String,
+    /// Adjacent lines, in order. Lines between two blocks are left out.
+    pub blocks: Vec<Block>,
+}
+
+/// Adjacent lines of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Block {
+    /// 1-based.
+    pub start_line: u32,
+    /// The lines, separated by line feeds.
+    pub text: String,
+}
+
 /// A chunk: its place, name and type.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ChunkRow {
@@ -54,6 +84,9 @@ pub struct ChunkRow {
     /// Symbol or heading path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub symbol: Option<String>,
+    /// Kind of the symbol, for example function.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<String>,
     /// Title, if there is no symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -101,7 +134,7 @@ impl ResultRow {
             path: hit.chunk.metadata.file_path.clone(),
             chunk: ChunkRow::new(&hit.chunk, set).at(hit.lines),
             score: hit.score,
-            snippet: None,
+            passages: Vec::new(),
             text: None,
             text_start_line: None,
             others: hit
@@ -115,11 +148,49 @@ impl ResultRow {
         }
     }
 
+    /// Returns the first rows with their passages after `level` additions to the reply.
+    #[must_use]
+    pub fn at(rows: &[Self], excerpts: &Excerpts, level: usize) -> Vec<Self> {
+        let passages = excerpts.at(level).into_iter();
+        let with = |(row, passages): (&Self, Vec<Passage>)| Self {
+            passages: passages.into_iter().map(PassageRow::from).collect(),
+            others: if row.explain.is_empty() { Vec::new() } else { row.others.clone() },
+            ..row.clone()
+        };
+        rows.iter().zip(passages).map(with).collect()
+    }
+
+    /// Names the symbol that answers best, with its lines.
+    pub(crate) fn labelled(mut self, label: Option<Label>) -> Self {
+        if let Some(Label { name, kind, lines: Some((first, last)) }) = label {
+            let chunk = &mut self.chunk;
+            (chunk.start_line, chunk.end_line) = (Some(first), Some(last));
+            (chunk.symbol, chunk.kind) = (Some(name), Some(kind));
+        }
+        self
+    }
+
     /// Adds the whole text of the chunk.
     #[must_use]
     pub fn with_text(self) -> Self {
         let chunk = &self.hit.chunk;
         Self { text: Some(chunk.text.clone()), text_start_line: chunk.metadata.start_line, ..self }
+    }
+}
+
+impl From<Passage> for PassageRow {
+    fn from(passage: Passage) -> Self {
+        let mut blocks: Vec<Block> = Vec::new();
+        let mut next = None;
+        for (number, line) in passage.shown {
+            match blocks.last_mut().filter(|_| next == Some(number)) {
+                Some(block) => block.text = format!("{}\n{line}", block.text),
+                None => blocks.push(Block { start_line: number, text: line }),
+            }
+            next = Some(number + 1);
+        }
+        let ((start_line, end_line), Label { name, kind, .. }) = (passage.lines, passage.label);
+        Self { start_line, end_line, symbol: name, kind, blocks }
     }
 }
 
@@ -133,6 +204,11 @@ impl ChunkRow {
             start_line: m.start_line,
             end_line: m.end_line,
             symbol: m.symbol.clone(),
+            kind: m
+                .names
+                .iter()
+                .find(|n| Some(&n.name) == m.symbol.as_ref())
+                .map(|n| n.kind.clone()),
             title: title.cloned(),
             language: m.language.clone(),
             chunk_type: chunk.chunk_type.as_str(),

@@ -6,23 +6,32 @@ use std::time::{Duration, Instant};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{Filters, unknown_languages};
+use super::filters::{Filters, idle_paths, unknown_languages};
 use super::freshness::AnswerState;
+use super::paths;
 use super::rows::ResultRow;
 use super::serving::{Engine, View};
 use super::{AskError, Call, RecallRequest};
-use crate::embed::vector_of_question;
+use crate::address::{self, addresses_in};
+use crate::embed::{StaticModel, vector_of_question};
+use crate::excerpt::Excerpts;
 use crate::live::Served;
 use crate::memory::{EpisodeSource, RecalledMemory};
-use crate::search::{Filter, Form, Hit, Query, Results, SearchError, Searcher};
+use crate::search::{Corpus, Filter, Form, Hit, Query, Results, SearchError, Searcher, Term};
 use crate::text::{count, cut};
+
+/// Number of places of a stack trace that come before other results.
+const MAX_NAMED: usize = 5;
+/// A place that is named has this much more score than the next one.
+const NAMED_STEP: f64 = 0.4;
 
 /// The arguments of a search.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct SearchRequest {
     /// A question, some words, or an identifier.
     pub query: String,
-    /// hybrid: words and meaning; semantic: meaning alone; exact: the syntax of `cortex_exact`.
+    /// hybrid: words and meaning; semantic: meaning alone; exact: words (all must
+    /// occur), "a phrase", OR, +word, -word, field:word.
     #[serde(default)]
     pub mode: SearchMode,
     /// Maximum number of results, one per file.
@@ -85,6 +94,9 @@ pub struct SearchAnswer {
     pub notes: Vec<String>,
     #[serde(flatten)]
     pub state: AnswerState,
+    /// The code of the results.
+    #[serde(skip)]
+    pub excerpts: Arc<Excerpts>,
     /// Number of chunks in the index.
     #[serde(skip)]
     pub n_chunks: usize,
@@ -163,6 +175,7 @@ impl Engine {
             view.state.warnings.push(changed);
         }
         view.state.warnings.extend(unknown_languages(corpus.chunks(), filter));
+        view.state.warnings.extend(idle_paths(corpus.chunks(), &request.filters.paths));
         let start = Instant::now();
         let found = self.found(Searcher::new(corpus), request, filter, page.n_wanted())?;
         let milliseconds = (start.elapsed().as_secs_f64() * 10_000.0).round() / 10.0;
@@ -170,15 +183,24 @@ impl Engine {
         if request.mode != SearchMode::Exact {
             view.state.warnings.extend(self.lacking_vectors(&view.code));
         }
-        let Results { hits, total, notes, .. } = found.results;
+        let Results { hits, total, notes, mut wanted, .. } = found.results;
+        let hits = if request.mode == SearchMode::Exact {
+            hits
+        } else {
+            with_named_places(&view.code.corpus, &request.query, hits)
+        };
         page.n_found = hits.len();
         let of_page = hits.into_iter().skip(page.offset).take(page.limit);
-        let results: Vec<ResultRow> = of_page
+        let rows: Vec<ResultRow> = of_page
             .map(|hit| ResultRow::new(Arc::new(hit), corpus.chunks(), request.explain))
             .collect();
+        let hits = rows.iter().map(|row| &*row.hit);
+        let excerpts = Excerpts::new(hits, &request.query, &mut wanted);
+        let n = rows.len();
+        let results = (0..).zip(rows).map(|(i, row)| row.labelled(excerpts.label(i))).collect();
         let n_chunks = corpus.chunks().len();
         Ok(SearchAnswer {
-            next_cursor: page.next(results.len()),
+            next_cursor: page.next(n),
             results,
             total,
             memories: Vec::new(),
@@ -189,6 +211,7 @@ impl Engine {
             }),
             notes,
             state: view.state.in_brief(call),
+            excerpts: Arc::new(excerpts),
             n_chunks,
             page,
         })
@@ -234,7 +257,7 @@ impl Engine {
         if request.mode == SearchMode::Exact {
             return Ok(exact(searcher, &request.query, filter, n)?);
         }
-        let mut query = searcher.query(&request.query)?;
+        let mut query = searcher.query(&request.query, &StaticModel::knows)?;
         if let Some(form) = request.form {
             query = query.with_form(form);
         }
@@ -273,6 +296,46 @@ impl Engine {
         };
         Ok((self.recall(&recall, call)?.results, state))
     }
+}
+
+/// Puts the places that a question names by file and line before the other results, as those of a
+/// pasted stack trace: the first of the project first.
+fn with_named_places(corpus: &Corpus, question: &str, hits: Vec<Hit>) -> Vec<Hit> {
+    let chunks = corpus.chunks();
+    let mut named: Vec<Hit> = Vec::new();
+    for address in addresses_in(question) {
+        let files = address::matching(&address.path, chunks.files());
+        let (Some(path), Some((line, _))) = (files.first(), address.lines) else { continue };
+        let is_known = |hit: &Hit| *hit.path == **path && hit.line == Some(line);
+        if named.iter().any(is_known) {
+            continue;
+        }
+        let Ok(chunk) = paths::chunk_at(chunks, path, Some(line)) else { continue };
+        let Some(entry) = chunks.by_id(&chunk.id).cloned() else { continue };
+        named.push(Hit {
+            path: (*path).into(),
+            lines: chunk.metadata.start_line.zip(chunk.metadata.end_line),
+            chunk,
+            line: Some(line),
+            parts: vec![(entry, 0.0)],
+            others: Vec::new(),
+            score: 0.0,
+            terms: Vec::new(),
+            coverage: 1.0,
+        });
+        if named.len() == MAX_NAMED {
+            break;
+        }
+    }
+    let best = hits.first().map_or(0.0, |hit| hit.score);
+    for (place, hit) in named.iter_mut().rev().zip(1..) {
+        let value = best + f64::from(hit) * NAMED_STEP;
+        place.score = value;
+        place.terms = vec![Term { feature: "named_place", value, weight: 1.0 }];
+    }
+    let is_shown = |hit: &Hit| named.iter().any(|place| place.path == hit.path);
+    let others: Vec<Hit> = hits.into_iter().filter(|hit| !is_shown(hit)).collect();
+    named.into_iter().chain(others).collect()
 }
 
 struct Found {

@@ -18,6 +18,8 @@ use crate::worker::WorkerHandle;
 
 /// How long an answer waits for the first load of the index, or for a damaged one to be replaced.
 const FIRST_LOAD: Duration = Duration::from_secs(5);
+/// How long an answer waits until the files are compared with the index for the first time.
+const FIRST_LOOK: Duration = Duration::from_secs(5);
 /// How long a call waits if it names a generation but no time.
 const DEFAULT_WAIT: Duration = Duration::from_secs(5);
 /// How long the reply to an edit waits until the edit is indexed.
@@ -234,6 +236,14 @@ impl Engine {
 
     /// Returns the code corpus that is served now, after the wait that the call requests.
     pub(super) fn view(&self, call: &Call) -> Result<View, AskError> {
+        if let Upkeep::Server(server) = &self.upkeep {
+            self.wait_for_first_look(server, call);
+        }
+        self.view_now(call)
+    }
+
+    /// Does the same, but does not wait for the first comparison of the files with the index.
+    pub(super) fn view_now(&self, call: &Call) -> Result<View, AskError> {
         let waited = match &self.upkeep {
             Upkeep::Server(server) => self.wait(server, call),
             Upkeep::Command(command) => self.load(command).map(|()| None)?,
@@ -333,6 +343,21 @@ impl Engine {
             Err(e) => return Err(e.into()),
         }
         Ok(())
+    }
+
+    /// Waits a while if the files were never compared with the index, unless the call says how long
+    /// to wait: a question right after the start should find what is there.
+    fn wait_for_first_look(&self, server: &ServingState, call: &Call) {
+        let Call { wait: Wait { min_generation, wait_ms }, cancel, .. } = call;
+        let unasked = min_generation.is_none() && wait_ms.is_none();
+        if let Some(indexing) = server.indexing.as_ref().filter(|_| unasked)
+            && !self.has_looked(indexing)
+        {
+            let deadline = Instant::now() + FIRST_LOOK;
+            let reloading = server.reloader.handle();
+            let _ = indexing.handle().wait(indexing.sync(), deadline, cancel)
+                && reloading.wait(reloading.request(), deadline, cancel);
+        }
     }
 
     /// Waits as the call requests. Returns a warning if the wait had no effect.
@@ -474,10 +499,7 @@ impl Engine {
             troubles.push(format!("{e}. The last good generation is served"));
         }
         let status = server.indexing.as_ref().map(IndexingService::status).unwrap_or_default();
-        // A process that does not lead relies on the leader, unless there is no generation yet:
-        // then the leader is still building the first one.
-        let has_looked = status.has_looked
-            || (server.indexing.is_some() && !status.leads && code.generation > 0);
+        let has_looked = server.indexing.as_ref().is_some_and(|i| self.has_looked(i));
         let error = status.last_error.or(status.lock_error);
         troubles.extend(error.map(|e| format!("cannot update the index: {e}")));
         troubles.extend(status.embed_error.map(|e| {
@@ -497,6 +519,19 @@ impl Engine {
         } else if server.indexing.is_some() && !has_looked {
             troubles.push("the files have not been compared with the index yet: they may have changed. Call again, or pass wait_ms".into());
         }
+    }
+
+    /// Whether the files were compared with the index. A process that does not lead relies on the
+    /// leader, unless there is no generation yet: then the leader is still building the first one.
+    fn has_looked(&self, indexing: &IndexingService) -> bool {
+        let status = indexing.status();
+        let code = self.manager.current();
+        let generation = code.feed(ChunkFiles::NAME).map_or(0, |code| code.generation);
+        status.has_looked
+            || !status.leads && generation > 0
+            || status.last_error.is_some()
+            || status.lock_error.is_some()
+            || self.project.layout.is_foreign()
     }
 
     /// Returns the number of changed files in a generation that is written but not served yet.

@@ -172,7 +172,7 @@ impl Engine {
         let private = self.project.layout.tracked_private_files();
         match &self.upkeep {
             Upkeep::Server(_) => {
-                let view = self.view(call)?;
+                let view = self.view_now(call)?;
                 let corpus = &view.code.corpus;
                 let metrics = self.manager.metrics();
                 Ok(StatusAnswer {

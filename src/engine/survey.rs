@@ -1,7 +1,6 @@
 //! Surveys the current text of the indexed files: finds code by a syntax pattern, and counts files,
 //! lines and bytes.
 
-use globset::GlobSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +9,7 @@ use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
+use crate::search::PathFilter;
 use crate::survey::{self, By, PatternMatch, SizeGroup, Sort};
 use crate::text::count;
 
@@ -21,7 +21,7 @@ pub struct PatternRequest {
     /// Only these languages; by default all that can parse the pattern.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Only files that match one of these globs: src/**, *.rs, docs
+    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// Number of lines to show before and after each match.
@@ -71,7 +71,7 @@ pub struct FilesRequest {
     /// Only these languages: rust, python, markdown …
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Only files that match one of these globs: src/**, *.rs, docs
+    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
 }
@@ -209,10 +209,9 @@ impl Engine {
 }
 
 /// Returns the indexed files that match, each with its language. An empty list restricts nothing.
-fn files(chunks: &ChunkSet, paths: &GlobSet, languages: &[String]) -> Vec<(String, String)> {
+fn files(chunks: &ChunkSet, paths: &PathFilter, languages: &[String]) -> Vec<(String, String)> {
     let is_wanted = |path: &str, language: &str| {
-        (paths.is_empty() || paths.is_match(path))
-            && (languages.is_empty() || languages.iter().any(|l| l == language))
+        paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
     };
     let wanted = chunks.written_in().filter(|(path, language)| is_wanted(path, language));
     wanted.map(|(path, language)| (path.to_string(), language.to_string())).collect()

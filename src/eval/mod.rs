@@ -11,6 +11,7 @@ mod measure;
 mod prose;
 mod question;
 mod report;
+mod tokens;
 
 pub use baseline::{Baseline, FILES};
 pub use compare::{Comparison, Move, Other, compare};
@@ -18,3 +19,4 @@ pub use make::{SourceText, make};
 pub use measure::{FoundFile, Scored, matches, score};
 pub use question::{EvalQuestion, LineError, Target, parse};
 pub use report::{Latency, QuestionGroup, Summary};
+pub use tokens::{Reached, TOKENS, TokenRecall, TokenSums, Wanted};

@@ -19,7 +19,7 @@ use crate::syntax::{ReferenceKind, SymbolKind};
 const BUSY: Duration = Duration::from_secs(30);
 
 /// A hash of the code that makes rows. It changes when the same text could give other rows.
-const VERSION: usize = match usize::from_str_radix(env!("CORTEX_GRAPH_ROWS"), 10) {
+const VERSION: usize = match usize::from_str_radix(env!("VERSION_OF_GRAPH_ROWS"), 10) {
     Ok(version) => version,
     Err(_) => panic!("the build script gives a number"),
 };

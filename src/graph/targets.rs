@@ -135,7 +135,7 @@ impl Scopes<'_> {
         parts.reverse();
         Ok(Node {
             name: symbol.name.clone(),
-            symbol: parts.join(separator(&file.language)),
+            symbol: parts.join(languages::separator(&file.language)),
             kind: symbol.kind.as_str().into(),
             line: symbol.line,
             end_line: symbol.end_line,
@@ -146,8 +146,3 @@ impl Scopes<'_> {
 
 /// The name of a node that is a whole file.
 const MODULE: &str = "<module>";
-
-/// Returns the separator of names in a symbol path.
-fn separator(language: &str) -> &'static str {
-    languages::grammar(language).map_or(".", |grammar| grammar.spec.separator)
-}

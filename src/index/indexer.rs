@@ -32,7 +32,7 @@ const BATCH_FILES: usize = 512;
 /// Number of passages that a slow embedder embeds before their vectors are written.
 const EMBED_BATCH: usize = 16;
 /// A hash of the code that makes chunks: a change means that a source may give other chunks.
-const CHUNKER_VERSION: &str = env!("CORTEX_CHUNKS");
+const CHUNKER_VERSION: &str = env!("VERSION_OF_CHUNKS");
 
 /// How much of the last run is reused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,6 +51,12 @@ pub fn grammar(name: &str) -> Option<&'static Grammar> {
     PARSED.iter().copied().find(|grammar| grammar.spec.name == name)
 }
 
+/// Returns the separator between the names of a symbol's path.
+#[must_use]
+pub fn separator(language: &str) -> &'static str {
+    grammar(language).map_or(".", |grammar| grammar.spec.separator)
+}
+
 /// Returns how names of this language are resolved. For a language that is not parsed, these
 /// are the loosest rules.
 #[must_use]

@@ -566,7 +566,7 @@ fn answers(manager: &ChunkManager) -> Result<Vec<(String, f64)>, crate::search::
         let vector = manager.embedder().embed_query(asked).unwrap();
         let snapshot = manager.current();
         let corpus = &snapshot.feed("code").unwrap().corpus;
-        let query = Searcher::new(corpus).query(asked)?;
+        let query = Searcher::new(corpus).query(asked, &|_| false)?;
         let results = Searcher::new(corpus).search(&query, &vector, &Filter::default(), 20)?;
         all.extend(results.hits.iter().map(|h| (h.chunk.id.to_string(), h.score)));
     }

@@ -11,7 +11,7 @@ use super::code::is_stale;
 use super::{
     Facts, Memory, MemoryFilter, MemorySource, MemoryStore, Select, StorageError, question,
 };
-use crate::embed::{Embedder, vector_of_question};
+use crate::embed::{Embedder, StaticModel, vector_of_question};
 use crate::search::{Corpus, Filter, Hit, SearchError, Searcher, Term};
 use crate::source::{printable, printable_lines};
 use crate::text::{bytes_of_tokens, cut_at_word as cut, tokens};
@@ -107,7 +107,7 @@ impl Recall<'_> {
         now: DateTime<Utc>,
     ) -> Result<Vec<RecalledMemory>, RecallError> {
         let searcher = Searcher::new(self.corpus);
-        let query = searcher.query(words)?;
+        let query = searcher.query(words, &StaticModel::knows)?;
         let (vector, warning) = vector_of_question(self.embedder, meaning);
         if let Some(warning) = warning {
             tracing::debug!("memories: {warning}");

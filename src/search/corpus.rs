@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Slot;
-use super::files::{FileContribution, IndexedFile};
+use super::files::{FileContribution, FileGroup, IndexedFile};
 use super::names::Name;
 use super::references::{AllMentions, AllReferences, Mentions, References, mentions};
 use super::text::{ExactError, TextError, TextIndex, TextReader};
@@ -87,6 +87,12 @@ impl Corpus {
         let mut names = Vec::new();
         self.text.names(|name| names.push(Name::new(name)))?;
         Ok(self.names.get_or_init(|| names))
+    }
+
+    /// Iterates over its files with their groups, in no particular order. Some may have no chunks
+    /// any more.
+    pub fn file_groups(&self) -> impl Iterator<Item = (&str, FileGroup)> {
+        self.files.iter().map(|file| (&*file.path, file.group()))
     }
 
     /// The chunks of this corpus.

@@ -8,6 +8,7 @@ use super::corpus::Corpus;
 use super::files::{FileChunk, IndexedFile, Key, key};
 use super::filter::Filter;
 use super::form::Form;
+use super::hit::Wanted;
 use super::proximity::closeness;
 use super::query::Query;
 use super::text::{DocAddress, Field, Posting, TextError};
@@ -160,6 +161,15 @@ impl<'a> Evidence<'a> {
 
     fn closeness(&self, slot: Slot) -> f64 {
         self.close.binary_search_by_key(&slot, |c| c.0).map_or(0.0, |i| self.close[i].1)
+    }
+
+    /// Returns the words of the query with their weights.
+    pub(super) fn wanted(&self) -> Wanted {
+        let words = self.query.terms.iter().zip(&self.lexical.terms);
+        let words = words
+            .filter(|(term, _)| !term.is_whole)
+            .map(|(term, weight)| (term.canonical.clone(), f64::from(weight.idf)));
+        Wanted::new(words, self.query.identifiers.clone())
     }
 
     /// Returns whether the query asks for places rather than files.

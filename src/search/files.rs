@@ -50,6 +50,17 @@ pub(super) struct IndexedFile {
     pub(super) n_bytes: usize,
 }
 
+/// The group of a file in listings of many files, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileGroup {
+    Source,
+    /// Documents and configuration.
+    Document,
+    Test,
+    /// Examples, compatibility code, copies from elsewhere.
+    Aside,
+}
+
 /// First and last line, 1-based.
 pub(super) type LineRange = (u32, u32);
 
@@ -166,6 +177,19 @@ const WORTH_BY_DEPTH: [f32; 3] = [1.0, 0.9, 0.6];
 const TYPE_KINDS: [&str; 7] = ["class", "struct", "enum", "interface", "trait", "type", "module"];
 
 impl IndexedFile {
+    /// Returns the group in which listings of many files show it.
+    pub(super) fn group(&self) -> FileGroup {
+        if self.is_aside {
+            FileGroup::Aside
+        } else if self.is_test {
+            FileGroup::Test
+        } else if self.is_document || self.is_config {
+            FileGroup::Document
+        } else {
+            FileGroup::Source
+        }
+    }
+
     /// Builds a file from its chunks, which must be in the order of their ids.
     pub(super) fn new(
         path: Arc<str>,

@@ -14,12 +14,35 @@ pub struct Filter {
     pub types: Vec<ChunkType>,
     /// Lower-case language names, or file name extensions.
     pub languages: Vec<String>,
-    /// Globs over the file path.
-    pub paths: GlobSet,
+    /// Conditions on the file path.
+    pub paths: PathFilter,
     /// The chunk has all of these tags.
     pub tags: Vec<String>,
     /// A further condition.
     pub condition: Option<Condition>,
+}
+
+/// Globs over file paths. The default allows every path.
+#[derive(Debug, Clone, Default)]
+pub struct PathFilter {
+    /// One of these must match, if there are any.
+    pub wanted: GlobSet,
+    /// None of these may match.
+    pub unwanted: GlobSet,
+}
+
+impl PathFilter {
+    /// Whether it allows every path.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.unwanted.is_empty()
+    }
+
+    /// Whether it allows this path.
+    #[must_use]
+    pub fn is_match(&self, path: &str) -> bool {
+        (self.wanted.is_empty() || self.wanted.is_match(path)) && !self.unwanted.is_match(path)
+    }
 }
 
 /// A condition on every chunk that may be found. It is tested on many chunks.
@@ -76,7 +99,7 @@ impl Filter {
             && (self.types.is_empty() || self.types.contains(&entry.chunk_type))
             && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(entry, l)))
             && (self.paths.is_empty()
-                || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(&**p)))
+                || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(p)))
             && (self.tags.is_empty()
                 || entry
                     .chunk()

@@ -1,7 +1,11 @@
 //! The results of a search.
 
+use std::fmt;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
+use super::tokens::{Analyzer, last_component, lower, runs};
 use crate::chunk::{Chunk, Entry};
 
 /// One feature's part of a score.
@@ -29,6 +33,10 @@ pub struct Hit {
     pub chunk: Arc<Chunk>,
     /// First and last line of the function or section around it, or of the chunk itself.
     pub lines: Option<(u32, u32)>,
+    /// The line that the query names, which a reply must show.
+    pub line: Option<u32>,
+    /// The best chunks of the file as places to show, with their scores, best first.
+    pub parts: Vec<(Arc<Entry>, f64)>,
     /// Other matching chunks of the file, best first. Callers that show them read their text.
     pub others: Vec<Arc<Entry>>,
     /// The sum of the terms' contributions.
@@ -50,6 +58,57 @@ pub struct Results {
     /// Total weight of the query's words, in rare words: a word of one chunk counts 1, a common
     /// word little.
     pub query_weight: f64,
+    /// The words of the query.
+    pub wanted: Wanted,
     /// Corrections of the query that the caller should show.
     pub notes: Vec<String>,
+}
+
+/// The words that a query looks for, to choose lines of its results.
+#[derive(Clone, Default)]
+pub struct Wanted {
+    analyzer: Analyzer,
+    /// By canonical word: its number, and its idf.
+    words: FxHashMap<String, (usize, f64)>,
+    total: f64,
+    /// Names of definitions.
+    names: Vec<String>,
+}
+
+impl Wanted {
+    pub(super) fn new(words: impl Iterator<Item = (String, f64)>, names: Vec<String>) -> Self {
+        let words: FxHashMap<String, (usize, f64)> =
+            words.enumerate().map(|(i, (word, idf))| (word, (i, idf))).collect();
+        let total = words.values().map(|(_, idf)| idf).sum::<f64>().max(1e-9);
+        Self { analyzer: Analyzer::default(), words, total, names }
+    }
+
+    /// Returns the share of the words that a text holds in any form, weighted by idf, 0–1.
+    pub fn share_in(&mut self, text: &str) -> f64 {
+        let mut found: Vec<(usize, f64)> = Vec::new();
+        for part in runs(text).flat_map(|r| r.parts) {
+            let word = self.analyzer.canonical(&lower(&text[part]));
+            if let Some(word) = self.words.get(&word)
+                && !found.contains(word)
+            {
+                found.push(*word);
+            }
+        }
+        found.iter().map(|(_, idf)| idf).sum::<f64>() / self.total
+    }
+
+    /// Whether the query names a symbol with this qualified name.
+    #[must_use]
+    pub fn names(&self, qualified: &str) -> bool {
+        self.names.iter().any(|name| name == last_component(qualified))
+    }
+}
+
+impl fmt::Debug for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.debug_struct("Wanted")
+            .field("words", &self.words)
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
 }

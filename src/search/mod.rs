@@ -24,7 +24,6 @@ mod references;
 mod rows;
 mod saved;
 mod searcher;
-mod snippet;
 mod spelling;
 mod text;
 mod tokens;
@@ -32,15 +31,15 @@ mod vector;
 mod words;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
-pub use filter::{Condition, Filter};
+pub use files::FileGroup;
+pub use filter::{Condition, Filter, PathFilter};
 pub use form::Form;
-pub use hit::{Hit, Results, Term};
+pub use hit::{Hit, Results, Term, Wanted};
 pub use query::Query;
 pub use rank::{FEATURES, Feature};
 pub use searcher::Searcher;
-pub use snippet::{Marked, MarkedLine};
 pub use text::{ExactError, TextError};
-pub use tokens::Highlighter;
+pub use tokens::{Highlighter, search_words};
 pub use vector::{HNSW_FROM, Hnsw, Nearness, VectorTable};
 pub(crate) use words::is_stop_word;
 

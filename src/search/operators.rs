@@ -35,7 +35,7 @@ pub(super) fn operators(query: &str) -> Operators {
         words.extend(part.split_whitespace().filter(|word| !out.only.take(word, &mut paths)));
     }
     // This cannot fail: each glob was compiled before.
-    out.only.paths = paths.build().unwrap_or_default();
+    out.only.paths.wanted = paths.build().unwrap_or_default();
     out.text = words.join(" ").trim().to_string();
     out
 }

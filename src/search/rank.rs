@@ -12,7 +12,7 @@ use super::files::{IndexedFile, lines};
 use super::filter::Filter;
 use super::hit::{Hit, Results, Term};
 use super::query::Query;
-use super::rows::{MAX_OTHERS, Ranked};
+use super::rows::{MAX_OTHERS, MAX_PARTS, Ranked};
 use super::text::TextError;
 
 /// A feature of a file.
@@ -73,7 +73,13 @@ pub(super) fn hybrid(
     files.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.file.path.cmp(&b.file.path)));
     let total = files.len();
     let hits = ranking.rows(files, limit);
-    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes })
+    Ok(Results {
+        hits,
+        total,
+        query_weight: ranking.lexical.query_weight(),
+        wanted: ranking.wanted(),
+        notes,
+    })
 }
 
 /// Ranks the chunks that an exact query matched, by its words alone.
@@ -106,12 +112,19 @@ pub(super) fn exact(
                     .then_with(|| ranking.id(*a).cmp(ranking.id(*b)))
             });
             let value = ranking.lexical.fields(slots[0]);
+            let parts: Vec<_> = slots
+                .iter()
+                .filter_map(|s| Some((corpus.entry(*s)?.clone(), ranking.lexical.fields(*s))))
+                .take(MAX_PARTS)
+                .collect();
             let mut entries = slots.iter().filter_map(|s| corpus.entry(*s));
             let chunk = entries.next()?.chunk()?;
             Some(Hit {
                 path: corpus.files[at as usize].path.clone(),
                 lines: lines(&chunk),
+                line: None,
                 chunk,
+                parts,
                 others: entries.take(MAX_OTHERS).cloned().collect(),
                 score: value,
                 terms: vec![Term { feature: "chunk_words", value, weight: 1.0 }],
@@ -121,7 +134,13 @@ pub(super) fn exact(
         .collect();
     hits.sort_by(|a, b| b.score.total_cmp(&a.score).then_with(|| a.path.cmp(&b.path)));
     hits.truncate(limit);
-    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
+    Ok(Results {
+        hits,
+        total,
+        query_weight: ranking.lexical.query_weight(),
+        wanted: ranking.wanted(),
+        notes: Vec::new(),
+    })
 }
 
 /// Ranks by the chunk of each file that is nearest to a vector. The file `without` is left out.
@@ -150,7 +169,13 @@ pub(super) fn by_meaning(
         Ranked { file, score: term.contribution(), terms: vec![term] }
     };
     let hits = ranking.rows(files.into_iter().map(rank).collect(), limit);
-    Ok(Results { hits, total, query_weight: ranking.lexical.query_weight(), notes: Vec::new() })
+    Ok(Results {
+        hits,
+        total,
+        query_weight: ranking.lexical.query_weight(),
+        wanted: ranking.wanted(),
+        notes: Vec::new(),
+    })
 }
 
 /// Returns the terms of the file's score.

@@ -26,6 +26,9 @@ const SECOND_LESS: f64 = -0.8;
 /// Number of further chunks of a file that a result lists.
 pub(super) const MAX_OTHERS: usize = 4;
 
+/// Number of best chunks of a file from which lines are chosen.
+pub(super) const MAX_PARTS: usize = 8;
+
 /// A place in a file.
 #[derive(Debug, Clone)]
 struct Excerpt {
@@ -100,11 +103,30 @@ impl Evidence<'_> {
             path: file.path.clone(),
             chunk,
             lines: place.lines,
+            line: None,
+            parts: self.best_parts(file, place),
             others,
             score,
             terms,
             coverage,
         })
+    }
+
+    /// Returns the best chunks of a file with their scores, those of a place first.
+    fn best_parts(&self, file: &IndexedFile, place: &Excerpt) -> Vec<(Arc<Entry>, f64)> {
+        let mut parts: Vec<(bool, f64, &FileChunk)> = self
+            .parts(file)
+            .map(|p| (place.slots.contains(&p.slot), self.place_score(p), p))
+            .collect();
+        parts.sort_by(|a, b| {
+            let by_id = || self.id(a.2.slot).cmp(self.id(b.2.slot));
+            b.0.cmp(&a.0).then_with(|| b.1.total_cmp(&a.1)).then_with(by_id)
+        });
+        parts.truncate(MAX_PARTS);
+        let entry = |(_, score, part): (bool, f64, &FileChunk)| {
+            Some((self.corpus.entry(part.slot)?.clone(), score))
+        };
+        parts.into_iter().filter_map(entry).collect()
     }
 
     /// Returns further matching chunks of the file, outside the shown places.

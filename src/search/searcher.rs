@@ -25,12 +25,20 @@ impl<'a> Searcher<'a> {
     }
 
     /// Parses a query. Words that occur nowhere in the corpus are replaced by names that differ in
-    /// one or two letters.
+    /// one or two letters, unless `is_word` knows them as words of a natural language.
     ///
     /// # Errors
     /// When the text index cannot be read.
-    pub fn query(self, text: &str) -> Result<Query, SearchError> {
-        self.guard(|| Ok(spelling::corrected(self.corpus, text)?))
+    pub fn query(self, text: &str, is_word: &dyn Fn(&str) -> bool) -> Result<Query, SearchError> {
+        self.guard(|| Ok(spelling::corrected(self.corpus, text, is_word)?))
+    }
+
+    /// Returns the name in the corpus that differs from `word` in the fewest letters, at most two.
+    ///
+    /// # Errors
+    /// When the text index cannot be read.
+    pub fn nearest_name(self, word: &str) -> Result<Option<String>, SearchError> {
+        self.guard(|| Ok(spelling::nearest_name(self.corpus, word)?))
     }
 
     /// Searches by words and meaning. `vector` is the query's, `[f32; dimensions]`; if it is empty

@@ -17,7 +17,12 @@ const TWO_WRONG: usize = 8;
 const MAX_WORDS: usize = 8;
 
 /// Parses a query and corrects its words. The notes of the query name each correction.
-pub(super) fn corrected(corpus: &Corpus, text: &str) -> Result<Query, TextError> {
+/// `is_word` tells the words of natural language, which are never misspelled names.
+pub(super) fn corrected(
+    corpus: &Corpus,
+    text: &str,
+    is_word: &dyn Fn(&str) -> bool,
+) -> Result<Query, TextError> {
     let query = Query::new(text);
     // Sentences are full of words that code does not use.
     if query.form == Form::Statement {
@@ -30,12 +35,17 @@ pub(super) fn corrected(corpus: &Corpus, text: &str) -> Result<Query, TextError>
         if n_checked == MAX_WORDS {
             break;
         }
-        if is_known(corpus, word)? {
+        if is_word(word) || is_known(corpus, word)? {
             continue;
         }
         n_checked += 1;
         let Some(name) = nearest_name(corpus, word)? else { continue };
-        corrected.push_str(&query.text[end..run.range.start]);
+        // A word of a question stays beside its correction, in case it was meant.
+        let kept = if query.is_symbol { run.range.start } else { run.range.end };
+        corrected.push_str(&query.text[end..kept]);
+        if !query.is_symbol {
+            corrected.push(' ');
+        }
         corrected.push_str(&name);
         end = run.range.end;
         notes.push(format!("`{word}` occurs nowhere: searched for `{name}`"));
@@ -77,7 +87,7 @@ fn part_is_known(corpus: &Corpus, part: &str) -> Result<bool, TextError> {
 
 /// Returns the name, part of a name or word of a title that differs from `word` in the fewest
 /// letters; of several, the one that most chunks have.
-fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>, TextError> {
+pub(super) fn nearest_name(corpus: &Corpus, word: &str) -> Result<Option<String>, TextError> {
     let word = Name::written(word);
     let allowed = if word.text.chars().count() < TWO_WRONG { 1 } else { 2 };
     let mut near: BTreeMap<&str, usize> = BTreeMap::new();

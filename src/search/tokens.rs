@@ -270,6 +270,15 @@ fn stem(stemmer: Stemmer, word: &str) -> String {
     s
 }
 
+/// Returns the words of a query in lower case, each once, without stop words.
+#[must_use]
+pub fn search_words(query: &str) -> Vec<String> {
+    let mut words: Vec<String> = lower_parts(query).filter(|w| !is_stop_word(w)).collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
 /// Finds the words of a query, in any form, in the text of results.
 pub struct Highlighter {
     analyzer: Analyzer,

@@ -12,7 +12,7 @@ use tokio::time::timeout;
 
 use super::counters::ToolCounters;
 use crate::engine::{AskError, Call, Engine};
-use crate::tools::{Answer, Tool};
+use crate::tools::{Answer, Format, Tool, present_name};
 
 /// Most calls that run at the same time. Most calls only wait, so there may be more than cores.
 const MAX_CALLS: usize = 64;
@@ -63,21 +63,24 @@ impl Calls {
 
     /// Returns the tool with this name, or an error message that lists the tools.
     pub(super) fn tool(&self, name: &str) -> Result<&'static Tool, String> {
-        self.tools.iter().copied().find(|t| t.name == name).ok_or_else(|| {
+        let present = present_name(name);
+        self.tools.iter().copied().find(|t| t.name == present).ok_or_else(|| {
             let names: Vec<&str> = self.tools.iter().map(|t| t.name).collect();
             format!("there is no tool `{name}`; the tools are {}", names.join(", "))
         })
     }
 
-    /// Calls a tool. Dropping the returned future cancels the call.
+    /// Calls a tool, which answers in the `usual` form unless the arguments name another. Dropping
+    /// the returned future cancels the call.
     pub(super) async fn run(
         &self,
         tool: &'static Tool,
         arguments: Value,
+        usual: Format,
     ) -> Result<Answer, CallError> {
         let (start, metrics) = (Instant::now(), self.metrics.clone());
         let call = move |engine: &Engine, call: &Call| {
-            let result = tool.call(engine, call, arguments).map_err(CallError::from);
+            let result = tool.call(engine, call, arguments, usual).map_err(CallError::from);
             metrics.record(
                 tool.name,
                 result.as_ref().err().map_or("ok", CallError::kind),

@@ -28,7 +28,7 @@ use super::refusal::error;
 use super::rpc::{self, BATCHING, Failure, Incoming};
 use crate::engine::AskError;
 use crate::store::Activity;
-use crate::tools::{Effect, Tool};
+use crate::tools::{Answer, Effect, Format, Tool};
 
 /// Largest body of a request, in bytes.
 const MAX_BODY_BYTES: usize = 1 << 20;
@@ -301,8 +301,9 @@ async fn call(calls: &Calls, tool: &str, arguments: Value) -> Response {
         Ok(tool) => tool,
         Err(message) => return error(StatusCode::NOT_FOUND, message),
     };
-    match calls.run(tool, arguments).await {
-        Ok(answer) => Json(answer.structured).into_response(),
+    match calls.run(tool, arguments, Format::Json).await {
+        Ok(Answer::Json(answer)) => Json(answer).into_response(),
+        Ok(Answer::Text(answer)) => answer.into_response(),
         Err(e) => {
             let status = match &e {
                 CallError::Tool(AskError::Arguments(_)) => StatusCode::BAD_REQUEST,

@@ -21,7 +21,7 @@ use crate::chunk::ChunkType;
 use crate::config::Config;
 use crate::engine::{AskError, Call, Engine, Project};
 use crate::store::Layout;
-use crate::tools::{Answer, Effect, Tool, ToolGroup};
+use crate::tools::{Answer, Effect, Format, Tool, ToolGroup};
 
 /// Number of calls of `cortex_wait` that ended because they were cancelled.
 static CANCELLED: AtomicUsize = AtomicUsize::new(0);
@@ -39,25 +39,28 @@ static TOOLS: LazyLock<Vec<Tool>> = LazyLock::new(|| {
         needs_memories: false,
         name,
         title: "A test",
+        when: "tests.",
         description: "Tests.",
         input_schema: schema,
+        listed_schema: schema,
         output_schema: schema,
         run,
     };
     vec![
-        tool("cortex_echo", |_, _, arguments| match arguments["word"].as_str() {
+        tool("cortex_echo", |_, _, arguments, format| match arguments["word"].as_str() {
             Some("panic") => panic!("on purpose"),
             Some("nothing") => Err(AskError::NotFound("there is nothing".into())),
             None if !arguments["word"].is_array() => Err(AskError::Arguments("give a word".into())),
-            _ => Ok(Answer { text: arguments["word"].to_string(), structured: arguments }),
+            _ if format == Format::Json => Ok(Answer::Json(arguments)),
+            _ => Ok(Answer::Text(arguments["word"].to_string())),
         }),
-        tool("cortex_sleep", |_: &Engine, call: &Call, _| {
+        tool("cortex_sleep", |_: &Engine, call: &Call, _, _| {
             while call.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
             }
             Err(AskError::Cancelled)
         }),
-        tool("cortex_wait", |_: &Engine, call: &Call, _| {
+        tool("cortex_wait", |_: &Engine, call: &Call, _, _| {
             STARTED.fetch_add(1, Ordering::SeqCst);
             while call.check().is_ok() {
                 std::thread::sleep(Duration::from_millis(1));
@@ -350,7 +353,7 @@ async fn the_protocol_lists_and_calls_tools() {
         );
         let instructions = info["instructions"].as_str().unwrap();
         assert!(
-            instructions.contains("cortex_search") && instructions.len() < 2000,
+            instructions.contains("- cortex_echo: tests.") && instructions.len() < 2000,
             "{} bytes",
             instructions.len()
         );
@@ -362,15 +365,15 @@ async fn the_protocol_lists_and_calls_tools() {
     let hints = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"]
         .map(|h| echo["annotations"][h].as_bool());
     assert_eq!(hints, [Some(true), Some(false), Some(true), Some(false)]);
-    assert!(echo["inputSchema"]["type"] == "object" && echo["outputSchema"]["type"] == "object");
+    assert!(echo["inputSchema"]["type"] == "object" && echo.get("outputSchema").is_none());
 
     let call = async |name: &str, word: &str| {
         s.mcp("tools/call", json!({ "name": name, "arguments": { "word": word } })).await
     };
     let result = call("cortex_echo", "x").await;
     assert_eq!(
-        (&result["content"][0]["text"], &result["structuredContent"]),
-        (&json!("\"x\""), &json!({ "word": "x" }))
+        (&result["content"][0]["text"], result.get("structuredContent")),
+        (&json!("\"x\""), None)
     );
     let failed = call("cortex_echo", "nothing").await;
     assert_eq!(

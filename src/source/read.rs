@@ -32,11 +32,30 @@ pub enum ReadError {
 /// When the file is not in the tree, is or lies behind a link, is hidden or of a kind that is never
 /// indexed (whatever a chunk file says), is too large, or cannot be read.
 pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
-    let text = read_exact(root, path)?;
-    Ok(match redact_file(&text).text {
+    Ok(without_secrets(read_exact(root, path)?))
+}
+
+/// Returns the bytes of a file as [`read_text`] shows them, for callers that read it themselves.
+#[must_use]
+pub fn shown(bytes: Vec<u8>) -> String {
+    without_secrets(text_of(bytes))
+}
+
+fn without_secrets(text: String) -> String {
+    match redact_file(&text).text {
         Cow::Owned(clean) => clean,
         Cow::Borrowed(_) => text,
-    })
+    }
+}
+
+/// Returns bytes as text, without a byte order mark. Invalid UTF-8 is replaced.
+fn text_of(bytes: Vec<u8>) -> String {
+    let text = String::from_utf8(bytes)
+        .unwrap_or_else(|e| String::from_utf8_lossy(e.as_bytes()).into_owned());
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_string(),
+        None => text,
+    }
 }
 
 /// Returns the text of a file with its secrets, for code that only counts or
@@ -45,24 +64,30 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
 /// # Errors
 /// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
+    let failed = |source| ReadError::Failed { path: path.into(), source };
+    Ok(text_of(read_bytes(&Dir::open(root).map_err(failed)?, path)?))
+}
+
+/// Returns the bytes of a file with its secrets, for code that searches them before it shows
+/// anything ([`shown`]).
+///
+/// # Errors
+/// Same as [`read_text`].
+pub fn read_bytes(root: &Dir, path: &str) -> Result<Vec<u8>, ReadError> {
     if !is_for_indexing(path) {
         return Err(ReadError::Forbidden(format!(
             "`{path}`: it is hidden, or of a kind that is never indexed"
         )));
     }
-    let failed = |source| ReadError::Failed { path: path.into(), source };
-    let dir = Dir::open(root).map_err(failed)?;
-    let bytes = dir.read(path, MAX_BYTES).map_err(|e| match dir.stat(path) {
+    root.read(path, MAX_BYTES).map_err(|e| match root.stat(path) {
         Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => {
             ReadError::TooLarge { path: path.into() }
         }
         _ if is_refused(&e) => {
             ReadError::Forbidden(format!("`{path}`: it is, or lies behind, a symbolic link"))
         }
-        _ => failed(e),
-    })?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_string())
+        _ => ReadError::Failed { path: path.into(), source: e },
+    })
 }
 
 #[cfg(test)]

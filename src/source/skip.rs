@@ -97,6 +97,7 @@ const BY_NAME: &[(Skip, &[&str])] = &[
             ".pgpass",
             ".git-credentials",
             "credentials",
+            "credentials",
             "credentials.{json,yaml,yml,toml,ini,xml}",
             "secrets.{json,yaml,yml,toml,ini}",
             "client_secret*.json",
@@ -120,12 +121,67 @@ const BY_NAME: &[(Skip, &[&str])] = &[
     ),
 ];
 
+/// Hidden folders and files that people mean when they speak of a repository: CI, containers,
+/// builds, and the settings of tools. None of these usually holds secrets.
+const SHOWN_FOLDERS: &[&str] = &[
+    ".buildkite",
+    ".cargo",
+    ".changeset",
+    ".circleci",
+    ".devcontainer",
+    ".github",
+    ".gitlab",
+    ".husky",
+    ".storybook",
+    ".woodpecker",
+];
+const SHOWN_FILES: &[&str] = &[
+    ".appveyor.yml",
+    ".babelrc",
+    ".cirrus.yml",
+    ".clang-format",
+    ".clang-tidy",
+    ".dockerignore",
+    ".editorconfig",
+    ".eslintrc",
+    ".eslintrc.cjs",
+    ".eslintrc.js",
+    ".eslintrc.json",
+    ".eslintrc.yml",
+    ".flake8",
+    ".gitlab-ci.yml",
+    ".golangci.yaml",
+    ".golangci.yml",
+    ".goreleaser.yaml",
+    ".goreleaser.yml",
+    ".nvmrc",
+    ".pre-commit-config.yaml",
+    ".prettierrc",
+    ".prettierrc.json",
+    ".pylintrc",
+    ".python-version",
+    ".readthedocs.yaml",
+    ".readthedocs.yml",
+    ".rubocop.yml",
+    ".rustfmt.toml",
+    ".swiftlint.yml",
+    ".tool-versions",
+    ".travis.yml",
+];
+
+/// Whether a name is hidden, and not one of those that people mean.
+pub(super) fn is_hidden(name: &[u8], is_dir: bool) -> bool {
+    let shown = if is_dir { SHOWN_FOLDERS } else { SHOWN_FILES };
+    name.starts_with(b".") && !shown.iter().any(|known| known.as_bytes() == name)
+}
+
 /// Whether a path, relative to the root, may be indexed, as far as its name tells: no part of it is
-/// hidden, and the file name is not in the table.
+/// hidden, except those that people mean, and the file name is not in the table.
 #[must_use]
 pub fn is_for_indexing(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    !path.split('/').any(|part| part.starts_with('.')) && by_name(name).is_none()
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_hidden = folders.split('/').any(|folder| is_hidden(folder.as_bytes(), true));
+    !in_hidden && !is_hidden(name.as_bytes(), false) && by_name(name).is_none()
 }
 
 /// Whether a file of this name may hold secrets.

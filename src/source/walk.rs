@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::ignored::{Rules, Said};
 use super::read::MAX_BYTES;
-use super::skip::{Skip, by_name};
+use super::skip::{Skip, by_name, is_hidden};
 use crate::dir::{Dir, FileKind};
 use crate::platform::name_bytes;
 
@@ -256,7 +256,7 @@ impl<'a> Walk<'a> {
 }
 
 /// Whether a name in a directory is not for indexing. A hidden name is for indexing
-/// only if a rule keeps it.
+/// only if people mean it, or a rule keeps it.
 fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bool) -> bool {
     if is_dir && FOREIGN_DIRECTORIES.iter().any(|d| name == *d) {
         return true;
@@ -264,7 +264,7 @@ fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bo
     match rules.map_or(Said::Nothing, |rules| rules.say(&directory.join(name), is_dir)) {
         Said::Ignored => true,
         Said::Kept => false,
-        Said::Nothing => name_bytes(name).starts_with(b"."),
+        Said::Nothing => is_hidden(name_bytes(name), is_dir),
     }
 }
 
@@ -380,6 +380,32 @@ mod tests {
             "sub/only-here",
             "sub/wanted.log",
             "wanted.log",
+        ];
+        assert_eq!(files(dir.path()), want);
+    }
+
+    #[test]
+    fn hidden_files_that_people_mean_are_listed() {
+        let dir = tree(&[
+            (".github/workflows/ci.yml", ""),
+            (".github/.env", ""),
+            (".devcontainer/devcontainer.json", ""),
+            (".cargo/config.toml", ""),
+            (".cargo/credentials", ""),
+            (".gitlab-ci.yml", ""),
+            (".gitignore", "*.log\n"),
+            (".github/x.log", ""),
+            (".env", ""),
+            (".npmrc", ""),
+            (".idea/workspace.xml", ""),
+            ("sub/.github/a.md", ""),
+        ]);
+        let want = [
+            ".cargo/config.toml",
+            ".devcontainer/devcontainer.json",
+            ".github/workflows/ci.yml",
+            ".gitlab-ci.yml",
+            "sub/.github/a.md",
         ];
         assert_eq!(files(dir.path()), want);
     }

@@ -24,7 +24,7 @@ use crate::platform::read_exact_at;
 
 /// A hash of the code that decides what is saved and what is computed from the same chunks. It
 /// changes with that code.
-const FORMAT: &str = env!("CORTEX_SAVED");
+const FORMAT: &str = env!("VERSION_OF_SAVED");
 const CONTENTS: &str = "saved.json";
 const PREFIX: &str = "index-";
 const UNFINISHED: &str = "unfinished-";

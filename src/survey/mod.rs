@@ -1,8 +1,10 @@
 //! Surveys files as they are on disk now: finds code by a syntax pattern, and counts files, lines
 //! and bytes.
 
+mod grep;
 mod pattern;
 mod sizes;
 
+pub use grep::{BadPattern, FoundLine, LineMatcher, LineQuery, grep, lines_of};
 pub use pattern::{PatternMatch, PatternMatches, find, patterns};
 pub use sizes::{By, Size, SizeGroup, Sort, grouped, sizes, total};

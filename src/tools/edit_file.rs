@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::budget::TokenBudget;
 use super::edit_reply::{EditReply, edit, view};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::edit::Edit;
@@ -48,6 +49,7 @@ enum Command {
 impl Question for Args {
     const NAME: &'static str = "file_editor";
     const TITLE: &'static str = "View and edit a file";
+    const WHEN: &'static str = "edit a file; the next search finds the change.";
     const DESCRIPTION: &'static str = "View, create and change files of the project as text. A change is applied completely or not at all, keeps line endings and file mode, \
 and is indexed before the reply, so the next search finds it.";
     const GROUP: ToolGroup = ToolGroup::Edit;
@@ -59,11 +61,11 @@ and is indexed before the reply, so the next search finds it.";
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<EditReply, AskError> {
         let Self { path, text, old_text, .. } = &self;
         let change = match self.command {
-            Command::View => return view(engine, path, self.lines.as_deref(), max_tokens, call),
+            Command::View => return view(engine, path, self.lines.as_deref(), budget, call),
             Command::Create => Edit::Create { text },
             Command::Replace => Edit::Replace { old: old_text, new: text, all: self.replace_all },
             Command::Insert => {

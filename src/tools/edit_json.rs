@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::budget::TokenBudget;
 use super::edit_reply::{EditReply, edit, json_value};
 use super::tool::{Effect, Question, ToolGroup};
 use crate::edit::Edit;
@@ -39,15 +40,15 @@ enum Command {
 impl Question for Args {
     const NAME: &'static str = "json_editor";
     const TITLE: &'static str = "Edit a JSON file";
+    const WHEN: &'static str = "edit a JSON file; the next search finds the change.";
     const DESCRIPTION: &'static str = "Read and change values of a JSON file by JSON Pointer. Order, comments, indentation and all other values stay as they are. \
 A change is indexed before the reply, so the next search finds it.";
     const GROUP: ToolGroup = ToolGroup::Edit;
     const EFFECT: Effect = Effect::Destroys;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = EditReply;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<EditReply, AskError> {
+    fn answer(self, engine: &Engine, call: &Call, _: TokenBudget) -> Result<EditReply, AskError> {
         let Self { path, pointer, value, .. } = &self;
         let change = match self.command {
             Command::Get => return json_value(engine, path, pointer, call),

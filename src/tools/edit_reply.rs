@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::budget::{MAX_TOKENS, fit};
+use super::budget::{MAX_TOKENS, TokenBudget, fit};
 use super::reply::{Reply, printable};
 use crate::edit::Edit;
 use crate::engine::{AnswerState, AskError, Call, Engine};
@@ -74,12 +74,12 @@ pub(super) fn view(
     engine: &Engine,
     path: &str,
     lines: Option<&str>,
-    max_tokens: usize,
+    budget: TokenBudget,
     call: &Call,
 ) -> Result<EditReply, AskError> {
     let (viewed, state) = engine.view_file(path, lines, call)?;
     let all: Vec<&str> = viewed.text.split('\n').collect();
-    Ok(fit(max_tokens, all.len(), |n| EditReply {
+    Ok(fit(budget, all.len(), |n| EditReply {
         path: viewed.path.clone(),
         hash: viewed.hash.clone(),
         done: if n < all.len() { "viewed in part: give lines to see more" } else { "viewed" },

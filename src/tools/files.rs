@@ -1,5 +1,6 @@
 //! `cortex_files`: counts files, lines and bytes.
 
+use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, FileCount, FilesAnswer, FilesRequest};
@@ -8,13 +9,12 @@ use crate::text::count;
 impl Question for FilesRequest {
     const NAME: &'static str = "cortex_files";
     const TITLE: &'static str = "Count files, lines and bytes";
-    const DESCRIPTION: &'static str = "Count the files, lines and bytes of the project by language, directory or file, largest first. Use it \
-to get to know a project, and instead of find and wc.";
+    const WHEN: &'static str = "number of files, lines and bytes by language or directory.";
+    const DESCRIPTION: &'static str = "Count files, lines and bytes by language, directory or file, largest first. Use it instead of find and wc.";
     const GROUP: ToolGroup = ToolGroup::Graph;
-    const HAS_BUDGET: bool = false;
     type Reply = FilesAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<FilesAnswer, AskError> {
+    fn answer(self, engine: &Engine, call: &Call, _: TokenBudget) -> Result<FilesAnswer, AskError> {
         engine.files(&self, call)
     }
 }

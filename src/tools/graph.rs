@@ -1,6 +1,6 @@
 //! `cortex_graph`: queries callers, dependencies, paths and impact in the code graph.
 
-use super::budget::fit;
+use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{
@@ -14,8 +14,9 @@ const MAX_SITES: usize = 10;
 impl Question for GraphRequest {
     const NAME: &'static str = "cortex_graph";
     const TITLE: &'static str = "Query the code graph";
-    const DESCRIPTION: &'static str = "Query the code graph: callers and callees of a function, dependents of a file, uses and implementations of a type, the path \
-between two symbols, what a change may affect. Names are resolved by scopes, imports and types in the text. Use it before changing a signature or deleting code.";
+    const WHEN: &'static str =
+        "callers, uses, dependencies, impact: before you change a signature or delete code.";
+    const DESCRIPTION: &'static str = "Query the code graph: callers, callees, uses, implementations, dependents of a file, the path between two symbols, what a change may affect. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 
@@ -23,19 +24,16 @@ between two symbols, what a change may affect. Names are resolved by scopes, imp
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<GraphAnswer, AskError> {
         let mut answer = engine.graph(&self, call)?;
         if answer.targets.is_empty() {
-            return Err(AskError::NotFound(format!(
-                "there is no symbol or file `{}`: give a name, Type::method, file:line or a file; cortex_outline lists them",
-                printable(&self.target)
-            )));
+            return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
         }
         for row in answer.results.iter_mut().chain(&mut answer.candidates) {
             row.sites.truncate(MAX_SITES);
         }
-        Ok(fit(max_tokens, answer.results.len() + answer.candidates.len(), |n| answer.first(n)))
+        Ok(fit(budget, answer.results.len() + answer.candidates.len(), |n| answer.first(n)))
     }
 }
 

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::budget::TokenBudget;
 use super::reply::Reply;
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, RememberRequest};
@@ -68,15 +69,15 @@ pub(super) struct Added {
 impl Question for Args {
     const NAME: &'static str = "add_memory";
     const TITLE: &'static str = "Store a memory";
+    const WHEN: &'static str = "keep a decision and its reason for later sessions.";
     const DESCRIPTION: &'static str = "Store a decision, a convention or a preference of this project for later sessions: one per memory, with its reason and the names \
 of the files it concerns. Do not store what the code or the documents already say.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Adds;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = Added;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Added, AskError> {
+    fn answer(self, engine: &Engine, call: &Call, _: TokenBudget) -> Result<Added, AskError> {
         let Self { name, episode_body: content, source, group_id, pinned, metadata } = self;
         let Metadata { operation, origin_path, git_batch_id } = metadata;
         let request = RememberRequest {

@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::budget::TokenBudget;
 use super::reply::Reply;
 use super::tool::{Effect, Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine};
@@ -24,16 +25,16 @@ pub(super) struct Deleted {
 impl Question for Args {
     const NAME: &'static str = "delete_memory";
     const TITLE: &'static str = "Delete a memory";
+    const WHEN: &'static str = "delete a memory that is wrong.";
     const DESCRIPTION: &'static str =
         "Delete one memory that is wrong or no longer true, by its fingerprintId.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const EFFECT: Effect = Effect::Destroys;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = Deleted;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<Deleted, AskError> {
+    fn answer(self, engine: &Engine, call: &Call, _: TokenBudget) -> Result<Deleted, AskError> {
         let id = self.id.parse().map_err(|_| {
             AskError::Arguments(format!("`{}` is not the id of a memory: give the fingerprintId of a result of search_memory_nodes", self.id))
         })?;

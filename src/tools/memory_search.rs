@@ -3,6 +3,7 @@
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
+use super::budget::TokenBudget;
 use super::memory_add::operations;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
@@ -92,14 +93,19 @@ pub(super) struct MemoriesReply {
 impl Question for NodeSearch {
     const NAME: &'static str = "search_memory_nodes";
     const TITLE: &'static str = "Search memories";
+    const WHEN: &'static str = "decisions and notes of earlier sessions. Begin a session with briefing: true, unless a hook gave you one.";
     const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
 something again, and when the user mentions an earlier conversation.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        _: TokenBudget,
+    ) -> Result<MemoriesReply, AskError> {
         if self.briefing {
             let answer = engine.briefing(call)?;
             return Ok(MemoriesReply {
@@ -134,14 +140,19 @@ something again, and when the user mentions an earlier conversation.";
 impl Question for FactSearch {
     const NAME: &'static str = "search_memory_facts";
     const TITLE: &'static str = "Search events";
+    const WHEN: &'static str = "what happened to files; git operations.";
     const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, git operations and the files they changed. Use it to \
 find out what happened to a file, or what an operation changed.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = MemoriesReply;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<MemoriesReply, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        _: TokenBudget,
+    ) -> Result<MemoriesReply, AskError> {
         let Self { query, group_ids, sources, limit, when: When { since, until } } = self;
         recall(
             engine,

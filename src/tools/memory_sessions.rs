@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::budget::TokenBudget;
 use super::memory_search::ten;
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
@@ -20,15 +21,20 @@ pub(super) struct Args {
 impl Question for Args {
     const NAME: &'static str = "list_sessions";
     const TITLE: &'static str = "List sessions";
+    const WHEN: &'static str = "when agents worked here.";
     const DESCRIPTION: &'static str =
         "List when agents worked in this project, and how many memories each session has.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const NEEDS_MEMORIES: bool = true;
     const WAITS: bool = false;
-    const HAS_BUDGET: bool = false;
     type Reply = SessionsAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<SessionsAnswer, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        _: TokenBudget,
+    ) -> Result<SessionsAnswer, AskError> {
         engine.sessions(self.limit, call)
     }
 }

@@ -6,9 +6,9 @@ mod budget;
 mod edit_file;
 mod edit_json;
 mod edit_reply;
-mod exact;
 mod files;
 mod graph;
+mod grep;
 mod hits;
 mod memory_add;
 mod memory_delete;
@@ -26,17 +26,19 @@ mod status;
 mod tolerant;
 mod tool;
 
+pub use self::budget::Format;
 pub use self::reply::printable;
+use self::tool::Question;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
-    FilesRequest, GraphRequest, PatternRequest, ReadRequest, RelatedRequest, SearchRequest,
-    StatusRequest,
+    FilesRequest, GraphRequest, GrepRequest, PatternRequest, ReadRequest, RelatedRequest,
+    SearchRequest, StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
     Tool::of::<SearchRequest>(),
-    Tool::of::<exact::Args>(),
+    Tool::of::<GrepRequest>(),
     Tool::of::<RelatedRequest>(),
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),
@@ -60,11 +62,18 @@ pub fn of_groups(groups: &[ToolGroup]) -> Vec<&'static Tool> {
 }
 
 impl Tool {
-    /// Returns the tool of this name.
+    /// Returns the tool of this name, or of this former name.
     #[must_use]
     pub fn named(name: &str) -> Option<&'static Self> {
+        let name = present_name(name);
         ALL.iter().find(|t| t.name == name)
     }
+}
+
+/// Returns the present name of a tool.
+#[must_use]
+pub fn present_name(name: &str) -> &str {
+    if name == "cortex_exact" { GrepRequest::NAME } else { name }
 }
 
 #[cfg(test)]

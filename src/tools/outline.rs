@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::budget::fit;
+use super::budget::{TokenBudget, fit};
 use super::hits::lines as lines_of;
 use super::reply::{Reply, printable};
 use super::tool::Question;
@@ -21,8 +21,7 @@ const MAX_INDENT: usize = 20;
 pub(super) struct Args {
     #[serde(flatten)]
     request: OutlineRequest,
-    /// Maximum depth of nested symbols in a file, or of sub-directories in a directory; all by
-    /// default.
+    /// Levels of nested symbols, or of directories; all by default.
     #[schemars(range(min = 0))]
     depth: Option<usize>,
 }
@@ -63,22 +62,23 @@ struct DirectoryRow {
 impl Question for Args {
     const NAME: &'static str = "cortex_outline";
     const TITLE: &'static str = "Outline a file or directory";
-    const DESCRIPTION: &'static str = "List the symbols of a file with their kinds and lines, or the files below a directory with their top-level symbols. \
-Use it to get to know a project or a large file before reading, instead of ls or reading whole files; then read the lines with cortex_read.";
+    const WHEN: &'static str =
+        "the symbols of a file, or the files of a directory, without their text.";
+    const DESCRIPTION: &'static str = "List the symbols of a file with their lines, or the files below a directory with their main symbols. Use it instead of ls, and before you read a large file.";
     type Reply = OutlineReply;
 
     fn answer(
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<OutlineReply, AskError> {
         let answer = engine.outline(&self.request, call)?;
         let reply =
             OutlineReply { path: answer.path, state: answer.state, ..OutlineReply::default() };
         Ok(match &answer.outline {
-            Outlined::File(symbols) => file(symbols, &reply, self.depth, max_tokens),
-            Outlined::Directory(files) => directory(files, &reply, self.depth, max_tokens),
+            Outlined::File(symbols) => file(symbols, &reply, self.depth, budget),
+            Outlined::Directory(files) => directory(files, &reply, self.depth, budget),
         })
     }
 }
@@ -88,13 +88,13 @@ fn file(
     symbols: &[OutlineSymbol],
     reply: &OutlineReply,
     depth: Option<usize>,
-    max_tokens: usize,
+    budget: TokenBudget,
 ) -> OutlineReply {
     let mut order: Vec<usize> =
         (0..symbols.len()).filter(|i| depth.is_none_or(|d| symbols[*i].depth <= d)).collect();
     order.sort_by_key(|i| symbols[*i].depth);
     let all = symbols.len();
-    fit(max_tokens, order.len(), |level| {
+    fit(budget, order.len(), |level| {
         let mut shown = order[..level].to_vec();
         shown.sort_unstable();
         let note = (level < order.len()).then(|| {
@@ -112,7 +112,7 @@ fn directory(
     files: &[FileOutline],
     reply: &OutlineReply,
     depth: Option<usize>,
-    max_tokens: usize,
+    budget: TokenBudget,
 ) -> OutlineReply {
     let tree =
         Directory { files, prefix: if reply.path.is_empty() { 0 } else { reply.path.len() + 1 } };
@@ -127,7 +127,7 @@ fn directory(
     // Levels of detail: first more of the entries, then deeper directories, then more symbols.
     let n_direct = shown.len() + counted.len();
     let all = n_direct + deepest + order.len();
-    fit(max_tokens, all, |level| {
+    fit(budget, all, |level| {
         let (mut shown, mut counted) = tree.down_to(level.saturating_sub(n_direct).min(deepest));
         let n_rows = shown.len() + counted.len();
         if level < n_direct {

@@ -1,6 +1,6 @@
 //! `cortex_pattern`: finds code by its structure.
 
-use super::budget::fit;
+use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable};
 use super::tool::{Question, ToolGroup};
 use crate::engine::{AnswerState, AskError, Call, Engine, PatternAnswer, PatternRequest};
@@ -9,8 +9,9 @@ use crate::text::count;
 impl Question for PatternRequest {
     const NAME: &'static str = "cortex_pattern";
     const TITLE: &'static str = "Find code by its structure";
-    const DESCRIPTION: &'static str = "Find code with a given structure, independent of names, line breaks and comments: `$A.unwrap()`, `foo($$$ARGS)`, \
-`class $C(Base): $$$`. A name that occurs twice matches the same code both times. Use it where text search finds too much or too little.";
+    const WHEN: &'static str =
+        "code with a given structure (`$A.unwrap()`), where text finds too much.";
+    const DESCRIPTION: &'static str = "Find code by structure, whatever its names and line breaks: `$A.unwrap()`, `class $C(Base): $$$`. Use it where text finds too much or too little.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = PatternAnswer;
 
@@ -18,10 +19,10 @@ impl Question for PatternRequest {
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<PatternAnswer, AskError> {
         let answer = engine.pattern(&self, call)?;
-        Ok(fit(max_tokens, answer.places.len(), |n| PatternAnswer {
+        Ok(fit(budget, answer.places.len(), |n| PatternAnswer {
             places: answer.places[..n].to_vec(),
             ..answer.clone()
         }))

@@ -1,6 +1,6 @@
 //! `cortex_read`: reads the current lines of a file. Only indexed files can be read.
 
-use super::budget::{MAX_TOKENS, MIN_TOKENS, fit};
+use super::budget::{TokenBudget, fit};
 use super::reply::{Reply, printable};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest};
@@ -8,21 +8,22 @@ use crate::engine::{AnswerState, AskError, Call, Engine, ReadAnswer, ReadRequest
 impl Question for ReadRequest {
     const NAME: &'static str = "cortex_read";
     const TITLE: &'static str = "Read lines of a file";
-    const DESCRIPTION: &'static str = "Read a chunk by its chunk_id, or lines of an indexed file (path with lines), from the current file on disk, with \
-secrets as [REDACTED:rule]. The reply says whether the file changed since it was indexed, and where to continue. Read the lines that a result names rather than whole files.";
+    const WHEN: &'static str =
+        "lines of a file. Read what a search found instead of the whole file.";
+    const DESCRIPTION: &'static str = "Read lines of an indexed file as it is on disk, or a chunk by its id. Read the lines that a result names, not whole files. Secrets are shown as [REDACTED:rule].";
     type Reply = ReadAnswer;
 
     fn answer(
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<ReadAnswer, AskError> {
         let answer = engine.read(&self, call)?;
         // A single line must not exceed the budget, so each line is cut to this many characters.
-        let room = max_tokens.clamp(MIN_TOKENS, MAX_TOKENS);
+        let room = budget.limit();
         let n_lines = answer.content.split('\n').count();
-        Ok(fit(max_tokens, n_lines.saturating_sub(1), |level| answer.first(level + 1, room)))
+        Ok(fit(budget, n_lines.saturating_sub(1), |level| answer.first(level + 1, room)))
     }
 }
 

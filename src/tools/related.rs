@@ -3,13 +3,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::budget::fit;
-use super::hits::{HitRow, Hits, place};
+use super::budget::{TokenBudget, fit};
+use super::hits::{place, row_lines};
 use super::reply::Reply;
 use super::search::left_out;
 use super::tool::Question;
-use crate::engine::{AnswerState, AskError, Call, Engine, RelatedRequest, RelatedTo};
-use crate::search::Highlighter;
+use crate::engine::{AnswerState, AskError, Call, Engine, RelatedRequest, RelatedTo, ResultRow};
 use crate::text::count;
 
 #[derive(Serialize, JsonSchema)]
@@ -17,7 +16,7 @@ pub(super) struct RelatedReply {
     /// The chunk that the results are related to.
     chunk: RelatedTo,
     /// Nearest first, without the chunk's own file. The score is the cosine similarity.
-    results: Vec<HitRow>,
+    results: Vec<ResultRow>,
     /// Number of related files.
     total: usize,
     /// What was left out to fit.
@@ -30,22 +29,19 @@ pub(super) struct RelatedReply {
 impl Question for RelatedRequest {
     const NAME: &'static str = "cortex_related";
     const TITLE: &'static str = "Find similar code";
-    const DESCRIPTION: &'static str = "Given a place in the code (chunk_id of a result, or path and line), find the nearest code and documents in other \
-files by meaning: similar implementations, tests, documentation, duplicates. Use it after a search, to see what else a change touches.";
+    const WHEN: &'static str = "code similar to a place: other implementations, tests, duplicates.";
+    const DESCRIPTION: &'static str = "Find code and documents in other files that are near in meaning to a place: similar implementations, tests, duplicates. Use it to see what else a change touches; not for callers (cortex_graph).";
     type Reply = RelatedReply;
 
     fn answer(
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<RelatedReply, AskError> {
         let answer = engine.related(&self, call)?;
-        let mut words =
-            Highlighter::new(answer.of.metadata.symbol.as_deref().unwrap_or(&answer.of.title));
-        let hits = Hits::new(&answer.results, &mut words, false);
-        Ok(fit(max_tokens, hits.top(), |level| {
-            let results = hits.rows(level);
+        Ok(fit(budget, answer.excerpts.top(), |level| {
+            let results = ResultRow::at(&answer.results, &answer.excerpts, level);
             let note = left_out(answer.results.len() - results.len());
             RelatedReply {
                 chunk: answer.chunk.clone(),
@@ -73,7 +69,7 @@ impl Reply for RelatedReply {
                 count(self.total, "file")
             ),
         }];
-        lines.extend(self.results.iter().flat_map(HitRow::lines));
+        lines.extend(self.results.iter().flat_map(row_lines));
         lines.extend(self.note.clone());
         lines
     }

@@ -3,22 +3,25 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::budget::fit;
-use super::hits::{HitRow, Hits};
+use super::budget::{TokenBudget, fit};
+use super::hits::row_lines;
 use super::memory_reply::Remembrance;
 use super::reply::Reply;
 use super::tool::Question;
 use crate::engine::{
-    AnswerState, AskError, Call, Engine, SearchAnswer, SearchMode, SearchRequest, SearchStats,
+    AnswerState, AskError, Call, Engine, ResultRow, SearchAnswer, SearchRequest, SearchStats,
 };
-use crate::search::Highlighter;
 use crate::text::count;
 
-/// The results of a search; also the reply of `cortex_exact`.
+/// The limit of a reply if the caller gives none. In 1000 tokens are the wanted lines of nine in
+/// ten questions that 2000 tokens answer (specs/retrieval.md).
+const TOKENS: usize = 1000;
+
+/// The results of a search.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct SearchReply {
     /// Best first.
-    results: Vec<HitRow>,
+    results: Vec<ResultRow>,
     /// Number of matching files, or of matching chunks in an exact search.
     total: usize,
     /// Pass it as `cursor` to get the next page; absent on the last one.
@@ -38,50 +41,39 @@ pub(super) struct SearchReply {
     #[serde(flatten)]
     state: AnswerState,
     #[serde(skip)]
-    head: String,
+    nothing: Option<String>,
 }
 
 impl Question for SearchRequest {
     const NAME: &'static str = "cortex_search";
     const TITLE: &'static str = "Search code and documents";
-    const DESCRIPTION: &'static str = "Find where something is done, defined or explained in this repository: ranks files by words and meaning, so a \
-plain question works as well as an identifier. Use it first, before reading files or grep. For every place of an exact word or phrase use cortex_exact.";
+    const WHEN: &'static str = "a question, a concept or a name. Start here.";
+    const DESCRIPTION: &'static str = "Find where something is done, defined or explained: files ranked by words and meaning, with the code that answers. Ask a plain question or give a name, before you grep or read files. For every occurrence of a text use cortex_grep.";
+    const TOKENS: usize = TOKENS;
     type Reply = SearchReply;
 
     fn answer(
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<SearchReply, AskError> {
         let answer = engine.search(&self, call)?;
-        Ok(reply(&self, &answer, max_tokens))
+        Ok(reply(&answer, budget))
     }
 }
 
 /// Returns as much of an answer as fits.
-pub(super) fn reply(
-    request: &SearchRequest,
-    answer: &SearchAnswer,
-    max_tokens: usize,
-) -> SearchReply {
-    let is_exact = request.mode == SearchMode::Exact;
-    let mut words = if is_exact {
-        Highlighter::exact(&request.query)
-    } else {
-        Highlighter::new(&request.query)
-    };
-    let unit = if is_exact { "chunk" } else { "file" };
+pub(super) fn reply(answer: &SearchAnswer, budget: TokenBudget) -> SearchReply {
     let memories: Vec<String> =
         answer.memories.iter().map(|memory| Remembrance::new(memory).in_short()).collect();
-    let hits = Hits::new(&answer.results, &mut words, is_exact);
-    fit(max_tokens, hits.top(), |level| {
-        let results = hits.rows(level);
+    fit(budget, answer.excerpts.top(), |level| {
+        let results = ResultRow::at(&answer.results, &answer.excerpts, level);
         let n = results.len();
-        let head = match n {
-            0 if answer.page.offset > 0 => "no more results".to_string(),
-            0 => format!("nothing found in {}", count(answer.n_chunks, "chunk")),
-            _ => format!("{}, {} match", count(n, "result"), count(answer.total, unit)),
+        let nothing = match n {
+            0 if answer.page.offset > 0 => Some("no more results".to_string()),
+            0 => Some(format!("nothing found in {}", count(answer.n_chunks, "chunk"))),
+            _ => None,
         };
         let left_out =
             left_out(answer.results.len() - n).map(|note| note + ", or continue with next_cursor");
@@ -93,7 +85,7 @@ pub(super) fn reply(
             state: answer.state.clone(),
             total: answer.total,
             results,
-            head,
+            nothing,
         }
     })
 }
@@ -109,8 +101,8 @@ impl Reply for SearchReply {
     }
 
     fn lines(&self) -> Vec<String> {
-        let mut lines = vec![self.head.clone()];
-        lines.extend(self.results.iter().flat_map(HitRow::lines));
+        let mut lines: Vec<String> = self.nothing.iter().cloned().collect();
+        lines.extend(self.results.iter().flat_map(row_lines));
         lines.extend(self.memories.iter().map(|memory| format!("> remembered: {memory}")));
         lines.extend(self.notes.clone());
         lines.extend(self.next_cursor.as_ref().map(|cursor| format!("more: cursor {cursor}")));

@@ -1,5 +1,6 @@
 //! `cortex_status`: reports what is indexed and how fresh the index is.
 
+use super::budget::TokenBudget;
 use super::reply::{Reply, printable};
 use super::tool::Question;
 use crate::engine::{AnswerState, AskError, Call, Engine, StatusAnswer, StatusRequest};
@@ -8,12 +9,16 @@ use crate::text::count;
 impl Question for StatusRequest {
     const NAME: &'static str = "cortex_status";
     const TITLE: &'static str = "State of the index";
-    const DESCRIPTION: &'static str = "Report what is indexed (files, languages, chunks), how fresh it is, and whether indexing is running or failing. \
-Use it when results look incomplete or stale, or with wait_ms to index changes before searching.";
-    const HAS_BUDGET: bool = false;
+    const WHEN: &'static str = "what is indexed, how fresh it is, and what was skipped.";
+    const DESCRIPTION: &'static str = "Report what is indexed, how fresh it is, and what was skipped or failed. Use it only when results look incomplete or stale.";
     type Reply = StatusAnswer;
 
-    fn answer(self, engine: &Engine, call: &Call, _: usize) -> Result<StatusAnswer, AskError> {
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        _: TokenBudget,
+    ) -> Result<StatusAnswer, AskError> {
         engine.status(self, call)
     }
 }

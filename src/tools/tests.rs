@@ -13,8 +13,17 @@ use super::*;
 use crate::chunk::{Cancel, Chunk, ChunkSet, ChunkType, Metadata};
 use crate::config::Config;
 use crate::engine::{AnswerState, AskError, Call, Engine, ResultRow};
+use crate::excerpt::{self, Excerpts};
 use crate::index::chunk_file;
+use crate::search::{Hit, Term, Wanted};
 use crate::store::{ChunkFiles, Layout};
+
+/// Both forms of an answer.
+#[derive(Debug)]
+struct Both {
+    text: String,
+    structured: Value,
+}
 
 struct Project {
     dir: tempfile::TempDir,
@@ -75,14 +84,21 @@ impl Project {
         self.engine.manager.reload(&Cancel::new(false)).unwrap();
     }
 
-    fn ask(&self, tool: &str, arguments: Value) -> Result<Answer, AskError> {
+    /// Asks once for each form of the answer.
+    #[expect(clippy::needless_pass_by_value, reason = "callers write `json!` in place")]
+    fn ask(&self, tool: &str, arguments: Value) -> Result<Both, AskError> {
         let tool = Tool::named(tool).unwrap();
-        let answer = tool.call(&self.engine, &Call::default(), arguments)?;
-        accepts(&Value::Object((tool.output_schema)()), &answer.structured, tool.name);
-        Ok(answer)
+        let ask = |form| tool.call(&self.engine, &Call::default(), arguments.clone(), form);
+        let (Answer::Text(text), Answer::Json(structured)) =
+            (ask(Format::Text)?, ask(Format::Json)?)
+        else {
+            panic!("{}: the answer has another form than asked for", tool.name)
+        };
+        accepts(&Value::Object((tool.output_schema)()), &structured, tool.name);
+        Ok(Both { text, structured })
     }
 
-    fn get(&self, tool: &str, arguments: Value) -> Answer {
+    fn get(&self, tool: &str, arguments: Value) -> Both {
         self.ask(tool, arguments).unwrap()
     }
 
@@ -123,11 +139,11 @@ fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn paths(answer: &Answer) -> Vec<&str> {
+fn paths(answer: &Both) -> Vec<&str> {
     answer.structured["results"].as_array().unwrap().iter().map(|r| text(&r["path"])).collect()
 }
 
-fn warnings(answer: &Answer) -> String {
+fn warnings(answer: &Both) -> String {
     answer.structured["warnings"].to_string()
 }
 
@@ -143,7 +159,8 @@ fn a_question_finds_the_place_and_says_which_generation_it_is_of() {
         (text(&first["path"]), text(&first["language"]), &first["start_line"]),
         ("src/lock.rs", "rust", &json!(1))
     );
-    assert!(text(&first["snippet"]).contains("pub fn acquire_lock"), "{first}");
+    let code = text(&first["passages"][0]["blocks"][0]["text"]);
+    assert!(code.contains("pub fn acquire_lock"), "{first}");
     assert!(
         a.text.contains("src/lock.rs:1-") && a.text.contains("acquire_lock(path"),
         "{}",
@@ -194,7 +211,10 @@ fn a_result_of_code_does_not_say_which_chunk_of_its_file_it_is() {
     let mut seen = std::collections::BTreeSet::new();
     for (tool, arguments) in [
         ("cortex_search", json!({"query": "write lock"})),
-        ("cortex_exact", json!({"query": "lock OR entries OR release", "limit": 50})),
+        (
+            "cortex_search",
+            json!({"query": "lock OR entries OR release", "mode": "exact", "limit": 50}),
+        ),
         ("cortex_related", json!({"path": "src/lock.rs"})),
     ] {
         for row in p.get(tool, arguments).structured["results"].as_array().unwrap() {
@@ -230,47 +250,49 @@ fn modes_differ_and_stats_and_explanations_come_when_asked_for() {
     );
     let a = p.get("cortex_search", json!({"query": "\"vectors\"", "mode": "exact"}));
     assert_eq!(paths(&a), ["src/deep/cache.rs"]);
-    assert!(a.text.contains("«vectors»"), "{}", a.text);
+    assert!(a.text.contains("struct VectorCache"), "{}", a.text);
     assert_eq!(a.structured.get("stats"), None);
 }
 
 #[test]
-fn exact_counts_chunks_marks_words_and_explains_its_syntax() {
+fn exact_mode_counts_chunks_and_explains_its_syntax() {
     let p = project();
-    let a = p.get("cortex_exact", json!({"query": "\"write lock\"", "limit": "1"}));
+    let exact = |query: &str| json!({"query": query, "mode": "exact"});
+    let a =
+        p.get("cortex_search", json!({"query": "\"write lock\"", "mode": "exact", "limit": "1"}));
     assert_eq!(a.structured["results"].as_array().unwrap().len(), 1);
     assert!(a.structured["total"].as_u64().unwrap() >= 3, "{}", a.text);
-    assert!(text(&a.structured["results"][0]["snippet"]).contains("«write»"), "{}", a.text);
-    let e = p.error("cortex_exact", json!({"query": "\"lock"}));
+    let e = p.error("cortex_search", exact("\"lock"));
     assert!(e.contains("not well-formed") && e.contains("field:word"), "{e}");
-    let a = p.get(
-        "cortex_exact",
-        json!({"query": "lock", "types": "documentation", "paths": ["docs/**"]}),
-    );
-    assert_eq!(paths(&a), ["docs/guide.md"]);
+    let mut documents = exact("lock");
+    documents["types"] = "documentation".into();
+    documents["paths"] = json!(["docs/**"]);
+    assert_eq!(paths(&p.get("cortex_search", documents)), ["docs/guide.md"]);
+}
+
+#[test]
+fn lines_are_found_by_the_former_tool_for_exact_words_too() {
+    let p = project();
+    for (tool, argument) in [("cortex_grep", "pattern"), ("cortex_exact", "query")] {
+        let a = p.get(tool, json!({ argument: "write lock" }));
+        assert!(a.text.contains("2 matching lines in 2 files"), "{}", a.text);
+        assert!(a.text.contains("\nsrc/lock.rs\n"), "{}", a.text);
+    }
 }
 
 #[test]
 fn code_that_is_no_exact_query_is_taken_as_a_phrase() {
     let p = project();
-    let in_both = |query: &str| {
-        [
-            p.get("cortex_exact", json!({"query": query})),
-            p.get("cortex_search", json!({"query": query, "mode": "exact"})),
-        ]
-    };
+    let ask = |query: &str| p.get("cortex_search", json!({"query": query, "mode": "exact"}));
     for query in ["acquire_lock(", "path::acquire_lock\\(", "error: {}", "-> Lock {"] {
-        for a in in_both(query) {
-            assert!(
-                a.text.starts_with("warning: ") && warnings(&a).contains("searched as a phrase"),
-                "{query}: {}",
-                a.text
-            );
-        }
+        let a = ask(query);
+        assert!(
+            a.text.starts_with("warning: ") && warnings(&a).contains("searched as a phrase"),
+            "{query}: {}",
+            a.text
+        );
     }
-    for a in in_both("pub fn acquire_lock(") {
-        assert_eq!(paths(&a), ["src/lock.rs"], "{}", a.text);
-    }
+    assert_eq!(paths(&ask("pub fn acquire_lock(")), ["src/lock.rs"]);
 }
 
 #[test]
@@ -448,8 +470,8 @@ fn a_large_tree_collapses_before_it_exceeds_the_budget() {
         let a = p.get("cortex_outline", json!({"max_tokens": max_tokens}));
         assert!(cost_of(&a) <= max_tokens, "{max_tokens}: {}", cost_of(&a));
         assert_eq!(a.structured["total_files"], 300);
-        let complete = a.structured.get("note").is_none();
-        assert!(complete || a.text.contains("max_tokens"), "{}", a.text);
+        let note = a.structured.get("note").map(text);
+        assert!(note.is_none_or(|note| note.contains("max_tokens")), "{note:?}");
         assert!(a.text.len() >= most, "a larger budget must not show less");
         most = a.text.len();
     }
@@ -465,8 +487,8 @@ fn a_large_tree_collapses_before_it_exceeds_the_budget() {
     );
 }
 
-fn cost_of(a: &Answer) -> usize {
-    crate::text::tokens(&a.text) + crate::text::tokens(&a.structured.to_string())
+fn cost_of(a: &Both) -> usize {
+    crate::text::tokens(&a.text).max(crate::text::tokens(&a.structured.to_string()))
 }
 
 #[test]
@@ -536,14 +558,12 @@ fn nothing_outside_the_index_is_read() {
     fs::remove_file(p.dir.path().join("tool.py")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("secret"), p.dir.path().join("tool.py"))
         .unwrap();
-    let absolute = p.dir.path().join("src/lock.rs");
     for (path, says) in [
         ("unindexed.env", "not in the index"),
         ("link", "not in the index"),
         ("tool.py", "symbolic link"),
-        ("src/../../etc/passwd", "`..` is not followed"),
+        ("src/../../etc/passwd", "leads out of the project"),
         ("/etc/passwd", "outside the project"),
-        (absolute.to_str().unwrap(), "relative to the root of the project: `src/lock.rs`"),
         (".cortex/config.toml", "not in the index"),
     ] {
         let e = p.error("cortex_read", json!({"path": path}));
@@ -593,6 +613,70 @@ fn nothing_outside_the_index_is_read() {
     assert!(p.error("cortex_read", json!({"path": "tool.py"})).contains("symbolic link"));
 }
 
+/// Every tool takes the addresses that people and agents have.
+#[test]
+fn places_are_named_as_people_name_them() {
+    let p = project();
+    let absolute = p.dir.path().canonicalize().unwrap().join("src/lock.rs:9-11");
+    for (path, first, last) in [
+        ("src/lock.rs:9-11", 9, 11),
+        ("lock.rs:9-11", 9, 11),
+        ("./src/lock.rs#L9-L11", 9, 11),
+        ("src/deep/../lock.rs:9", 9, 9),
+        ("src/lock.rs:9:5", 9, 9),
+        ("src\\lock.rs(9,5)", 9, 9),
+        ("/build/elsewhere/src/lock.rs:9", 9, 9),
+        ("src/lock.rs#Lock::release", 14, 17),
+        ("src/lock.rs#release", 14, 17),
+        ("docs/guide.md#Locks", 5, 7),
+        (absolute.to_str().unwrap(), 9, 11),
+    ] {
+        let a = p.get("cortex_read", json!({"path": path}));
+        assert_eq!(
+            (&a.structured["start_line"], &a.structured["end_line"]),
+            (&json!(first), &json!(last)),
+            "{path}: {}",
+            a.text
+        );
+    }
+    let a = p.get("cortex_read", json!({"path": "src/lock.rs", "offset": 3, "limit": 2}));
+    assert_eq!((&a.structured["start_line"], &a.structured["end_line"]), (&json!(3), &json!(4)));
+    let a = p.get("cortex_related", json!({"path": "lock.rs:9"}));
+    assert!(a.text.contains("related to src/lock.rs:"), "{}", a.text);
+    let a = p.get("cortex_outline", json!({"path": "lock.rs"}));
+    assert!(a.text.contains("acquire_lock"), "{}", a.text);
+    let e = p.error("cortex_read", json!({"path": "src/lock.rs#aquire_lock"}));
+    assert!(e.contains("has no symbol") && e.contains("similar: acquire_lock"), "{e}");
+}
+
+#[test]
+fn a_stack_trace_finds_its_first_frame_of_the_project() {
+    let p = project();
+    let trace = "thread 'main' panicked at /rustc/1a2b/library/core/src/option.rs:5:5:\nnone\nstack backtrace:\n   1: cache::clear\n             at \
+                 /home/ci/work/src/deep/cache.rs:8:9\n   2: main\n             at ./src/lock.rs:16:1\n";
+    let a = p.get("cortex_search", json!({"query": trace}));
+    assert!(
+        a.text.starts_with(
+            "src/deep/cache.rs:7-9  method VectorCache::clear, line 8\n    pub fn clear"
+        ),
+        "{}",
+        a.text
+    );
+    assert!(a.text.contains("\nsrc/lock.rs:14-17  method Lock::release, line 16\n"), "{}", a.text);
+}
+
+#[test]
+fn globs_exclude_and_lists_work_and_one_without_files_says_so() {
+    let p = project();
+    let found = |globs: &str| p.get("cortex_search", json!({"query": "lock", "paths": globs}));
+    assert_eq!(paths(&found("docs,tool.py")).len(), 2);
+    assert!(paths(&found("!docs,!*.py")).iter().all(|p| p.starts_with("src/")));
+    assert!(paths(&found("src/**,!src/deep")).iter().all(|p| *p == "src/lock.rs"));
+    assert!(warnings(&found("sources/**")).contains("no indexed file matches sources/**"));
+    let lines = p.get("cortex_grep", json!({"pattern": "lock", "paths": "*.{rs,py},!tool.*"}));
+    assert_eq!(lines.structured["total_files"], 1, "{}", lines.text);
+}
+
 #[test]
 fn a_long_file_is_read_in_parts_that_fit() {
     let long: String =
@@ -601,7 +685,7 @@ fn a_long_file_is_read_in_parts_that_fit() {
     let (mut next, mut lines) = (Value::from(1), Vec::new());
     while !next.is_null() {
         let a = p.get("cortex_read", json!({"path": "long.rs", "lines": format!("{next}-")}));
-        assert!(cost_of(&a) <= 2000);
+        assert!(crate::text::tokens(&a.text) <= 2000);
         lines.extend(text(&a.structured["content"]).lines().map(String::from));
         next = a.structured["next_start_line"].clone();
     }
@@ -632,14 +716,12 @@ fn the_status_counts_and_an_empty_index_says_what_to_do() {
         .into_iter()
         .filter(|t| !["cortex_read", "cortex_related"].contains(&t.name))
     {
-        let a = empty().get(
-            tool.name,
-            if tool.name == "cortex_search" || tool.name == "cortex_exact" {
-                json!({"query": "x"})
-            } else {
-                json!({})
-            },
-        );
+        let arguments = match tool.name {
+            "cortex_search" => json!({"query": "x"}),
+            "cortex_grep" => json!({"pattern": "x"}),
+            _ => json!({}),
+        };
+        let a = empty().get(tool.name, arguments);
         assert!(a.text.starts_with("warning: there is no index: run `cortex index`"), "{}", a.text);
     }
 }
@@ -656,8 +738,12 @@ fn a_generation_that_does_not_come_is_told_and_a_cancelled_call_ends() {
     );
     let call = Call::default();
     call.cancel.store(true, Ordering::Relaxed);
-    let answer =
-        Tool::named("cortex_search").unwrap().call(&p.engine, &call, json!({"query": "lock"}));
+    let answer = Tool::named("cortex_search").unwrap().call(
+        &p.engine,
+        &call,
+        json!({"query": "lock"}),
+        Format::Text,
+    );
     assert_eq!(answer, Err(AskError::Cancelled));
 }
 
@@ -704,7 +790,7 @@ fn schemas_are_plain_and_say_everything() {
 
 #[derive(Clone, Serialize, JsonSchema)]
 struct Probe {
-    rows: Vec<hits::HitRow>,
+    rows: Vec<ResultRow>,
     state: AnswerState,
 }
 
@@ -714,21 +800,21 @@ impl Reply for Probe {
     }
 
     fn lines(&self) -> Vec<String> {
-        self.rows.iter().flat_map(hits::HitRow::lines).collect()
+        self.rows.iter().flat_map(hits::row_lines).collect()
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Text and JSON together fit the budget. No result is left out while another has a snippet or
-    /// further places, and a result has a snippet only if all better ones have one.
+    /// A reply fits its limit. Its lines are those of the file, with their numbers, and if
+    /// everything fits, nothing is left out.
     #[test]
-    fn replies_fit_and_rows_come_before_snippets(
-        chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[ -~\\t\u{e9}]{1,200}", 1..30), 0..4usize), 1..40),
+    fn replies_fit_and_quote_the_files(
+        chunks in prop::collection::vec(("[a-z/]{1,60}", prop::collection::vec("[a-z][ -~\\t\u{e9}]{0,189}", 1..30)), 1..20),
         max_tokens in 200..6000usize,
         explain: bool,
-        mark: bool,
+        as_json: bool,
     ) {
         let chunk = |i: usize, path: &str, lines: &[String]| Arc::new(Chunk {
             id: format!("{path}#{i}").into(),
@@ -737,35 +823,50 @@ proptest! {
             chunk_type: ChunkType::Definitions,
             embedding: None,
             tags: Vec::new(),
-            metadata: Metadata { file_path: Some(path.into()), start_line: Some(1), end_line: Some(9), ..Metadata::default() },
+            metadata: Metadata {
+                file_path: Some(path.into()),
+                start_line: Some(3),
+                end_line: u32::try_from(lines.len() + 2).ok(),
+                ..Metadata::default()
+            },
             created_at: chrono::DateTime::UNIX_EPOCH,
             updated_at: chrono::DateTime::UNIX_EPOCH,
         });
-        let hits: Vec<crate::search::Hit> = chunks.iter().enumerate().map(|(i, (path, lines, n_others))| crate::search::Hit {
+        let hits: Vec<Hit> = chunks.iter().enumerate().map(|(i, (path, lines))| Hit {
             path: path.as_str().into(),
             chunk: chunk(i, path, lines),
             lines: None,
-            others: (0..*n_others).map(|n| Arc::new(chunk(n, path, lines).into())).collect(),
-            score: 1.0,
-            terms: vec![crate::search::Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
+            line: None,
+            parts: vec![(Arc::new(chunk(i, path, lines).into()), 1.0)],
+            others: Vec::new(),
+            score: 1.0 - i as f64 / 10.0,
+            terms: vec![Term { feature: "chunk_words", value: 0.123_456, weight: 3.5 }],
             coverage: 1.0,
         }).collect();
+        let excerpts = Excerpts::new(hits.iter(), "a lock", &mut Wanted::default());
         let hits: Vec<ResultRow> = hits.into_iter().map(|hit| ResultRow::new(Arc::new(hit), &ChunkSet::default(), explain)).collect();
-        let details = hits::Hits::new(&hits, &mut crate::search::Highlighter::new("a lock"), mark);
-        let build = |level| Probe { rows: details.rows(level), state: AnswerState::default() };
-        let reply = budget::fit(max_tokens, details.top(), build);
-        prop_assert!(budget::cost(&reply) <= max_tokens.max(budget::cost(&build(0))), "{} > {max_tokens}", budget::cost(&reply));
-        let json = serde_json::to_value(&reply.rows).unwrap();
-        let rows = json.as_array().unwrap();
-        let has = |key: &str| rows.iter().any(|r| r.get(key).is_some());
-        prop_assert!(rows.len() == hits.len() || !(has("snippet") || has("others")), "results are left out while others have snippets");
-        let all_others = (0..hits.len()).all(|i| hits[i].others.is_empty() || rows.get(i).is_some_and(|r| r.get("others").is_some()));
-        prop_assert!(!explain || all_others || !has("snippet"), "further places come before snippets");
-        if let Some(first_without) = rows.iter().position(|r| r.get("snippet").is_none()) {
-            prop_assert!(rows[first_without..].iter().all(|r| r.get("snippet").is_none()), "the earlier have the snippets");
+        let build = |level| Probe { rows: ResultRow::at(&hits, &excerpts, level), state: AnswerState::default() };
+        let format = if as_json { Format::Json } else { Format::Text };
+        let budget = budget::TokenBudget::default().or(if as_json { max_tokens.div_ceil(4) } else { max_tokens }, format);
+        let reply = budget::fit(budget, excerpts.top(), build);
+        prop_assert!(budget.cost(&reply) <= budget.limit().max(budget.cost(&build(0))), "{} > {max_tokens}", budget.cost(&reply));
+        for (row, (_, lines)) in reply.rows.iter().zip(&chunks) {
+            for block in row.passages.iter().flat_map(|p| &p.blocks) {
+                for (i, line) in block.text.split('\n').enumerate() {
+                    prop_assert_eq!(line, &lines[block.start_line as usize - 3 + i]);
+                }
+            }
         }
-        // If everything fits, nothing is left out.
-        let all = build(details.top());
-        prop_assert!(budget::cost(&all) > max_tokens || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
+        let all = build(excerpts.top());
+        prop_assert!(budget.cost(&all) > budget.limit() || serde_json::to_string(&all).unwrap() == serde_json::to_string(&reply).unwrap());
+        let shown: usize = all.rows.iter().flat_map(|r| &r.passages).flat_map(|p| &p.blocks).map(|b| b.text.split('\n').count()).sum();
+        let kept = |lines: &[String]| {
+            let first = lines.iter().position(|l| !l.trim().is_empty());
+            let last = lines.iter().rposition(|l| !l.trim().is_empty());
+            first.zip(last).map_or(0, |(a, b)| b - a + 1)
+        };
+        let most: usize = chunks.iter().take(excerpt::MAX_FILES).map(|(_, lines)| kept(lines)).sum();
+        let blank: usize = chunks.iter().flat_map(|(_, l)| l).filter(|l| l.trim().is_empty()).count();
+        prop_assert!((most - blank.min(most)..=most).contains(&shown), "{shown} of {most} lines are shown at the end");
     }
 }

@@ -24,7 +24,14 @@ const RENAMED: &[(&str, &str)] = &[
     ("include_context", "context"),
 ];
 /// Names that other programs use for our arguments. They are accepted without a warning.
-const OTHER_NAMES: &[(&str, &str)] = &[("max_nodes", "limit"), ("max_facts", "limit")];
+const OTHER_NAMES: &[(&str, &str)] = &[
+    ("max_nodes", "limit"),
+    ("max_facts", "limit"),
+    ("query", "pattern"),
+    ("glob", "paths"),
+    ("head_limit", "limit"),
+    ("case_insensitive", "ignore_case"),
+];
 /// Lines of context for a caller that asks for context without a number.
 const SOME_LINES: u64 = 3;
 

@@ -1,5 +1,6 @@
 //! The definition of a tool: its arguments, its schemas and its reply.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use schemars::JsonSchema;
@@ -7,11 +8,45 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::budget::TokenBudget;
+use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::Reply;
 use super::{schema, tolerant};
 use crate::engine::{AskError, Call, Engine, Wait};
 use crate::source;
+
+/// Arguments that agents rarely need. They are accepted, but not part of each tool's listed schema,
+/// which an agent pays for in every conversation.
+const UNLISTED: &[&str] = &[
+    // Of all tools; the instructions of the server describe them once.
+    "wait_ms",
+    "min_generation",
+    "max_tokens",
+    "format",
+    "cursor",
+    "limit",
+    "languages",
+    // Of single tools; the page about the tools describes them.
+    "chunk_id",
+    "exclude_operations",
+    "exclude_sources",
+    "explain",
+    "group_id",
+    "group_ids",
+    "include_stats",
+    "invert",
+    "max_per_file",
+    "memories",
+    "metadata",
+    "mode",
+    "multiline",
+    "sort",
+    "source",
+    "sources",
+    "tags",
+    "types",
+    "until",
+    "verbose",
+];
 
 /// A group of tools that a server offers together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,20 +97,33 @@ pub struct Tool {
     pub name: &'static str,
     /// The name that people read.
     pub title: &'static str,
+    /// What it finds, in a phrase. Clients that load tools late show agents only this.
+    pub when: &'static str,
     /// The purpose of the tool, and when to use it; agents read this.
     pub description: &'static str,
-    /// Returns the JSON schema of the arguments.
+    /// Returns the JSON schema of all arguments.
     pub input_schema: fn() -> Map<String, Value>,
-    /// Returns the JSON schema of [`Answer::structured`].
+    /// Returns the JSON schema of the arguments that agents are shown.
+    pub listed_schema: fn() -> Map<String, Value>,
+    /// Returns the JSON schema of [`Answer::Json`].
     pub output_schema: fn() -> Map<String, Value>,
-    pub(crate) run: fn(&Engine, &Call, Value) -> Result<Answer, AskError>,
+    pub(crate) run: fn(&Engine, &Call, Value, Format) -> Result<Answer, AskError>,
 }
 
-/// The answer of a tool, once as text for readers and once as JSON for programs.
+/// The answer of a tool in the form that the caller asked for.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    pub text: String,
-    pub structured: Value,
+pub enum Answer {
+    Text(String),
+    Json(Value),
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Json(json) => write!(f, "{json:#}"),
+        }
+    }
 }
 
 /// Escapes control characters in an error message, because it quotes names and text of the
@@ -94,22 +142,25 @@ fn printable_error(e: AskError) -> AskError {
 pub(super) trait Question: DeserializeOwned + JsonSchema {
     const NAME: &'static str;
     const TITLE: &'static str;
+    /// What it finds, in a phrase: the instructions of the server list it.
+    const WHEN: &'static str;
+    /// The purpose of the tool, when to use it and when not.
     const DESCRIPTION: &'static str;
     const GROUP: ToolGroup = ToolGroup::Search;
     const EFFECT: Effect = Effect::None;
     const NEEDS_MEMORIES: bool = false;
     /// Whether the tool answers from the index, so that callers may wait for fresh data.
     const WAITS: bool = true;
-    /// Whether callers may limit the tokens of the reply.
-    const HAS_BUDGET: bool = true;
+    /// The limit of the reply if the caller gives none.
+    const TOKENS: usize = DEFAULT_TOKENS;
     type Reply: Reply;
 
-    /// Answers in at most `max_tokens` tokens.
+    /// Answers within the budget.
     fn answer(
         self,
         engine: &Engine,
         call: &Call,
-        max_tokens: usize,
+        budget: TokenBudget,
     ) -> Result<Self::Reply, AskError>;
 }
 
@@ -121,20 +172,30 @@ impl Tool {
             needs_memories: Q::NEEDS_MEMORIES,
             name: Q::NAME,
             title: Q::TITLE,
+            when: Q::WHEN,
             description: Q::DESCRIPTION,
             input_schema: arguments::<Q>,
+            listed_schema: listed::<Q>,
             output_schema: schema::output::<Q::Reply>,
             run: answer::<Q>,
         }
     }
 
-    /// Answers a call. A panic becomes an error of this call alone.
+    /// Answers a call, in the `usual` form unless the arguments name another. A panic becomes an
+    /// error of this call alone.
     ///
     /// # Errors
     /// When the arguments cannot be used, or there is no answer.
-    pub fn call(&self, engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
+    pub fn call(
+        &self,
+        engine: &Engine,
+        call: &Call,
+        arguments: Value,
+        usual: Format,
+    ) -> Result<Answer, AskError> {
         call.check()?;
-        let answered = catch_unwind(AssertUnwindSafe(|| (self.run)(engine, call, arguments))).unwrap_or_else(|_| {
+        let run = || (self.run)(engine, call, arguments, usual);
+        let answered = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
             let name = self.name;
             Err(AskError::Failed(format!("{name} failed on these arguments; this is a bug of cortex, and other calls are not affected")))
         });
@@ -148,23 +209,49 @@ fn arguments<Q: Question>() -> Map<String, Value> {
     if Q::WAITS {
         schema::add(&mut input, schema::input::<Wait>());
     }
-    if Q::HAS_BUDGET {
-        schema::add(&mut input, schema::input::<TokenBudget>());
+    schema::add(&mut input, schema::input::<TokenBudget>());
+    input
+}
+
+/// Returns the part of that schema that agents are shown. Every tool accepts the rest, too; the
+/// instructions of the server describe it once.
+fn listed<Q: Question>() -> Map<String, Value> {
+    let mut input = arguments::<Q>();
+    if let Some(Value::Object(properties)) = input.get_mut("properties") {
+        properties.retain(|name, _| !UNLISTED.contains(&&**name));
+        // The server checks the bounds.
+        for property in properties.values_mut().filter_map(Value::as_object_mut) {
+            let is_false = |value: &Value| *value == Value::Bool(false);
+            property.retain(|key, value| match &**key {
+                "minimum" | "maximum" | "minLength" => false,
+                "default" => !is_false(value),
+                _ => true,
+            });
+        }
     }
     input
 }
 
 /// Reads the arguments, asks the engine, and writes the reply.
-fn answer<Q: Question>(engine: &Engine, call: &Call, arguments: Value) -> Result<Answer, AskError> {
+fn answer<Q: Question>(
+    engine: &Engine,
+    call: &Call,
+    arguments: Value,
+    usual: Format,
+) -> Result<Answer, AskError> {
     let (arguments, warnings) = tolerant::read(arguments, &self::arguments::<Q>())?;
     let wrong =
         |e: serde_json::Error| AskError::Arguments(format!("the arguments are not valid: {e}"));
     let wait = Wait::deserialize(&arguments).map_err(wrong)?;
-    let TokenBudget { max_tokens } = TokenBudget::deserialize(&arguments).map_err(wrong)?;
+    let budget = TokenBudget::deserialize(&arguments).map_err(wrong)?.or(Q::TOKENS, usual);
     let question = Q::deserialize(arguments).map_err(wrong)?;
     let call = Call { wait, cancel: call.cancel.clone(), warnings, in_brief: true };
-    let reply = question.answer(engine, &call, max_tokens)?;
-    let structured = serde_json::to_value(&reply)
-        .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?;
-    Ok(Answer { text: reply.text(), structured })
+    let reply = question.answer(engine, &call, budget)?;
+    Ok(match budget.format() {
+        Format::Text => Answer::Text(reply.text()),
+        Format::Json => Answer::Json(
+            serde_json::to_value(&reply)
+                .map_err(|e| AskError::Failed(format!("cannot write the reply as JSON: {e}")))?,
+        ),
+    })
 }

@@ -514,7 +514,10 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     let server = Server::start(&mut p.cortex(&["serve", "--port", "0"]));
     let client = Client::new(&server.line());
     let found = |word: &str| {
-        client.call("exact", &json!({ "query": word }))["results"].as_array().unwrap().len()
+        client.call("search", &json!({ "query": word, "mode": "exact" }))["results"]
+            .as_array()
+            .unwrap()
+            .len()
     };
     let extra = ".cortex/chunks/extra.json";
     p.write(extra, THEIRS);
@@ -527,7 +530,8 @@ fn a_server_keeps_and_serves_what_another_program_writes() {
     p.remove(extra);
     wait_until("it is gone", || found("almonds") == 0 && warnings(&client.status()).is_empty());
     p.write(DEFINITIONS, THEIRS);
-    let reply = client.call("exact", &json!({ "query": "honey", "wait_ms": 30000 }));
+    let reply =
+        client.call("search", &json!({ "query": "honey", "wait_ms": 30000, "mode": "exact" }));
     assert_eq!(reply["results"].as_array().unwrap().len(), 1, "{reply}");
     assert_eq!(warnings(&reply), "");
     assert_eq!(client.status()["other_files"], json!(["code-definitions.other.json"]));

@@ -36,7 +36,11 @@ fn callers_follow_edits_and_clean_removes_the_graph() {
     );
     // Only the file of the callee changes: the rows of its callers stay.
     p.write("src/store.rs", format!("// moved\n{}", p.read("src/store.rs")));
-    assert_eq!(p.json(&["graph", "callers", "src/store.rs:4"])["results"][0]["symbol"], "main");
+    for place in ["src/store.rs:4", "store.rs:4:9", "/build/elsewhere/src/store.rs:4"] {
+        assert_eq!(p.json(&["graph", "callers", place])["results"][0]["symbol"], "main", "{place}");
+    }
+    let unknown = p.run(&["graph", "callers", "Stor"]).expect(1).stderr;
+    assert!(unknown.contains("the nearest name is `store`"), "{unknown}");
     p.remove("src/main.rs");
     p.run(&["graph", "callers", "Store::get"]).expect(1);
     assert!(p.path(".cortex/graph/code-graph.db").exists());
@@ -76,7 +80,7 @@ fn questions_that_have_no_answer() {
         p.run(&["graph", "callers", "nobody"])
             .expect(1)
             .stderr
-            .contains("no symbol or file nobody")
+            .contains("no symbol or file `nobody`")
     );
     assert!(p.run(&["graph", "path", "main"]).error().contains("from `target` to `to`"));
     assert!(p.run(&["graph", "callers", "main", "--depth", "11"]).error().contains("from 1 to 10"));

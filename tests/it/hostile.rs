@@ -380,7 +380,7 @@ fn end_group(child: &mut Child) {
 fn arguments(tool: &str) -> Vec<Value> {
     match tool {
         "cortex_search" => vec![json!({ "query": "harmless", "memories": true })],
-        "cortex_exact" => vec![json!({ "query": "harmless" })],
+        "cortex_grep" => vec![json!({ "pattern": "harmless" })],
         "cortex_related" => vec![json!({ "path": "src/retry.rs" })],
         "cortex_read" => {
             [json!({ "chunk_id": "../../.ssh/id#x" }), json!({ "chunk_id": "../beside.md#x" })]
@@ -689,7 +689,7 @@ fn a_project_that_is_moved_under_a_server_is_made_anew() {
     let answer = server.call("add_memory", &memory).unwrap_or_default().to_string();
     let told = [
         ("cortex_search", json!({ "query": "harmless", "wait_ms": 100 })),
-        ("cortex_exact", json!({ "query": "harmless" })),
+        ("cortex_grep", json!({ "pattern": "harmless" })),
         ("cortex_status", json!({})),
     ]
     .map(|(tool, arguments)| server.call(tool, &arguments).unwrap_or_default().to_string());

@@ -51,14 +51,24 @@ fn questions() -> Vec<Asked> {
         ),
         question(
             &["search", "--exact", "name:get"],
-            "exact",
-            json!({ "query": "name:get", "limit": 10 }),
+            "search",
+            json!({ "query": "name:get", "mode": "exact", "limit": 10 }),
         ),
         // Code as written is rarely a valid query.
         question(
             &["search", "--exact", "store.get("],
-            "exact",
-            json!({ "query": "store.get(", "limit": 10 }),
+            "search",
+            json!({ "query": "store.get(", "mode": "exact", "limit": 10 }),
+        ),
+        question(
+            &["grep", "get(", "-t", "rust", "-C", "1"],
+            "grep",
+            json!({ "pattern": "get(", "languages": ["rust"], "context": 1 }),
+        ),
+        question(
+            &["grep", "-e", "stor\\w+", "-i", "-c"],
+            "grep",
+            json!({ "pattern": "stor\\w+", "regex": true, "ignore_case": true, "count": true }),
         ),
         question(
             &["search", "entry", "--languages", "cobol"],
@@ -131,7 +141,7 @@ fn common(mut answer: Value) -> Value {
         own.for_each(|key| drop(map.remove(*key)));
         if let Some(rows) = map.get_mut("results").and_then(Value::as_array_mut) {
             for row in rows {
-                for key in ["text", "text_start_line", "snippet", "others"] {
+                for key in ["text", "text_start_line", "passages", "others"] {
                     row.as_object_mut().unwrap().remove(key);
                 }
                 row["score"] = json!(row["score"].as_f64().map(|x| (x * 1000.0).round()));
@@ -167,6 +177,7 @@ fn each_question_has_one_answer_whoever_asks() {
             serde_json::from_str(&out.stdout).unwrap_or_else(|e| panic!("{cli:?}: {e}: {out:?}"));
         assert_eq!(printed["schema"], 2, "{cli:?}");
         let over_http = client.call(tool, &arguments);
+        arguments["format"] = "json".into();
         let called = mcp.ask(
             "tools/call",
             &json!({ "name": format!("cortex_{tool}"), "arguments": arguments }),
@@ -186,7 +197,12 @@ fn each_mistake_has_one_message() {
     let client = Client::new(&server.line());
     client.call("status", &json!({ "wait_ms": 20_000 }));
     for (cli, tool, arguments) in [
-        (&["search", "--exact", "\"no end"][..], "exact", json!({ "query": "\"no end" })),
+        (
+            &["search", "--exact", "\"no end"][..],
+            "search",
+            json!({ "query": "\"no end", "mode": "exact" }),
+        ),
+        (&["grep", "-e", "a("], "grep", json!({ "pattern": "a(", "regex": true })),
         (&["search", "x", "--paths", "src/["], "search", json!({ "query": "x", "paths": "src/[" })),
         (&["read", "src/nowhere.rs"], "read", json!({ "path": "src/nowhere.rs" })),
         (

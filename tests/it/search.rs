@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use crate::project::Project;
+use crate::project::{Project, run};
 
 fn results(reply: &Value) -> &Vec<Value> {
     reply["results"].as_array().unwrap()
@@ -472,4 +472,19 @@ fn queries_are_read_as_people_type_them() {
         p.run(&["search", "lang:rust"]).expect(2).stderr.contains("no words"),
         "a restriction alone asks for nothing"
     );
+}
+
+/// In a directory below the root, paths and globs are those of this directory first.
+#[test]
+fn paths_are_relative_to_the_working_directory() {
+    let p = Project::sample();
+    p.write("docs/src/notes.md", "# Retries\n\nHow to retry.\n");
+    p.index();
+    let in_docs = |args: &[&str]| run(p.cortex(args).current_dir(p.path("docs"))).stdout;
+    assert_eq!(in_docs(&["search", "-l", "retry", "--paths", "src"]), "docs/src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "src"]), "docs/src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "--exclude", "src", "--exclude", "*.rs"]), "");
+    assert!(in_docs(&["read", "src/notes.md:3"]).contains("How to retry."));
+    assert!(in_docs(&["read", "src/retry.rs"]).contains("fn retry"), "the root counts, too");
+    assert!(in_docs(&["outline", "src"]).contains("notes.md"));
 }

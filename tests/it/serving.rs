@@ -137,7 +137,7 @@ fn era(reply: &Value) -> usize {
 /// Returns the query of the `n`-th call.
 fn question(n: usize) -> (&'static str, Value) {
     match n % 4 {
-        0 => ("exact", json!({ "query": "milestone", "limit": 50 })),
+        0 => ("search", json!({ "query": "milestone", "mode": "exact", "limit": 50 })),
         1 => ("search", json!({ "query": "milestone potatoes", "limit": 20 })),
         2 => (
             "search",
@@ -237,7 +237,7 @@ fn replace_under_load(with_manifest: bool, n_clients: usize) {
     });
     // If nothing says which files belong together, a slow machine may show two eras for a moment.
     wait_until("the last era is served", || {
-        eras(&client.call("exact", &question(0).1)) == BTreeSet::from([publisher.era])
+        eras(&client.call("search", &question(0).1)) == BTreeSet::from([publisher.era])
     });
     let eras = told.eras.into_inner();
     let reloads = n_reloads();
@@ -375,7 +375,8 @@ fn damage(with_manifest: bool) {
     let mut command = command.unwrap_or_else(|| p.cortex(&["serve", "--port", "0", "--no-watch"]));
     let server = Server::start(command.env("CORTEX_LIVE_DEBOUNCE_MS", "50"));
     let client = Client::new(&server.line());
-    let search = || client.call("exact", &json!({ "query": "milestone", "limit": 1 }));
+    let search =
+        || client.call("search", &json!({ "query": "milestone", "limit": 1, "mode": "exact" }));
     let is_well = |era_wanted: usize| {
         let reply = search();
         warnings(&reply).is_empty() && era(&reply) == era_wanted && reply["total"] == 4 * N_CHUNKS
@@ -451,7 +452,7 @@ fn a_server_starts_beside_an_unreadable_manifest() {
     let mut publisher = Publisher::new(&p, true);
     p.write(".cortex/chunks/manifest.json", "{\"generation\":");
     let (_server, client) = serve_only(&p);
-    let search = || client.call("exact", &question(0).1);
+    let search = || client.call("search", &question(0).1);
     wait_until("it is served", || !search()["results"].as_array().unwrap().is_empty());
     for _ in 0..3 {
         let reply = search();
@@ -468,8 +469,11 @@ fn a_removed_file_of_another_program_is_an_empty_type() {
     let p = Project::new();
     let publisher = Publisher::new(&p, false);
     let (_server, client) = serve_only(&p);
-    let total =
-        || client.call("exact", &json!({ "query": "milestone" }))["total"].as_u64().unwrap();
+    let total = || {
+        client.call("search", &json!({ "query": "milestone", "mode": "exact" }))["total"]
+            .as_u64()
+            .unwrap()
+    };
     wait_until("all", || total() == 4 * N_CHUNKS as u64);
     let good = p.chunk_file(CHUNK_FILES[3]);
     p.remove(&format!(".cortex/chunks/{}", CHUNK_FILES[3]));
@@ -477,7 +481,7 @@ fn a_removed_file_of_another_program_is_an_empty_type() {
     p.write(".cortex/aside", good);
     p.rename(".cortex/aside", &format!(".cortex/chunks/{}", CHUNK_FILES[3]));
     wait_until("all again", || total() == 4 * N_CHUNKS as u64);
-    assert_eq!(era(&client.call("exact", &question(0).1)), publisher.era);
+    assert_eq!(era(&client.call("search", &question(0).1)), publisher.era);
 }
 
 /// One of many servers of a project, over either transport.
@@ -508,9 +512,10 @@ impl Peer {
         match &self.client {
             Some(client) => client.status(),
             None => {
-                let reply = self
-                    .server
-                    .ask("tools/call", &json!({ "name": "cortex_status", "arguments": {} }));
+                let reply = self.server.ask(
+                    "tools/call",
+                    &json!({ "name": "cortex_status", "arguments": { "format": "json" } }),
+                );
                 reply["result"]["structuredContent"].clone()
             }
         }
@@ -621,7 +626,8 @@ fn killed_indexers_are_survived_and_repaired() {
                 alive.iter().nth(n % alive.len()).unwrap().clone()
             };
             let client = clients.entry(asked.clone()).or_insert_with(|| Client::new(&asked));
-            let reply = client.try_call("exact", &json!({ "query": "milestone" }));
+            let reply =
+                client.try_call("search", &json!({ "query": "milestone", "mode": "exact" }));
             if !alive.lock().contains(&asked) {
                 continue;
             }
@@ -701,7 +707,17 @@ fn large_tree() -> Project {
 
 /// Searches without waiting.
 fn doors(client: &Client) -> Value {
-    client.call("search", &json!({ "query": "open a door" }))
+    client.call("search", &json!({ "query": "open a door", "min_generation": 0 }))
+}
+
+/// A call that says nothing about waiting waits a while for the first index.
+#[test]
+fn the_first_question_after_the_start_finds_what_is_there() {
+    let p = Project::sample();
+    let (_server, client) = follow(&p);
+    let reply = client.call("search", &json!({ "query": "retry with backoff" }));
+    assert_eq!(reply["results"][0]["path"], "src/retry.rs", "{reply}");
+    assert_eq!(warnings(&reply), "");
 }
 
 fn follow(p: &Project) -> (Server, Client) {

@@ -160,3 +160,14 @@ fn text_that_turns_around_is_shown_escaped() {
         assert!(text.contains("\\u{202e}") && !odd(text), "{tool}: {reply}");
     }
 }
+
+/// `cargo run` passes the variables of the build script on to the program, which refuses settings
+/// that it does not know: the first command of the README failed.
+#[test]
+fn the_build_sets_no_variable_that_looks_like_a_setting() {
+    let own: Vec<String> =
+        std::env::vars().map(|(name, _)| name).filter(|n| n.starts_with("CORTEX_")).collect();
+    assert!(own.is_empty(), "{own:?}");
+    let build = include_str!("../../build.rs");
+    assert!(!build.contains("\"CORTEX_"), "a variable of build.rs looks like a setting");
+}

@@ -41,7 +41,7 @@ impl Set {
         let repo = root.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
         let mut files = read_tree(&project);
         let commits = source::commits(root, COMMITS).unwrap_or_else(|e| {
-            eprintln!("no questions from commits: {e}");
+            tell!("no questions from commits: {e}");
             Vec::new()
         });
         let questions = eval::make(&repo, &mut files, &commits, count);

@@ -51,7 +51,7 @@ pub(super) fn print(memories: &Memories, limit: usize, as_json: bool) -> Result<
     } else {
         told.iter().try_for_each(print_one)?;
         if told.is_empty() {
-            eprintln!("nothing happened yet");
+            tell!("nothing happened yet");
         }
     }
     Ok(if told.is_empty() { Outcome::NothingFound } else { Outcome::Done })

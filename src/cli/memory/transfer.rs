@@ -85,7 +85,7 @@ pub(super) fn restore(project: &Project, from: Option<&Path>, as_json: bool) -> 
     let plan = RestorePlan::new(&home.database, from)?;
     let on = |at: DateTime<Utc>| at.with_timezone(&Local).format("%Y-%m-%d %H:%M").to_string();
     let newest = plan.newest.map(|at| format!(", the newest of {}", on(at))).unwrap_or_default();
-    eprintln!(
+    tell!(
         "restoring {} from {}, made {}{newest}",
         memories_in_words(plan.memories),
         printable(&plan.file.display().to_string()),

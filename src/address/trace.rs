@@ -1,0 +1,117 @@
+//! Finds the addresses in stack traces, compiler messages and questions.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use super::{Address, plain, regex};
+
+/// Longer texts are read up to here.
+const MAX_BYTES: usize = 200_000;
+/// Number of addresses that are returned.
+const MAX_ADDRESSES: usize = 400;
+/// A path with an extension, or a Windows path.
+const PATH: &str = r"(?<p>(?:[A-Za-z]:)?[\w./\\~@+$%-]*[\w)]\.[A-Za-z]\w{0,9})";
+
+/// How an address is written; the first that matches a place in a line counts.
+static FORMS: LazyLock<Vec<Regex>> = LazyLock::new(|| {
+    [
+        // Python and OCaml.
+        r#"File "(?<p>[^"<>]+)", lines? (?<l>\d+)"#.to_string(),
+        // Java, Kotlin and Scala name the package, and the file without its folder.
+        r"\bat (?:[\w.@$-]+/)*(?<q>(?:[\w$]+\.)+)[\w$<>]+\((?<p>[\w$-]+\.\w+):(?<l>\d+)\)".into(),
+        // Erlang.
+        r#"\{file,\s*"(?<p>[^"]+)"\},\s*\{line,\s*(?<l>\d+)\}"#.into(),
+        // C#, PHP, Perl, shells.
+        format!(r"{PATH}(?: on |: ?|, ?| )line (?<l>\d+)"),
+        // MSBuild, the compilers of TypeScript and C#, PHP.
+        format!(r"{PATH}\((?<l>\d+)(?:,\d+)?\)"),
+        // R.
+        format!(r"{PATH}#(?<l>\d+)\b"),
+        // Most others.
+        format!(r"{PATH}:(?<l>\d+)(?:-(?<e>\d+))?(?::\d+)?"),
+    ]
+    .iter()
+    .map(|pattern| regex(pattern))
+    .collect()
+});
+
+/// Returns the places that a text names by file and line, in the order in which a reader wants them:
+/// the innermost frame of a stack trace first.
+#[must_use]
+pub fn addresses_in(text: &str) -> Vec<Address> {
+    let text = crate::text::head(text, MAX_BYTES);
+    let mut found: Vec<Address> = Vec::new();
+    let mut is_last_first = false;
+    // The compilers of C say which files lead to the one with the error.
+    let lines = text.lines().filter(|line| !is_include(line));
+    for line in lines.chain(text.lines().filter(|line| is_include(line))) {
+        is_last_first |= line.contains("most recent call last");
+        // pytest lists calls from the outermost, and the error at the end.
+        is_last_first |= is_end_of_python(line);
+        for address in in_line(line) {
+            if !found.contains(&address) && found.len() < MAX_ADDRESSES {
+                found.push(address);
+            }
+        }
+    }
+    if is_last_first {
+        found.reverse();
+    }
+    found
+}
+
+fn is_include(line: &str) -> bool {
+    static INCLUDE: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^(?:In file included from |\s+from \S+:\d+(?::\d+)?[,:]$)"));
+    INCLUDE.is_match(line)
+}
+
+fn is_end_of_python(line: &str) -> bool {
+    static END: LazyLock<Regex> =
+        LazyLock::new(|| regex(r"^\S+\.py:\d+: (?:\w+(?:Error|Exception|Exit|Interrupt)?)?$"));
+    END.is_match(line)
+}
+
+/// Returns the addresses of one line, in order.
+fn in_line(line: &str) -> Vec<Address> {
+    let mut taken: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut found: Vec<(usize, Address)> = Vec::new();
+    for form in FORMS.iter() {
+        for captures in form.captures_iter(line) {
+            let (Some(path), Some(number)) = (captures.name("p"), captures.name("l")) else {
+                continue;
+            };
+            let span = path.start()..number.end();
+            let overlaps = |t: &std::ops::Range<usize>| t.start < span.end && span.start < t.end;
+            // A web address has a port.
+            let is_url = line[..path.start()].ends_with("//") && !line.contains("file://");
+            if taken.iter().any(overlaps) || is_url {
+                continue;
+            }
+            let parse = |text: &str| text.parse::<u32>().ok().filter(|n| *n > 0);
+            let Some(first) = parse(number.as_str()) else { continue };
+            let last = captures.name("e").and_then(|e| parse(e.as_str())).unwrap_or(first);
+            let path = match captures.name("q") {
+                Some(package) => in_package(package.as_str(), path.as_str()),
+                None => plain(path.as_str()),
+            };
+            found.push((
+                span.start,
+                Address { path, lines: Some((first, last.max(first))), symbol: None },
+            ));
+            taken.push(span);
+        }
+    }
+    found.sort_by_key(|(start, _)| *start);
+    found.into_iter().map(|(_, address)| address).collect()
+}
+
+/// Returns the path of a file in the folder of a Java package: `org.a.B.` and `B.java` give
+/// `org/a/B.java`.
+fn in_package(qualified: &str, file: &str) -> String {
+    let parts = qualified.split('.').filter(|part| !part.is_empty());
+    let folders: Vec<&str> =
+        parts.take_while(|part| part.starts_with(char::is_lowercase)).collect();
+    if folders.is_empty() { file.to_string() } else { format!("{}/{file}", folders.join("/")) }
+}

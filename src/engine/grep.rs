@@ -1,0 +1,324 @@
+//! Finds lines in the indexed files by literal text or a regular expression.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::filters::{idle_paths, lower_case, of_paths};
+use super::freshness::AnswerState;
+use super::serving::{Engine, View};
+use super::{AskError, Call};
+use crate::excerpt::name_around;
+use crate::search::{Corpus, FileGroup, PathFilter};
+use crate::survey::{self, FoundLine, LineMatcher, LineQuery};
+use crate::text::{count, cut};
+
+/// The arguments of a search for lines.
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[expect(clippy::struct_excessive_bools, reason = "the flags of grep")]
+pub struct GrepRequest {
+    /// The text to find.
+    pub pattern: String,
+    /// Take the pattern as a regular expression.
+    #[serde(default)]
+    pub regex: bool,
+    /// Let letters match in either case.
+    #[serde(default)]
+    pub ignore_case: bool,
+    /// Match whole words only.
+    #[serde(default)]
+    pub word: bool,
+    /// Let a match of the regular expression span lines.
+    #[serde(default)]
+    pub multiline: bool,
+    /// Find the lines that do not match.
+    #[serde(default)]
+    pub invert: bool,
+    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Only these languages: rust, python, markdown …
+    #[serde(default)]
+    pub languages: Vec<String>,
+    /// Lines to show before and after each match.
+    #[serde(default)]
+    #[schemars(range(min = 0, max = 50))]
+    pub context: usize,
+    /// Return only how many lines match in each file.
+    #[serde(default)]
+    pub count: bool,
+    /// Return only the paths of files with a match.
+    #[serde(default)]
+    pub files_only: bool,
+    /// Maximum number of matching lines of each file; the totals count all.
+    #[schemars(range(min = 1))]
+    pub max_per_file: Option<usize>,
+    /// Maximum number of matching lines; of files with `count` or `files_only`.
+    #[serde(default = "default_lines")]
+    #[schemars(range(min = 1, max = 10000))]
+    pub limit: usize,
+    /// `next_cursor` of the previous reply.
+    pub cursor: Option<String>,
+}
+
+/// The default of [`GrepRequest::limit`].
+pub(crate) fn default_lines() -> usize {
+    200
+}
+
+/// The matching lines of a page.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GrepAnswer {
+    /// Source files first, then documents and configuration, tests, examples and copies.
+    pub files: Vec<GrepFile>,
+    /// Number of all matching lines.
+    pub total: usize,
+    /// Number of all files with a match.
+    pub total_files: usize,
+    /// Number of files that were searched.
+    pub searched: usize,
+    /// Pass it as `cursor` to get the next page; absent on the last one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_cursor: Option<String>,
+    #[serde(flatten)]
+    pub state: AnswerState,
+    /// Number of lines (files with `count` or `files_only`) before this page.
+    #[serde(skip)]
+    pub first_unit: usize,
+    /// Number of lines or files in all pages.
+    #[serde(skip)]
+    pub all_units: usize,
+}
+
+/// The matching lines of one file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GrepFile {
+    /// Relative to the root.
+    pub path: String,
+    /// Number of its matching lines.
+    pub matches: usize,
+    /// Matching lines of this page with their context.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub lines: Vec<GrepLine>,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct GrepLine {
+    /// 1-based.
+    pub line: u64,
+    /// Without its line break.
+    pub text: String,
+    /// False for a line of context.
+    #[serde(rename = "match")]
+    pub is_match: bool,
+    /// The innermost definition or section around it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub symbol: Option<String>,
+}
+
+impl Engine {
+    /// Finds lines by literal text or a regular expression.
+    ///
+    /// # Errors
+    /// When the pattern, a glob or the cursor is not valid, or the index cannot be read.
+    pub fn grep(&self, request: &GrepRequest, call: &Call) -> Result<GrepAnswer, AskError> {
+        let paths = of_paths(&request.paths)?;
+        let matcher = matcher(request)?;
+        let skipped = position(request.cursor.as_deref())?;
+        let View { code, mut state } = self.view(call)?;
+        state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
+        let files = ordered(&code.corpus, &paths, &lower_case(&request.languages));
+        let root = self.project.layout.tree();
+        let found = survey::grep(root, &files, &matcher, &call.cancel);
+        call.check()?;
+        if found.n_left > 0 {
+            state.warnings.push(format!(
+                "the search took too long and skipped {}: restrict it with paths",
+                count(found.n_left, "file")
+            ));
+        }
+        let mut page = GrepPage { skip: skipped, left: request.limit, files: Vec::new() };
+        for (at, n_matches) in &found.files {
+            let path = files[*at];
+            if request.count || request.files_only {
+                page.add_file(path, *n_matches);
+            } else if page.wants(shown_of(request, *n_matches)) {
+                let lines = survey::lines_of(root, path, &matcher).unwrap_or_default();
+                let chunks = code.corpus.chunks().read_file(path);
+                page.add_lines(path, *n_matches, lines, request, |line| {
+                    name_around(&chunks, u32::try_from(line).unwrap_or(u32::MAX))
+                });
+            }
+        }
+        let units = if request.count || request.files_only {
+            found.files.len()
+        } else {
+            found.files.iter().map(|(_, n)| shown_of(request, *n)).sum()
+        };
+        let answer = GrepAnswer {
+            next_cursor: None,
+            files: page.files,
+            total: found.files.iter().map(|(_, n)| n).sum(),
+            total_files: found.files.len(),
+            searched: found.n_files,
+            state: state.in_brief(call),
+            first_unit: skipped,
+            all_units: units,
+        };
+        let n = answer.n_units();
+        Ok(answer.first(n))
+    }
+}
+
+impl GrepAnswer {
+    /// Returns the number of matching lines on this page, or of files if it lists only files.
+    #[must_use]
+    pub fn n_units(&self) -> usize {
+        self.files.iter().map(GrepFile::n_units).sum()
+    }
+
+    /// Returns a copy with the first `n` lines or files. Its cursor continues after them.
+    #[must_use]
+    pub fn first(&self, n: usize) -> Self {
+        let (mut left, mut files) = (n, Vec::new());
+        for file in &self.files {
+            if left == 0 {
+                break;
+            }
+            files.push(file.first(left));
+            left = left.saturating_sub(file.n_units());
+        }
+        let next = self.first_unit + n;
+        Self {
+            next_cursor: (next < self.all_units).then(|| next.to_string()),
+            files,
+            ..self.clone()
+        }
+    }
+}
+
+impl GrepFile {
+    /// Whether lines of context are among its lines.
+    #[must_use]
+    pub fn has_context(&self) -> bool {
+        self.lines.iter().any(|line| !line.is_match)
+    }
+
+    fn n_units(&self) -> usize {
+        if self.lines.is_empty() {
+            1
+        } else {
+            self.lines.iter().filter(|line| line.is_match).count()
+        }
+    }
+
+    /// Returns a copy with the first `n` matching lines and their context.
+    fn first(&self, n: usize) -> Self {
+        let next = self.lines.iter().enumerate().filter(|(_, line)| line.is_match).nth(n);
+        let end = next.map_or(self.lines.len(), |(at, _)| at);
+        Self { lines: self.lines[..end].to_vec(), ..self.clone() }
+    }
+}
+
+/// Number of matching lines of a file that are listed.
+fn shown_of(request: &GrepRequest, n_matches: usize) -> usize {
+    request.max_per_file.map_or(n_matches, |most| n_matches.min(most))
+}
+
+fn matcher(request: &GrepRequest) -> Result<LineMatcher, AskError> {
+    let around = if request.count || request.files_only { 0 } else { request.context };
+    LineMatcher::new(LineQuery {
+        pattern: request.pattern.clone(),
+        regex: request.regex,
+        ignore_case: request.ignore_case,
+        word: request.word,
+        multiline: request.multiline,
+        invert: request.invert,
+        context: around,
+    })
+    .map_err(|e| AskError::Arguments(e.to_string()))
+}
+
+fn position(cursor: Option<&str>) -> Result<usize, AskError> {
+    let Some(cursor) = cursor else { return Ok(0) };
+    cursor.trim().parse().map_err(|_| {
+        let cursor = cut(cursor, 40);
+        AskError::Arguments(format!(
+            "cursor `{cursor}` is not valid: pass the next_cursor of an earlier reply, or leave it out"
+        ))
+    })
+}
+
+/// Returns the paths of the indexed files that match, by group and path.
+fn ordered<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &[String]) -> Vec<&'c str> {
+    let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
+    let is_wanted = |path: &str, language: &str| {
+        paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
+    };
+    let wanted = corpus.chunks().written_in().filter(|(path, language)| is_wanted(path, language));
+    let mut files: Vec<(Option<FileGroup>, &str)> =
+        wanted.map(|(path, _)| (groups.get(path).copied(), path)).collect();
+    files.sort_unstable();
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+/// The lines or files that a page takes from a long list.
+struct GrepPage {
+    /// Number of units before the page that are left.
+    skip: usize,
+    /// Number of units that the page still takes.
+    left: usize,
+    files: Vec<GrepFile>,
+}
+
+impl GrepPage {
+    /// Whether any of the next `n` units is on this page. Skips them if not.
+    fn wants(&mut self, n: usize) -> bool {
+        if self.skip >= n {
+            self.skip -= n;
+            return false;
+        }
+        self.left > 0
+    }
+
+    fn add_file(&mut self, path: &str, matches: usize) {
+        if self.wants(1) {
+            self.left -= 1;
+            self.files.push(GrepFile { path: path.into(), matches, lines: Vec::new() });
+        }
+    }
+
+    fn add_lines(
+        &mut self,
+        path: &str,
+        matches: usize,
+        all: Vec<FoundLine>,
+        request: &GrepRequest,
+        symbol_at: impl Fn(u64) -> Option<String>,
+    ) {
+        let numbers: Vec<u64> = all.iter().filter(|l| l.is_match).map(|l| l.line).collect();
+        let end = shown_of(request, numbers.len());
+        let chosen = &numbers[self.skip.min(end)..self.skip.saturating_add(self.left).min(end)];
+        self.skip = 0;
+        self.left -= chosen.len();
+        let (Some(first), Some(last)) = (chosen.first(), chosen.last()) else { return };
+        let around = request.context as u64;
+        let is_near = |line: &FoundLine| {
+            if line.is_match {
+                (*first..=*last).contains(&line.line)
+            } else {
+                chosen.iter().any(|at| line.line.abs_diff(*at) <= around)
+            }
+        };
+        let lines = all.into_iter().filter(is_near).map(|line| GrepLine {
+            symbol: symbol_at(line.line),
+            line: line.line,
+            text: line.text,
+            is_match: line.is_match,
+        });
+        self.files.push(GrepFile { path: path.into(), matches, lines: lines.collect() });
+    }
+}

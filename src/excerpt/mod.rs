@@ -1,0 +1,281 @@
+//! Selects the code that a reply shows. A reply has few lines, so each must earn its place: regions
+//! of the found files (functions, types, sections) are compared with the question by their words,
+//! their names and their meaning, and their pieces are ordered by worth for each byte.
+
+mod regions;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub use self::regions::Label;
+use self::regions::{Region, around, regions};
+pub use self::regions::{name_around, symbols_named};
+use crate::embed::StaticModel;
+use crate::search::{Hit, Wanted};
+
+/// Number of best files of which code may be shown.
+pub const MAX_FILES: usize = 15;
+/// Temperature of the probability that a file is the right one, by its score.
+const FILE_TEMPERATURE: f64 = 0.5;
+/// Worth of the row of a file, compared with all its wanted lines.
+const ROW: f64 = 1.0;
+/// Estimated bytes of a row or heading.
+const HEADING: usize = 90;
+
+/// Weights of a region's features: how much more probable it is as the right one of its file.
+const MEANING: f64 = 12.0;
+const WORDS: f64 = 1.5;
+const NAMES: f64 = 6.0;
+const CHUNK: f64 = 0.5;
+const DEFINES: f64 = 6.0;
+const BETWEEN: f64 = -1.0;
+const CONSTANT: f64 = -1.0;
+/// Worth of a comment line, compared with a line of code.
+const COMMENT: f64 = 0.3;
+/// A row is worth at least this, so that a sure file does not hide the others.
+const LEAST_ROW: f64 = 0.02;
+/// Each further region of a file is worth this share of what its probability says, because a
+/// reader who has seen the others can guess it.
+const LATER: f64 = 0.75;
+/// Part of a region's worth that its head has.
+const HEAD: f64 = 0.15;
+
+/// The code that a reply may show of some results.
+#[derive(Debug, Default)]
+pub struct Excerpts {
+    /// By result.
+    regions: Vec<Vec<Shown>>,
+    /// By result: what its best region is called.
+    best: Vec<Option<Label>>,
+    /// What a reply shows, in this order, until it is full.
+    steps: Vec<Step>,
+}
+
+#[derive(Debug)]
+struct Shown {
+    region: Region,
+    pieces: Vec<Range<usize>>,
+}
+
+/// One addition to a reply.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// The row of the next result.
+    Row,
+    /// A piece of a region of a result.
+    Piece(usize, usize, usize),
+}
+
+/// Lines of one region.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passage {
+    pub label: Label,
+    /// First and last line of the region.
+    pub lines: (u32, u32),
+    /// The lines to show, in order: number and text.
+    pub shown: Vec<(u32, String)>,
+}
+
+impl Excerpts {
+    /// Compares the code of `hits` with a question. `wanted` are its words.
+    #[must_use]
+    pub fn new<'h>(
+        hits: impl Iterator<Item = &'h Hit>,
+        question: &str,
+        wanted: &mut Wanted,
+    ) -> Self {
+        let hits: Vec<&Hit> = hits.collect();
+        let model = StaticModel::bundled();
+        let of_question = model.encode(question);
+        let mut excerpts = Self::default();
+        let mut units: Vec<(f64, Step)> = Vec::new();
+        let mut lowest = f64::MAX;
+        for (i, (hit, p)) in hits.iter().zip(probabilities(&hits)).enumerate() {
+            lowest = lowest.min(ROW * p.max(LEAST_ROW) / HEADING as f64);
+            units.push((lowest, Step::Row));
+            let mut all = Vec::new();
+            if i < MAX_FILES {
+                let parts: Vec<_> = hit
+                    .parts
+                    .iter()
+                    .filter_map(|(entry, score)| Some((entry.chunk()?, *score)))
+                    .collect();
+                let found = match hit.line {
+                    Some(line) => around(&parts, line).into_iter().collect(),
+                    None => regions(&parts),
+                };
+                let scores: Vec<f64> =
+                    found.iter().map(|r| region_score(r, &model, &of_question, wanted)).collect();
+                let best = (0..found.len()).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
+                excerpts.best.push(best.map(|n| found[n].label.clone()));
+                for (n, (region, share)) in found.into_iter().zip(softmax(&scores)).enumerate() {
+                    let pieces = region.pieces();
+                    let n_better = scores.iter().filter(|s| **s > scores[n]).count();
+                    let worth = p * share * LATER.powi(i32::try_from(n_better).unwrap_or(i32::MAX));
+                    let ratios = ratios(&region, &pieces, worth, lowest, wanted);
+                    units
+                        .extend(ratios.into_iter().map(|(ratio, k)| (ratio, Step::Piece(i, n, k))));
+                    all.push(Shown { region, pieces });
+                }
+            }
+            excerpts.regions.push(all);
+        }
+        // The sort is stable, so that a row comes before its pieces and a head before its body.
+        units.sort_by(|a, b| b.0.total_cmp(&a.0));
+        excerpts.steps = units.into_iter().map(|(_, step)| step).collect();
+        excerpts
+    }
+
+    /// Returns what the best region of each result is called.
+    #[must_use]
+    pub fn label(&self, row: usize) -> Option<Label> {
+        self.best.get(row)?.clone()
+    }
+
+    /// Returns the best lines of a result, at most `n_lines`, all of one region.
+    #[must_use]
+    pub fn best_passage(&self, row: usize, n_lines: usize) -> Option<Passage> {
+        let mut best = None;
+        let mut pieces = Vec::new();
+        for step in &self.steps {
+            match step {
+                Step::Piece(hit, region, piece)
+                    if *hit == row && *best.get_or_insert(*region) == *region =>
+                {
+                    pieces.push(*piece);
+                }
+                _ => {}
+            }
+        }
+        let shown = self.regions.get(row)?.get(best?)?;
+        let lines: Vec<usize> =
+            pieces.into_iter().flat_map(|i| shown.pieces[i].clone()).take(n_lines).collect();
+        (!lines.is_empty()).then(|| shown.lines(lines))
+    }
+
+    /// Number of additions after the first row.
+    #[must_use]
+    pub fn top(&self) -> usize {
+        self.steps.len().saturating_sub(1)
+    }
+
+    /// Returns the passages of each row after `level` additions to the first row.
+    #[must_use]
+    pub fn at(&self, level: usize) -> Vec<Vec<Passage>> {
+        let steps = &self.steps[..self.steps.len().min(level + 1)];
+        let n_rows = steps.iter().filter(|s| matches!(s, Step::Row)).count();
+        let mut pieces: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
+        for step in steps {
+            if let Step::Piece(hit, region, piece) = step {
+                pieces.entry((*hit, *region)).or_default().push(*piece);
+            }
+        }
+        let mut rows: Vec<Vec<Passage>> = vec![Vec::new(); n_rows];
+        for ((hit, region), pieces) in pieces {
+            rows[hit].push(self.regions[hit][region].passage(&pieces));
+        }
+        rows
+    }
+}
+
+impl Shown {
+    fn passage(&self, pieces: &[usize]) -> Passage {
+        let mut lines: Vec<usize> = pieces.iter().flat_map(|i| self.pieces[*i].clone()).collect();
+        lines.sort_unstable();
+        // A mark for one missing line costs as much as the line.
+        let single: Vec<usize> =
+            lines.windows(2).filter(|w| w[1] - w[0] == 2).map(|w| w[0] + 1).collect();
+        lines.extend(single);
+        self.lines(lines)
+    }
+
+    /// Returns lines of the region, by their indexes.
+    fn lines(&self, mut indexes: Vec<usize>) -> Passage {
+        indexes.sort_unstable();
+        let lines = &self.region.lines;
+        let (first, last) = (lines[0].0, lines[lines.len() - 1].0);
+        Passage {
+            label: self.region.label.clone(),
+            lines: self.region.label.lines.unwrap_or((first, last)),
+            shown: indexes.into_iter().map(|i| lines[i].clone()).collect(),
+        }
+    }
+}
+
+/// Returns the probability of each file that it is the right one.
+fn probabilities(hits: &[&Hit]) -> Vec<f64> {
+    softmax(&hits.iter().map(|hit| hit.score / FILE_TEMPERATURE).collect::<Vec<_>>())
+}
+
+fn softmax(scores: &[f64]) -> Vec<f64> {
+    let best = scores.iter().copied().fold(f64::MIN, f64::max);
+    let all: Vec<f64> = scores.iter().map(|s| (s - best).exp()).collect();
+    let sum: f64 = all.iter().sum();
+    all.into_iter().map(|x| x / sum).collect()
+}
+
+fn region_score(
+    region: &Region,
+    model: &StaticModel,
+    of_question: &[f32],
+    wanted: &mut Wanted,
+) -> f64 {
+    let text: String = region.lines.iter().map(|l| l.1.as_str()).collect::<Vec<_>>().join("\n");
+    let vector = model.encode(&text);
+    let cosine: f32 = vector.iter().zip(of_question).map(|(a, b)| a * b).sum();
+    let of_name = wanted.share_in(&region.label.name);
+    let defines = wanted.names(&region.label.name);
+    MEANING * f64::from(cosine)
+        + WORDS * wanted.share_in(&text)
+        + NAMES * of_name
+        + CHUNK * region.score
+        + if defines { DEFINES } else { 0.0 }
+        + if region.is_between { BETWEEN } else { 0.0 }
+        + if region.label.kind == "constant" { CONSTANT } else { 0.0 }
+}
+
+/// Returns the pieces of a region in the order in which they are added, each with its worth for a
+/// byte: first its head with its best piece, then the others.
+fn ratios(
+    region: &Region,
+    pieces: &[Range<usize>],
+    worth: f64,
+    limit: f64,
+    wanted: &mut Wanted,
+) -> Vec<(f64, usize)> {
+    let bytes = |r: &Range<usize>| {
+        region.lines[r.clone()].iter().map(|l| l.1.len() + 1).sum::<usize>() as f64
+    };
+    let weight = |r: &Range<usize>, wanted: &mut Wanted| {
+        let text: Vec<&str> = region.lines[r.clone()].iter().map(|l| l.1.as_str()).collect();
+        let comments = region.comments[r.clone()].iter().filter(|c| **c).count() as f64;
+        let n = r.len() as f64 - (1.0 - COMMENT) * comments;
+        n * (0.15 + wanted.share_in(&text.join("\n")))
+    };
+    let weights: Vec<f64> = pieces.iter().map(|r| weight(r, wanted)).collect();
+    let sum: f64 = weights.iter().sum::<f64>().max(1e-9);
+    let mut order: Vec<usize> = (1..pieces.len()).collect();
+    let share = |i: usize| (1.0 - HEAD) * weights[i] / sum + if i == 0 { HEAD } else { 0.0 };
+    order.sort_by(|a, b| {
+        let ratio = |i: usize| share(i) / bytes(&pieces[i]);
+        ratio(*b).total_cmp(&ratio(*a)).then(a.cmp(b))
+    });
+    let mut lowest = limit;
+    let mut out = Vec::new();
+    let mut head = Some((share(0), bytes(&pieces[0]) + HEADING as f64));
+    if let Some(first) = order.first() {
+        let (h, b) = head.unwrap_or_default();
+        head = Some((h + share(*first), b + bytes(&pieces[*first])));
+    }
+    if let Some((share, bytes)) = head {
+        lowest = lowest.min(worth * share / bytes);
+        out.push((lowest, 0));
+    }
+    for (n, i) in order.into_iter().enumerate() {
+        if n > 0 {
+            lowest = lowest.min(worth * share(i) / bytes(&pieces[i]));
+        }
+        out.push((lowest, i));
+    }
+    out
+}

@@ -1,0 +1,369 @@
+//! Divides the chunks of a file into regions, and a region into pieces that end where statements
+//! end. A region is a function, a type without its functions, a section of a document, or the code
+//! between such things.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::chunk::{Chunk, ChunkType, Name};
+use crate::languages;
+
+/// A region of at most this many lines is one piece.
+const SHORT: usize = 14;
+/// Pieces of longer regions have about this many lines.
+const PIECE: usize = 7;
+/// Number of lines shown above and below a line that a question names. Together they are one piece.
+const AROUND: u32 = 6;
+/// A signature has at most this many lines.
+const MAX_SIGNATURE: usize = 5;
+
+/// A line of a file with its number, 1-based.
+pub(super) type Line = (u32, String);
+
+/// What a region is called.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Label {
+    /// Qualified name, or the path of headings; empty if the region has no name.
+    pub name: String,
+    /// The kind of the symbol, for example `function`; empty if it is not known.
+    pub kind: String,
+    /// First and last line of the whole symbol.
+    pub lines: Option<(u32, u32)>,
+}
+
+/// Lines of a file that belong together.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub(super) label: Label,
+    /// In order; lines between them may be missing if their chunks were not given.
+    pub(super) lines: Vec<Line>,
+    /// The best score of its chunks.
+    pub(super) score: f64,
+    /// Whether it has no name.
+    pub(super) is_between: bool,
+    /// Index of the first line after the leading comment and attributes.
+    pub(super) signature: usize,
+    /// For each line, whether it is a comment or documentation of a symbol.
+    pub(super) comments: Vec<bool>,
+}
+
+/// The symbols of a file, as far as some of its chunks name them.
+struct Symbols<'c> {
+    /// Each with the symbol around its chunk.
+    names: Vec<(&'c Name, Option<&'c str>)>,
+    separator: &'static str,
+}
+
+impl<'c> Symbols<'c> {
+    fn new(chunks: impl Iterator<Item = &'c Chunk>) -> Self {
+        let mut names = Vec::new();
+        let mut separator = ".";
+        for chunk in chunks.filter(|chunk| chunk.chunk_type != ChunkType::Symbols) {
+            let m = &chunk.metadata;
+            separator = m.language.as_deref().map_or(separator, languages::separator);
+            let known = m.names.iter().filter(|n| n.start_line > 0 && n.start_line <= n.end_line);
+            names.extend(known.map(|name| (name, m.parent.as_deref())));
+        }
+        Self { names, separator }
+    }
+
+    /// Returns the innermost symbol around a line that is not a field.
+    fn around(&self, line: u32) -> Option<(&'c Name, Option<&'c str>)> {
+        let holds =
+            |name: &Name| !is_field(name) && (name.start_line..=name.end_line).contains(&line);
+        let around = self.names.iter().filter(|(name, _)| holds(name));
+        around.min_by_key(|(name, _)| name.end_line - name.start_line).copied()
+    }
+
+    fn label(&self, (name, parent): (&Name, Option<&str>)) -> Label {
+        let encloses = |outer: &Name| {
+            outer.start_line <= name.start_line
+                && name.end_line <= outer.end_line
+                && outer.depth < name.depth
+                && outer.end_line - outer.start_line > name.end_line - name.start_line
+        };
+        let mut around: Vec<&Name> =
+            self.names.iter().map(|n| n.0).filter(|outer| encloses(outer)).collect();
+        around.sort_by_key(|outer| outer.depth);
+        around.dedup_by_key(|outer| outer.depth);
+        let parent = parent.filter(|_| around.is_empty() && name.depth > 0);
+        let mut path: Vec<&str> = parent.into_iter().collect();
+        path.extend(around.iter().map(|outer| &*outer.name));
+        path.push(&name.name);
+        Label {
+            name: path.join(self.separator),
+            kind: name.kind.clone(),
+            lines: Some((name.start_line, name.end_line)),
+        }
+    }
+}
+
+/// Returns the name of the innermost symbol or section around a line of a file. `chunks` are all of
+/// the file.
+#[must_use]
+pub fn name_around(chunks: &[Arc<Chunk>], line: u32) -> Option<String> {
+    let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
+    if let Some(name) = symbols.around(line) {
+        return Some(symbols.label(name).name);
+    }
+    let section = chunks.iter().find(|chunk| {
+        let m = &chunk.metadata;
+        chunk.chunk_type == ChunkType::Documentation
+            && m.start_line.zip(m.end_line).is_some_and(|(a, b)| (a..=b).contains(&line))
+    });
+    section.and_then(|chunk| chunk.metadata.symbol.clone())
+}
+
+/// Returns the first and last lines of the symbols that a name or a path of names means. `chunks`
+/// are all of the file.
+#[must_use]
+pub fn symbols_named(chunks: &[Arc<Chunk>], written: &str) -> Vec<(u32, u32)> {
+    let parts = |name: &str| -> Vec<String> {
+        let parts = name.split([':', '.', '#', '/', '\\', '>', ' ']).filter(|p| !p.is_empty());
+        parts.map(|part| part.trim_end_matches("()").to_string()).collect()
+    };
+    let wanted = parts(written);
+    let symbols = Symbols::new(chunks.iter().map(|chunk| &**chunk));
+    let is_it = |label: &Label| !wanted.is_empty() && parts(&label.name).ends_with(&wanted);
+    let labels = symbols.names.iter().map(|name| symbols.label(*name)).filter(is_it);
+    let mut found: Vec<(u32, u32)> = labels.filter_map(|label| label.lines).collect();
+    for chunk in chunks {
+        let m = &chunk.metadata;
+        let is_section = chunk.chunk_type == ChunkType::Documentation
+            && m.symbol.as_deref().is_some_and(|name| parts(name).ends_with(&wanted));
+        if is_section && !wanted.is_empty() {
+            found.extend(m.start_line.zip(m.end_line));
+        } else if chunk.chunk_type == ChunkType::Documentation {
+            found.extend(section(chunk, written));
+        }
+    }
+    found
+}
+
+/// Returns the lines of the section with this heading, if it begins in a chunk of a Markdown file.
+fn section(chunk: &Chunk, heading: &str) -> Option<(u32, u32)> {
+    let mut lines = (chunk.metadata.start_line?..).zip(chunk.text.lines());
+    let (first, _) = lines.find(|(_, line)| {
+        line.starts_with('#') && line.trim_start_matches('#').trim() == heading.trim()
+    })?;
+    let next = lines.find(|(_, line)| line.starts_with('#')).map(|(number, _)| number - 1);
+    Some((first, next.or(chunk.metadata.end_line)?))
+}
+
+/// Returns the regions of a file. `parts` are chunks of it with their scores.
+pub(super) fn regions(parts: &[(Arc<Chunk>, f64)]) -> Vec<Region> {
+    let symbols = Symbols::new(parts.iter().map(|(chunk, _)| &**chunk));
+    // By the first and last line of the owner, and the run of its lines.
+    let mut found: BTreeMap<(u32, u32, usize), Region> = BTreeMap::new();
+    let mut n_runs = 0;
+    for (chunk, score) in parts {
+        let first = chunk.metadata.start_line.unwrap_or(1);
+        let mut last_owner = None;
+        for (number, line) in (first..).zip(chunk.text.lines()) {
+            let owner = symbols.around(number);
+            let span = owner.map_or((0, 0), |(n, _)| (n.start_line, n.end_line));
+            if last_owner != Some(span) {
+                n_runs += 1;
+                last_owner = Some(span);
+            }
+            // Lines of a function that are in several chunks are one region, others are not.
+            let is_function = owner.is_some_and(|(n, _)| is_function(n));
+            let run = if is_function { 0 } else { n_runs };
+            let region = found.entry((span.0, span.1, run)).or_insert_with(|| Region {
+                label: owner.map_or_else(|| label_of(chunk), |n| symbols.label(n)),
+                lines: Vec::new(),
+                score: *score,
+                is_between: owner.is_none() && chunk.chunk_type == ChunkType::Definitions,
+                signature: 0,
+                comments: Vec::new(),
+            });
+            region.score = region.score.max(*score);
+            region.lines.push((number, line.to_string()));
+        }
+    }
+    let comments: Vec<(u32, u32)> =
+        parts.iter().flat_map(|(chunk, _)| chunk.metadata.comment_lines.clone()).collect();
+    let mut regions: Vec<Region> = found.into_values().collect();
+    for region in &mut regions {
+        region.lines.sort_by_key(|l| l.0);
+        region.lines.dedup_by_key(|l| l.0);
+        region.trim();
+        let in_comment =
+            |n: u32| comments.iter().any(|(first, last)| (*first..=*last).contains(&n));
+        region.comments = region.lines.iter().map(|(n, _)| in_comment(*n)).collect();
+        let code = region.lines.iter().zip(&region.comments);
+        let is_attribute =
+            |line: &str| line.is_empty() || line.starts_with(['@', '[']) || line.starts_with("#[");
+        let first = code.enumerate().find(|(_, (l, c))| !**c && !is_attribute(l.1.trim()));
+        region.signature = first.filter(|_| !region.is_between).map_or(0, |(i, _)| i);
+    }
+    regions.retain(|region| {
+        let says = |l: &&Line| l.1.contains(char::is_alphanumeric);
+        let n = region.lines.iter().filter(says).count();
+        // Closing brackets say nothing, and the first line of a type only what its members repeat.
+        let is_part = region.label.lines.is_some_and(|(first, last)| last - first > 1);
+        n > usize::from(is_part)
+    });
+    regions
+}
+
+/// Returns the lines around a line of a file, within its function.
+pub(super) fn around(parts: &[(Arc<Chunk>, f64)], line: u32) -> Option<Region> {
+    let symbols = Symbols::new(parts.iter().map(|(chunk, _)| &**chunk));
+    let symbol = symbols.around(line);
+    let is_near = |number: u32| {
+        number.abs_diff(line) <= AROUND
+            && symbol.is_none_or(|(n, _)| (n.start_line..=n.end_line).contains(&number))
+    };
+    let numbered = |(chunk, _): &(Arc<Chunk>, f64)| {
+        let first = chunk.metadata.start_line.unwrap_or(1);
+        let lines: Vec<Line> = (first..).zip(chunk.text.lines().map(String::from)).collect();
+        lines
+    };
+    let mut lines: Vec<Line> = parts.iter().flat_map(numbered).filter(|l| is_near(l.0)).collect();
+    lines.sort();
+    lines.dedup_by_key(|l| l.0);
+    let (first, last) = (lines.first()?.0, lines.last()?.0);
+    let label = symbol.map(|name| symbols.label(name)).unwrap_or_default();
+    let name = if label.name.is_empty() { String::new() } else { format!("{}, ", label.name) };
+    let label = Label { name: format!("{name}line {line}"), lines: Some((first, last)), ..label };
+    let comments = vec![false; lines.len()];
+    Some(Region { label, lines, score: 0.0, is_between: false, signature: 0, comments })
+}
+
+/// Whether a name belongs to the lines of the type around it.
+fn is_field(name: &Name) -> bool {
+    matches!(name.kind.as_str(), "field" | "enum_member")
+}
+
+fn is_function(name: &Name) -> bool {
+    matches!(name.kind.as_str(), "function" | "method" | "macro")
+}
+
+/// Returns the label of lines that belong to no symbol of the chunk.
+fn label_of(chunk: &Chunk) -> Label {
+    let m = &chunk.metadata;
+    match chunk.chunk_type {
+        ChunkType::Documentation => Label {
+            name: m.symbol.clone().unwrap_or_default(),
+            kind: if m.symbol.is_some() { "section".into() } else { String::new() },
+            lines: None,
+        },
+        // A function that began in a chunk that was not given.
+        _ if m.names.is_empty() => {
+            Label { name: m.symbol.clone().unwrap_or_default(), ..Label::default() }
+        }
+        _ => Label { name: m.parent.clone().unwrap_or_default(), ..Label::default() },
+    }
+}
+
+impl Region {
+    /// Removes blank lines at both ends.
+    fn trim(&mut self) {
+        let blank = |line: &Line| line.1.trim().is_empty();
+        while self.lines.last().is_some_and(blank) {
+            self.lines.pop();
+        }
+        let first = self.lines.iter().position(|l| !blank(l)).unwrap_or(0);
+        self.lines.drain(..first);
+    }
+
+    /// Returns the lines of its pieces, in order; the first piece is its head.
+    pub(super) fn pieces(&self) -> Vec<Range<usize>> {
+        let n = self.lines.len();
+        if n <= SHORT {
+            return std::iter::once(0..n).collect();
+        }
+        let head = if self.is_between { 0..0 } else { self.signature..self.signature_end() };
+        let mut pieces = Vec::new();
+        if head.start > 0 {
+            self.split(0..head.start, &mut pieces);
+        }
+        let before = pieces.len();
+        self.split(head.end..n, &mut pieces);
+        if head.end > head.start {
+            pieces.insert(before, head);
+            // The head comes first, whatever is above it.
+            pieces[..=before].rotate_right(1);
+        }
+        pieces
+    }
+
+    /// Returns the index after the last line of the signature.
+    fn signature_end(&self) -> usize {
+        let ends = |line: &str| {
+            let line = line.trim_end();
+            let ending = ["{", ":", "=", "=>", "->", ";", "do", "then", "end", "}"];
+            ending.iter().any(|e| line.ends_with(e))
+        };
+        let from = &self.lines[self.signature..];
+        let n = from.iter().take(MAX_SIGNATURE).position(|(_, line)| ends(line));
+        self.signature + n.map_or(1, |n| n + 1).min(from.len())
+    }
+
+    /// Splits lines where statements begin, into pieces of about [`PIECE`] lines.
+    fn split(&self, range: Range<usize>, pieces: &mut Vec<Range<usize>>) {
+        let range = self.without_blanks(range);
+        if range.len() <= PIECE + PIECE / 2 {
+            let says =
+                self.lines[range.clone()].iter().any(|l| l.1.contains(char::is_alphanumeric));
+            match pieces.last_mut().filter(|last| !says && last.end <= range.start) {
+                // Closing brackets alone stay with what they close.
+                Some(last) => last.end = range.end,
+                None if !range.is_empty() => pieces.push(range),
+                None => {}
+            }
+            return;
+        }
+        let indent = |i: usize| {
+            let line = &self.lines[i].1;
+            let text = line.trim_start();
+            (!text.is_empty()).then(|| line.len() - text.len())
+        };
+        let least = range.clone().filter_map(indent).min().unwrap_or(0);
+        let begins = |i: usize| {
+            let closes = self.lines[i].1.trim_start().starts_with(['}', ')', ']'])
+                || ["else", "elif", "except", "catch", "finally", "end"]
+                    .iter()
+                    .any(|word| self.lines[i].1.trim_start().starts_with(word));
+            indent(i) == Some(least) && !closes
+        };
+        let starts: Vec<usize> = range.clone().filter(|i| *i > range.start && begins(*i)).collect();
+        if starts.is_empty() {
+            // One statement: its first line and its last lines stay with the lines next to them.
+            let inner = (range.start + 1..range.end)
+                .find(|i| indent(*i).is_some_and(|x| x > least))
+                .filter(|i| *i < range.end - 1);
+            let (a, b) = match inner {
+                Some(inner) if range.end - inner > PIECE => (inner, range.end),
+                _ => (range.start + range.len().min(PIECE), range.end),
+            };
+            pieces.push(range.start..a);
+            self.split(a..b, pieces);
+            return;
+        }
+        let mut at = range.start;
+        for (start, next) in starts.iter().zip(starts.iter().skip(1).copied().chain([range.end])) {
+            // A statement joins the piece before it while there is room.
+            if next - at > PIECE && *start > at {
+                self.split(at..*start, pieces);
+                at = *start;
+            }
+        }
+        if at == range.start {
+            let middle = starts[starts.len() / 2];
+            self.split(at..middle, pieces);
+            self.split(middle..range.end, pieces);
+        } else {
+            self.split(at..range.end, pieces);
+        }
+    }
+
+    fn without_blanks(&self, range: Range<usize>) -> Range<usize> {
+        let blank = |i: &usize| self.lines[*i].1.trim().is_empty();
+        let start = range.clone().find(|i| !blank(i)).unwrap_or(range.end);
+        let end = range.rev().find(|i| !blank(i)).map_or(start, |i| i + 1);
+        start..end.max(start)
+    }
+}

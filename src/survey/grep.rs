@@ -1,0 +1,208 @@
+//! Finds lines by literal text or a regular expression, with ripgrep's matcher and searcher.
+//!
+//! A file is searched twice: first its bytes, which rejects most files quickly, then the text that
+//! Cortex shows, in which secrets are replaced. Only the second search gives results, so no pattern
+//! can be used to guess a secret.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use rayon::prelude::*;
+
+use crate::dir::Dir;
+use crate::source;
+
+/// Time limit of a search. Files that are not started by then are left out.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// What to find, and how.
+#[derive(Debug, Clone, Default)]
+pub struct LineQuery {
+    pub pattern: String,
+    /// `pattern` is a regular expression; otherwise literal text.
+    pub regex: bool,
+    pub ignore_case: bool,
+    /// Match only whole words.
+    pub word: bool,
+    /// Let a match span several lines.
+    pub multiline: bool,
+    /// Find the lines that do not match.
+    pub invert: bool,
+    /// Lines to include before and after each match.
+    pub context: usize,
+}
+
+/// A matching line, or a line of its context.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLine {
+    /// 1-based.
+    pub line: u64,
+    /// Without the line break.
+    pub text: String,
+    pub is_match: bool,
+}
+
+/// How many lines match in each file of a set.
+#[derive(Debug, Default)]
+pub struct LineCounts {
+    /// The place of each file with a match in the given list, and the number of its matching lines.
+    pub files: Vec<(usize, usize)>,
+    /// Number of files that were searched.
+    pub n_files: usize,
+    /// Number of files left out because of the time limit or a cancellation.
+    pub n_left: usize,
+}
+
+/// A compiled [`LineQuery`].
+pub struct LineMatcher {
+    matcher: RegexMatcher,
+    query: LineQuery,
+}
+
+/// Why a pattern cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadPattern(String);
+
+impl LineMatcher {
+    /// Compiles a query.
+    ///
+    /// # Errors
+    /// When the pattern is empty, or is not a valid regular expression.
+    pub fn new(query: LineQuery) -> Result<Self, BadPattern> {
+        if query.pattern.is_empty() {
+            return Err(BadPattern("the pattern is empty: give the text to find".into()));
+        }
+        let mut builder = RegexMatcherBuilder::new();
+        builder
+            .case_insensitive(query.ignore_case)
+            .fixed_strings(!query.regex)
+            .word(query.word)
+            .multi_line(true);
+        let spans_lines = query.multiline || (!query.regex && query.pattern.contains('\n'));
+        if !spans_lines {
+            builder.line_terminator(Some(b'\n'));
+        }
+        let matcher = builder.build(&query.pattern).map_err(|e| {
+            BadPattern(format!(
+                "not a valid regular expression: {e} (leave out `regex` to find the text as it is)"
+            ))
+        })?;
+        Ok(Self { matcher, query: LineQuery { multiline: spans_lines, ..query } })
+    }
+
+    /// Whether the raw bytes may hold a match. With `invert` they always may.
+    fn may_match(&self, bytes: &[u8]) -> bool {
+        self.query.invert || self.matcher.is_match(bytes).unwrap_or(true)
+    }
+
+    /// Returns the byte ranges of the matches in a line.
+    pub fn ranges(&self, line: &str) -> Vec<std::ops::Range<usize>> {
+        let mut found = Vec::new();
+        // The matcher has no errors.
+        let _ = self.matcher.find_iter(line.as_bytes(), |m| {
+            found.push(m.start()..m.end());
+            true
+        });
+        found
+    }
+
+    /// Counts the matching lines of a text.
+    fn count(&self, text: &str) -> usize {
+        let mut count = Count(0);
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::none())
+            .line_number(false)
+            .invert_match(self.query.invert)
+            .multi_line(self.query.multiline)
+            .build();
+        // A sink in memory does not fail.
+        let _ = searcher.search_slice(&self.matcher, text.as_bytes(), &mut count);
+        count.0
+    }
+
+    /// Returns the matching lines of a text with their context.
+    fn lines(&self, text: &str) -> Vec<FoundLine> {
+        let mut found = Collected(Vec::new());
+        let mut searcher = SearcherBuilder::new()
+            .binary_detection(BinaryDetection::none())
+            .invert_match(self.query.invert)
+            .multi_line(self.query.multiline)
+            .before_context(self.query.context)
+            .after_context(self.query.context)
+            .build();
+        let _ = searcher.search_slice(&self.matcher, text.as_bytes(), &mut found);
+        found.0
+    }
+}
+
+/// Counts matching lines.
+struct Count(usize);
+
+impl Sink for Count {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        self.0 += found.lines().count();
+        Ok(true)
+    }
+}
+
+/// Collects the lines that the searcher reports.
+struct Collected(Vec<FoundLine>);
+
+impl Collected {
+    fn add(&mut self, first: Option<u64>, bytes: &[u8], is_match: bool) -> bool {
+        let text = String::from_utf8_lossy(bytes);
+        let lines = (first.unwrap_or(1)..).zip(text.lines());
+        self.0.extend(lines.map(|(line, text)| FoundLine { line, text: text.into(), is_match }));
+        true
+    }
+}
+
+impl Sink for Collected {
+    type Error = io::Error;
+
+    fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, io::Error> {
+        Ok(self.add(found.line_number(), found.bytes(), true))
+    }
+
+    fn context(&mut self, _: &Searcher, around: &SinkContext<'_>) -> Result<bool, io::Error> {
+        Ok(self.add(around.line_number(), around.bytes(), false))
+    }
+}
+
+/// Counts the matching lines of each file below `root`.
+pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, cancel: &AtomicBool) -> LineCounts {
+    let deadline = Instant::now() + LIMIT;
+    let look = |path: &&str| {
+        let goes_on = !cancel.load(Ordering::Relaxed) && Instant::now() <= deadline;
+        goes_on.then(|| matches_in(root, path, matcher))
+    };
+    let looked: Vec<Option<usize>> = files.par_iter().map(look).collect();
+    let n_left = looked.iter().filter(|found| found.is_none()).count();
+    let counted = looked.into_iter().enumerate();
+    LineCounts {
+        files: counted.filter_map(|(i, n)| Some((i, n.filter(|n| *n > 0)?))).collect(),
+        n_files: files.len() - n_left,
+        n_left,
+    }
+}
+
+/// Counts the matching lines of a file. A file that is gone or cannot be read has none.
+fn matches_in(root: &Dir, path: &str, matcher: &LineMatcher) -> usize {
+    let Ok(bytes) = source::read_bytes(root, path) else { return 0 };
+    if !matcher.may_match(&bytes) {
+        return 0;
+    }
+    matcher.count(&source::shown(bytes))
+}
+
+/// Returns the matching lines of a file below `root`, with context. `None` when it cannot be read.
+pub fn lines_of(root: &Dir, path: &str, matcher: &LineMatcher) -> Option<Vec<FoundLine>> {
+    Some(matcher.lines(&source::shown(source::read_bytes(root, path).ok()?)))
+}
