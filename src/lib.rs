@@ -27,6 +27,7 @@ pub mod index;
 pub mod languages;
 pub mod live;
 pub mod memory;
+pub mod overview;
 pub mod platform;
 pub mod search;
 pub mod secrets;

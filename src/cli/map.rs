@@ -1,22 +1,22 @@
-//! `cortex map`: prints a ranked outline of the project.
+//! `cortex map`: tells what the project is.
 
 use anyhow::Result;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{fitted, json, line, printable, warnings};
+use super::render::{fitted, json, line, warnings};
 use crate::engine::{Call, Look, MapRequest};
 
-/// Show the most important files and symbols: those that others refer to most.
+/// Tell what this repository is: purpose, commands, entry points, modules, main types
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   cortex map --tokens 2000 --focus src/store/cache.rs
   cortex map --focus \"how are files locked\"")]
 pub(super) struct Args {
-    /// Limit the outline to about this many tokens
-    #[arg(long, value_name = "N", default_value_t = 1000)]
+    /// Limit the map to about this many tokens
+    #[arg(long, value_name = "N", default_value_t = 1500)]
     tokens: usize,
-    /// Rank as seen from this file (relative to the root), or from the files that match this
+    /// Show only files, those first that are close to this file or to the files that answer this
     /// question
     #[arg(long, value_name = "FILE|QUESTION")]
     focus: Option<String>,
@@ -29,16 +29,17 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtTree)?;
-    let answer = engine
-        .map(&MapRequest { tokens: args.tokens, focus: args.focus.clone() }, &Call::default())?;
+    let answer = engine.map(&MapRequest { focus: args.focus.clone() }, &Call::default())?;
     if args.json {
         json(&answer)?;
     } else {
         warnings(&answer.state);
-        answer.map.text().lines().try_for_each(|l| line(&fitted(&printable(l))))?;
+        for text in answer.lines_within(args.tokens) {
+            line(&fitted(&text))?;
+        }
     }
     Ok(args::end(
         engine,
-        if answer.map.files.is_empty() { Outcome::NothingFound } else { Outcome::Done },
+        if answer.total_files == 0 { Outcome::NothingFound } else { Outcome::Done },
     ))
 }

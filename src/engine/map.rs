@@ -1,4 +1,7 @@
-//! Outlines the project: its most important files and symbols.
+//! Tells what the project is: its purpose, size, commands, entries and modules, and the files and
+//! symbols that the rest of it refers to most.
+
+use std::collections::{HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -6,59 +9,186 @@ use serde::{Deserialize, Serialize};
 use super::freshness::AnswerState;
 use super::graph::NO_SOURCES;
 use super::search::SearchRequest;
-use super::serving::Engine;
+use super::serving::{Engine, View};
 use super::{AskError, Call};
-use crate::graph::Map;
+use crate::graph::{MapFile, MapQuery};
+use crate::languages::{self, LanguageKind};
+use crate::overview::{self, About, Commands, Entry, Module, Tree};
+use crate::search::FileGroup;
+use crate::source;
+use crate::survey;
 
 /// Number of search results that become the focus, if the focus is a question.
 const FOCUS: usize = 5;
+/// Maximum number of files in a map.
+const MAX_FILES: usize = 200;
+/// Maximum number of languages in a map.
+const MAX_LANGUAGES: usize = 5;
 
 /// The arguments of a map.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub struct MapRequest {
-    /// Maximum length in tokens.
-    pub tokens: usize,
-    /// Rank by closeness to this file (relative to the root), or to the files that answer this
+    /// Show only files, those first that are close to this file or to the files that answer this
     /// question.
     pub focus: Option<String>,
 }
 
-/// The map, with the index state behind it.
-#[derive(Debug, Clone, Serialize)]
+/// What the project is.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MapAnswer {
-    #[serde(flatten)]
-    pub map: Map,
+    /// What it says about itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub about: Option<About>,
+    /// Number of indexed files.
+    pub total_files: usize,
+    /// Their number of lines.
+    pub total_lines: u64,
+    /// Its main languages with their number of lines, the largest first.
+    pub languages: Vec<MapLanguage>,
+    /// Commands to build, run and test it, by the files that tell them.
+    pub commands: Vec<Commands>,
+    /// Where its programs and libraries begin.
+    pub entries: Vec<Entry>,
+    /// Its main directories, in the order of their paths.
+    pub modules: Vec<Module>,
+    /// The most important files, with their most important symbols.
+    pub files: Vec<MapFile>,
+    /// Number of all files with symbols.
+    pub total_ranked: usize,
     #[serde(flatten)]
     pub state: AnswerState,
 }
 
+/// A language of the project.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct MapLanguage {
+    /// Lower-case name.
+    pub name: String,
+    /// Number of lines.
+    pub lines: u64,
+}
+
+impl MapAnswer {
+    /// Returns a copy with fewer files and modules: `level` of them together.
+    #[must_use]
+    pub fn first(&self, level: usize) -> Self {
+        let modules = self.modules.len().min(level.div_ceil(2));
+        let files = self.files.len().min(level - modules);
+        Self {
+            modules: self.modules[..modules].to_vec(),
+            files: self.files[..files].to_vec(),
+            ..self.clone()
+        }
+    }
+}
+
 impl Engine {
-    /// Outlines the project within the requested number of tokens.
+    /// Tells what the project is.
     ///
     /// # Errors
     /// When there are no source files, or the index or the graph cannot be read.
     pub fn map(&self, request: &MapRequest, call: &Call) -> Result<MapAnswer, AskError> {
-        let state = self.state(call)?;
-        let focus = match &request.focus {
-            Some(file) if self.project.layout.tree().has_file(file) => vec![file.clone()],
-            Some(question) => {
-                let request = SearchRequest {
-                    query: question.clone(),
-                    limit: FOCUS,
-                    ..SearchRequest::default()
-                };
-                self.search(&request, call)?
-                    .results
-                    .into_iter()
-                    .filter_map(|row| row.path)
-                    .collect()
-            }
-            None => Vec::new(),
+        let focus = self.focus(request, call)?;
+        let View { code, state } = self.view(call)?;
+        let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
+        let is_source: HashSet<&str> = groups
+            .iter()
+            .filter(|(path, group)| **group == FileGroup::Source && !is_for_tests(path))
+            .map(|(path, _)| *path)
+            .collect();
+        // A project may consist of tests or of examples, and not all of its files may be indexed.
+        let counts = |path: &str| {
+            is_source.is_empty() || is_source.contains(path) || !groups.contains_key(path)
         };
-        let (map, has_sources) = self.ask_graph(call, |graph| graph.map(request.tokens, &focus))?;
-        if map.files.is_empty() && !has_sources {
+        let query = MapQuery { focus: &focus, counts: &counts };
+        let (ranked, has_sources) = self.ask_graph(call, |graph| graph.map(query))?;
+        if ranked.files.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
-        Ok(MapAnswer { map, state })
+        call.check()?;
+
+        let written: Vec<(String, String)> = code
+            .corpus
+            .chunks()
+            .written_in()
+            .map(|(path, language)| (path.to_string(), language.to_string()))
+            .collect();
+        let sizes = survey::sizes(self.project.layout.root(), &written);
+        let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
+        paths.sort_unstable();
+        let (tree, root) = (self.project.layout.tree(), self.project.layout.root());
+        let tree = Tree {
+            paths: &paths,
+            is_source: &counts,
+            has: &|path| tree.has_file(path),
+            read: &|path| source::read_text(root, path).ok(),
+        };
+        let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
+        let weight = |path: &str| lines.get(path).copied().unwrap_or_default() as f64;
+        let is_overview = request.focus.is_none();
+        let total_ranked = ranked.files.iter().filter(|f| !f.symbols.is_empty()).count();
+        let with_symbols = ranked.files.iter().filter(|file| !file.symbols.is_empty());
+        // The most important files first, so the main directories first.
+        let directories = ranked
+            .files
+            .iter()
+            .take(MAX_FILES)
+            .flat_map(|file| file.path.match_indices('/').map(|(end, _)| &file.path[..end]));
+        let about = is_overview.then(|| overview::about(&tree, directories)).flatten();
+        Ok(MapAnswer {
+            about,
+            total_files: sizes.len(),
+            total_lines: sizes.iter().map(|s| s.lines).sum(),
+            languages: main_languages(sizes.iter().filter(|s| counts(&s.path))),
+            commands: if is_overview { overview::commands(&tree) } else { Vec::new() },
+            entries: if is_overview { overview::entries(&tree, &ranked.mains) } else { Vec::new() },
+            modules: if is_overview { overview::modules(&tree, &weight) } else { Vec::new() },
+            files: with_symbols.take(MAX_FILES).cloned().collect(),
+            total_ranked,
+            state: state.in_brief(call),
+        })
     }
+
+    /// Returns the files in focus.
+    fn focus(&self, request: &MapRequest, call: &Call) -> Result<Vec<String>, AskError> {
+        let Some(focus) = &request.focus else { return Ok(Vec::new()) };
+        if self.project.layout.tree().has_file(focus) {
+            return Ok(vec![focus.clone()]);
+        }
+        let request =
+            SearchRequest { query: focus.clone(), limit: FOCUS, ..SearchRequest::default() };
+        let found = self.search(&request, call)?.results;
+        Ok(found.into_iter().filter_map(|row| row.path).collect())
+    }
+}
+
+/// Whether a file holds tests, or is below a directory with what they need, such as `test_helpers`.
+fn is_for_tests(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let stem = name.split('.').next().unwrap_or_default();
+    folders.split('/').any(|folder| folder.to_lowercase().starts_with("test"))
+        || matches!(stem, "test" | "tests")
+}
+
+/// Returns the languages of programs with their lines. A project without programs has those of its
+/// documents.
+fn main_languages<'s>(sizes: impl Iterator<Item = &'s survey::Size>) -> Vec<MapLanguage> {
+    let is_program = |name: &str| {
+        languages::languages().iter().any(|language| {
+            language.name == name
+                && matches!(language.kind, LanguageKind::Code(_) | LanguageKind::Text)
+        })
+    };
+    let groups = survey::grouped(
+        &sizes.cloned().collect::<Vec<_>>(),
+        survey::By::Language,
+        survey::Sort::Lines,
+    );
+    let all = groups.into_iter().map(|g| MapLanguage { name: g.name, lines: g.lines });
+    let (mut main, others): (Vec<_>, Vec<_>) = all.partition(|group| is_program(&group.name));
+    if main.is_empty() {
+        main = others;
+    }
+    main.truncate(MAX_LANGUAGES);
+    main
 }

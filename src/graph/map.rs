@@ -1,194 +1,232 @@
-//! Builds the map: an outline of the project within a token budget, ranked by references with
-//! `PageRank`.
-//! Names are not resolved one by one: a use of a name that several symbols have counts a fraction
-//! for each of them. That suffices for a ranking and takes one pass over all references.
+//! Ranks the files and symbols of a project by the references that lead to them, with `PageRank`.
+//! Every reference is resolved as a query would resolve it, so that a call of `len` does not count
+//! for a function `len` of the project, unless it means that one.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::error::GraphError;
-use super::rows::{SymbolId, SymbolRow};
+use super::resolver::Resolver;
+use super::rows::{RefRow, SymbolId, SymbolRow};
+use super::scopes::Scopes;
 use super::sql::Tables;
-use crate::languages::names_of;
 use crate::syntax::SymbolKind;
-use crate::text::tokens_of_bytes;
 
 /// Parameters of `PageRank`: the share of a rank that is passed on, and the number of iterations.
 const DAMPING: f64 = 0.85;
 const ROUNDS: usize = 20;
 /// Share of the restart probability that files in focus get.
 const FOCUS: f64 = 0.7;
-/// A name with more definitions is ignored.
-const MAX_DEFINITIONS: usize = 40;
-const MAX_LINE_CHARS: usize = 110;
+/// A meaning with less confidence does not count as a reference.
+const LEAST_CONFIDENCE: f32 = 0.5;
+/// Maximum number of references that are resolved. Of more, equally spaced ones are.
+const MAX_REFERENCES: usize = 150_000;
+/// Factor of the rank of a symbol that its file keeps to itself.
+const PRIVATE: f64 = 0.3;
+/// Maximum number of symbols of a file that are returned.
+const MAX_SYMBOLS: usize = 8;
 
-/// The outline: the most important files first, each with its most important symbols.
-#[derive(Debug, Clone, Serialize)]
+/// What a map is about.
+#[derive(Clone, Copy)]
+pub struct MapQuery<'a> {
+    /// Paths of the files that count most.
+    pub focus: &'a [String],
+    /// Whether a file is part of the map, and its references count: tests and examples do not.
+    pub counts: &'a dyn Fn(&str) -> bool,
+}
+
+/// The files of a project by their importance.
+#[derive(Debug, Clone)]
 pub struct Map {
+    /// The most important first.
     pub files: Vec<MapFile>,
-    /// Number of all symbols, including those that are left out.
-    pub total: usize,
-    /// Estimated number of tokens of its text.
-    pub tokens: usize,
+    /// Functions with which programs begin: path and line.
+    pub mains: Vec<(String, u32)>,
 }
 
 /// A file of the map.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MapFile {
+    /// Relative to the root.
     pub path: String,
-    /// In the order of their lines.
+    /// The `PageRank` of its symbols; the ranks of all files add up to at most 1.
+    pub rank: f64,
+    /// Its most important types and functions, the most important first.
     pub symbols: Vec<MapSymbol>,
 }
 
 /// A symbol of the map.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct MapSymbol {
+    /// Name without the enclosing names.
     pub name: String,
+    /// function, struct, class …
     pub kind: &'static str,
+    /// 1-based.
     pub line: u32,
+    /// Its declaration, in one line.
     pub signature: String,
-    /// The `PageRank`; the ranks of all symbols add up to at most 1.
+    /// The `PageRank`, of a type with its members.
     pub rank: f64,
 }
 
-impl Map {
-    /// Returns the text form.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let mut out = String::new();
-        for file in &self.files {
-            out += &file.path;
-            out.push('\n');
-            for s in &file.symbols {
-                out += &line(s);
-            }
-        }
-        out
-    }
-}
-
-fn line(symbol: &MapSymbol) -> String {
-    let text: String = symbol.signature.chars().take(MAX_LINE_CHARS).collect();
-    format!("{:>6} {text}\n", symbol.line)
-}
-
-pub(super) fn map(tables: &Tables, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
-    let files: HashMap<i64, (String, &'static str)> = tables
-        .files()?
-        .into_iter()
-        .map(|f| (f.id, (f.path, names_of(&f.language).family)))
+pub(super) fn map(tables: &Tables, query: MapQuery) -> Result<Map, GraphError> {
+    let mut resolver = Resolver::new(Scopes::new(tables)?);
+    let files: Vec<(i64, String)> = resolver
+        .scopes
+        .files
+        .iter()
+        .filter(|file| (query.counts)(&file.row.path))
+        .map(|file| (file.row.id, file.row.path.clone()))
         .collect();
-    let symbols: Vec<SymbolRow> = tables.symbols()?;
-    let ranks = ranks(tables, &files, &symbols, focus)?;
-    let mut order: Vec<usize> = (0..symbols.len()).filter(|i| is_shown(&symbols[*i])).collect();
-    order.sort_by(|a, b| ranks[*b].total_cmp(&ranks[*a]).then(symbols[*a].id.cmp(&symbols[*b].id)));
-    let mut chosen: BTreeMap<i64, Vec<usize>> = BTreeMap::new();
-    let mut bytes = 0;
-    for i in order {
-        let id = symbols[i].id;
-        let Some((path, _)) = files.get(&id.file) else { continue };
-        let head = if chosen.contains_key(&id.file) { 0 } else { path.len() + 1 };
-        let more = head + line(&shown(&symbols[i], ranks[i])).len();
-        if tokens_of_bytes(bytes + more) > tokens {
-            break;
-        }
-        bytes += more;
-        chosen.entry(id.file).or_default().push(i);
+    let mut symbols: Vec<SymbolRow> = Vec::new();
+    let mut of_file: Vec<std::ops::Range<usize>> = Vec::new();
+    for (id, _) in &files {
+        let first = symbols.len();
+        symbols.extend(resolver.scopes.scope_of(*id)?.symbols.iter().cloned());
+        of_file.push(first..symbols.len());
     }
-    let mut out: Vec<(f64, MapFile)> = chosen
-        .into_iter()
-        .map(|(file, mut of)| {
-            of.sort_by_key(|i| symbols[*i].line);
-            let path = files.get(&file).map(|(p, _)| p.clone()).unwrap_or_default();
-            let rank = of.iter().map(|i| ranks[*i]).sum();
-            (
-                rank,
-                MapFile {
-                    path,
-                    symbols: of.iter().map(|i| shown(&symbols[*i], ranks[*i])).collect(),
-                },
-            )
-        })
-        .collect();
-    out.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.path.cmp(&b.1.path)));
-    Ok(Map {
-        files: out.into_iter().map(|(_, f)| f).collect(),
-        total: symbols.len(),
-        tokens: tokens_of_bytes(bytes),
-    })
-}
-
-/// Returns whether the map shows a symbol: types, functions and constants, but not fields, enum
-/// members, modules, `impl` blocks or symbols without a signature.
-fn is_shown(symbol: &SymbolRow) -> bool {
-    !matches!(
-        symbol.kind,
-        SymbolKind::Impl | SymbolKind::Field | SymbolKind::EnumMember | SymbolKind::Module
-    ) && !symbol.signature.is_empty()
-}
-
-fn shown(symbol: &SymbolRow, rank: f64) -> MapSymbol {
-    MapSymbol {
-        name: symbol.name.clone(),
-        kind: symbol.kind.as_str(),
-        line: symbol.line,
-        signature: symbol.signature.clone(),
-        rank,
+    let edges = edges(&mut resolver, tables, &files, &symbols)?;
+    let start = start(&files, &of_file, symbols.len(), query.focus);
+    let ranks = page_rank(symbols.len() + 1, &edges, &start);
+    let mut out = Vec::new();
+    for ((id, path), of) in files.iter().zip(&of_file) {
+        let common = |name: &str| {
+            resolver.scopes.file(*id).is_some_and(|file| file.names.is_common_method(name))
+        };
+        let first = of.start;
+        let own = &symbols[of.clone()];
+        out.push(MapFile {
+            path: path.clone(),
+            rank: ranks[of.clone()].iter().sum(),
+            symbols: important(own, &ranks[first..of.end], &common),
+        });
     }
+    out.sort_by(|a, b| b.rank.total_cmp(&a.rank).then_with(|| a.path.cmp(&b.path)));
+    let path_of: HashMap<i64, &str> = files.iter().map(|(id, path)| (*id, &**path)).collect();
+    let is_main = |s: &&SymbolRow| {
+        matches!(&*s.name, "main" | "Main") && s.kind.is_callable() && !s.prototype
+    };
+    let mains = symbols.iter().filter(is_main);
+    let mains = mains.map(|s| (path_of[&s.id.file].to_string(), s.line)).collect();
+    Ok(Map { files: out, mains })
 }
 
-/// Returns the rank of each symbol.
-fn ranks(
-    tables: &Tables,
-    files: &HashMap<i64, (String, &'static str)>,
+/// Returns the most important symbols of a file. The rank of a type includes that of its members.
+fn important(
     symbols: &[SymbolRow],
-    focus: &[String],
-) -> Result<Vec<f64>, GraphError> {
+    ranks: &[f64],
+    is_common: &dyn Fn(&str) -> bool,
+) -> Vec<MapSymbol> {
+    let mut with_members = ranks.to_vec();
+    let types: HashMap<&str, usize> = (0..symbols.len())
+        .rev()
+        .filter(|i| is_shown_type(&symbols[*i]))
+        .map(|i| (&*symbols[i].name, i))
+        .collect();
+    for (i, symbol) in symbols.iter().enumerate() {
+        if let Some(owner) = types.get(&*symbol.owner).filter(|owner| **owner != i) {
+            with_members[*owner] += ranks[i];
+        }
+    }
+    for (rank, symbol) in with_members.iter_mut().zip(symbols) {
+        if !symbol.exported {
+            *rank *= PRIVATE;
+        }
+    }
+    // What is local to a function, a type or a test module says nothing about its file.
+    let is_outer = |s: &SymbolRow| {
+        let parent = usize::try_from(s.parent).ok().and_then(|n| symbols.get(n));
+        parent.is_none_or(|parent| {
+            parent.kind == SymbolKind::Module && !matches!(&*parent.name, "test" | "tests")
+        })
+    };
+    let is_shown = |s: &SymbolRow| {
+        let is_function = s.kind.is_callable() && s.owner.is_empty() && !is_common(&s.name);
+        (is_function || is_shown_type(s)) && is_outer(s) && s.name.len() > 2 && !s.prototype
+    };
+    let mut order: Vec<usize> = (0..symbols.len()).filter(|i| is_shown(&symbols[*i])).collect();
+    order.sort_by(|a, b| with_members[*b].total_cmp(&with_members[*a]).then(a.cmp(b)));
+    let mut out: Vec<MapSymbol> = Vec::new();
+    for i in order {
+        let s = &symbols[i];
+        if out.len() < MAX_SYMBOLS && out.iter().all(|other| other.name != s.name) {
+            out.push(MapSymbol {
+                name: s.name.clone(),
+                kind: s.kind.as_str(),
+                line: s.line,
+                signature: s.signature.clone(),
+                rank: with_members[i],
+            });
+        }
+    }
+    out
+}
+
+/// Whether a symbol is a type that the map shows. An `impl` is a part of its type.
+fn is_shown_type(symbol: &SymbolRow) -> bool {
+    symbol.is_type() && symbol.kind != SymbolKind::Impl
+}
+
+/// Returns the references between symbols: from, to, and weight. References outside of all symbols
+/// begin at one node, which all files share.
+fn edges(
+    resolver: &mut Resolver,
+    tables: &Tables,
+    files: &[(i64, String)],
+    symbols: &[SymbolRow],
+) -> Result<Vec<(u32, u32, f64)>, GraphError> {
     let positions: HashMap<SymbolId, u32> =
         symbols.iter().zip(0..).map(|(s, i)| (s.id, i)).collect();
-    let mut named: HashMap<&str, Vec<u32>> = HashMap::new();
-    for (s, i) in symbols.iter().zip(0u32..).filter(|(s, _)| is_shown(s)) {
-        named.entry(&s.name).or_default().push(i);
-    }
-    let family = |file: i64| files.get(&file).map(|(_, f)| *f);
-    // References outside of all symbols start at one node, which all files share.
     let outside = u32::try_from(symbols.len()).unwrap_or(u32::MAX);
-    let mut edges: Vec<(u32, u32, f64)> = Vec::new();
-    tables.each_ref(|file, symbol, name, n| {
-        let Some(to) = named.get(name) else { return };
-        let to: Vec<u32> = to
-            .iter()
-            .copied()
-            .filter(|i| family(symbols[*i as usize].id.file) == family(file))
-            .collect();
-        if to.is_empty() || to.len() > MAX_DEFINITIONS {
-            return;
+    let every = tables.count_refs()?.div_ceil(MAX_REFERENCES).max(1);
+    let (mut edges, mut n) = (Vec::new(), 0);
+    for (id, _) in files {
+        let references: Vec<RefRow> = tables.refs_of(*id)?;
+        for reference in &references {
+            n += 1;
+            if n % every != 0 {
+                continue;
+            }
+            let from = positions.get(&reference.from).copied().unwrap_or(outside);
+            for meaning in resolver.resolve(reference)? {
+                let Some(to) = positions.get(&meaning.symbol) else { continue };
+                if meaning.confidence >= LEAST_CONFIDENCE && *to != from {
+                    let uses = (reference.lines.len() as f64).sqrt();
+                    edges.push((from, *to, uses * f64::from(meaning.confidence)));
+                }
+            }
         }
-        let from = positions.get(&SymbolId { file, n: symbol }).copied().unwrap_or(outside);
-        let weight = (n as f64).sqrt() / to.len() as f64;
-        edges.extend(to.into_iter().filter(|i| *i != from).map(|i| (from, i, weight)));
-    })?;
-    let start = start(files, symbols, focus);
-    Ok(page_rank(symbols.len() + 1, &edges, &start))
+    }
+    Ok(edges)
 }
 
 /// Returns the restart probabilities: equal, except that files in focus get most.
 fn start(
-    files: &HashMap<i64, (String, &'static str)>,
-    symbols: &[SymbolRow],
+    files: &[(i64, String)],
+    of_file: &[std::ops::Range<usize>],
+    n_symbols: usize,
     focus: &[String],
 ) -> Vec<f64> {
-    let even = 1.0 / (symbols.len() + 1) as f64;
-    let is_focus =
-        |s: &SymbolRow| files.get(&s.id.file).is_some_and(|(path, _)| focus.contains(path));
-    let n = symbols.iter().filter(|s| is_focus(s)).count();
-    if n == 0 {
-        return vec![even; symbols.len() + 1];
+    let even = 1.0 / (n_symbols + 1) as f64;
+    let mut start = vec![even; n_symbols + 1];
+    let in_focus: Vec<usize> = files
+        .iter()
+        .zip(of_file)
+        .filter(|((_, path), _)| focus.contains(path))
+        .flat_map(|(_, of)| of.clone())
+        .collect();
+    if !in_focus.is_empty() {
+        for s in &mut start {
+            *s *= 1.0 - FOCUS;
+        }
+        for i in &in_focus {
+            start[*i] += FOCUS / in_focus.len() as f64;
+        }
     }
-    let one =
-        |s: &SymbolRow| even * (1.0 - FOCUS) + if is_focus(s) { FOCUS / n as f64 } else { 0.0 };
-    symbols.iter().map(one).chain([even * (1.0 - FOCUS)]).collect()
+    start
 }
 
 fn page_rank(n: usize, edges: &[(u32, u32, f64)], start: &[f64]) -> Vec<f64> {

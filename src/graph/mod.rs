@@ -30,7 +30,7 @@ pub use self::answer::{
     GraphAnswer, GraphQuery, LEAST_CONFIDENCE, MAX_DEPTH, Neighbour, Node, Operation,
 };
 pub use self::error::GraphError;
-pub use self::map::{Map, MapFile, MapSymbol};
+pub use self::map::{Map, MapFile, MapQuery, MapSymbol};
 use self::resolver::Resolver;
 use self::rows::Parsed;
 use self::scopes::Scopes;
@@ -104,13 +104,12 @@ impl CodeGraph {
         Traversal::new(Resolver::new(Scopes::new(&self.tables)?)).answer(question)
     }
 
-    /// Returns the map of the project in at most `tokens` tokens. `focus`: paths of the files that
-    /// count most.
+    /// Ranks the files and symbols of the project.
     ///
     /// # Errors
     /// When the database cannot be read.
-    pub fn map(&self, tokens: usize, focus: &[String]) -> Result<Map, GraphError> {
-        map::map(&self.tables, tokens, focus)
+    pub fn map(&self, query: MapQuery) -> Result<Map, GraphError> {
+        map::map(&self.tables, query)
     }
 
     fn bring_up_to_date(

@@ -216,10 +216,6 @@ impl Tables {
         )
     }
 
-    pub(super) fn symbols(&self) -> Result<Vec<SymbolRow>, GraphError> {
-        self.all(&format!("SELECT {SYMBOL} FROM symbols ORDER BY file, n"), [], symbol)
-    }
-
     pub(super) fn refs_named(&self, name: &str) -> Result<Vec<RefRow>, GraphError> {
         self.all(&format!("SELECT {REF} FROM refs WHERE name = ?1"), [name], reference)
     }
@@ -228,18 +224,9 @@ impl Tables {
         self.all(&format!("SELECT {REF} FROM refs WHERE file = ?1 ORDER BY n"), [file], reference)
     }
 
-    /// Calls `each` for every reference with its file, symbol, name and number of lines.
-    pub(super) fn each_ref(
-        &self,
-        mut each: impl FnMut(FileId, i64, &str, usize),
-    ) -> Result<(), GraphError> {
-        let lines = "length(lines) - length(replace(lines, ' ', '')) + 1";
-        let sql = format!("SELECT file, symbol, name, {lines} FROM refs");
-        self.all(&sql, [], |r| {
-            each(r.get(0)?, r.get(1)?, r.get_ref(2)?.as_str()?, r.get(3)?);
-            Ok(())
-        })?;
-        Ok(())
+    /// Returns the number of references.
+    pub(super) fn count_refs(&self) -> Result<usize, GraphError> {
+        Ok(self.all("SELECT count(*) FROM refs", [], |r| r.get(0))?.pop().unwrap_or(0))
     }
 
     pub(super) fn imports_of(&self, file: FileId) -> Result<Vec<ImportRow>, GraphError> {

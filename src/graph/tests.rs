@@ -307,26 +307,47 @@ fn targets_are_names_places_and_files() {
 }
 
 #[test]
-fn the_map_ranks_what_is_used_most_and_keeps_its_budget() {
+fn the_map_ranks_what_is_used_most() {
     let p = Project::new(&[
         ("lib.py", "def used(): pass\ndef unused(): pass\ndef near(): pass\n"),
-        ("a.py", "from lib import *\ndef a(): used()\n"),
-        ("b.py", "from lib import *\ndef b():\n    used()\n    near()\n"),
+        ("a.py", "from lib import *\ndef main(): used()\n"),
+        ("b.py", "from lib import *\ndef bee():\n    used()\n    near()\n"),
+        ("test_lib.py", "from lib import *\ndef test():\n    unused()\n    unused()\n"),
     ]);
+    let map = |focus: &[String]| {
+        let counts = |path: &str| !path.starts_with("test");
+        p.graph.map(MapQuery { focus, counts: &counts }).unwrap()
+    };
     let rank = |map: &Map, name| {
         map.files.iter().flat_map(|f| &f.symbols).find(|s| s.name == name).map_or(0.0, |s| s.rank)
     };
-    let all = p.graph.map(1000, &[]).unwrap();
-    assert!(rank(&all, "used") > rank(&all, "near") && rank(&all, "near") > rank(&all, "unused"));
-    let focused = p.graph.map(1000, &["b.py".to_string()]).unwrap();
-    assert!(
-        rank(&focused, "near") > rank(&all, "near"),
-        "{} {}",
-        rank(&focused, "near"),
-        rank(&all, "near")
-    );
-    let small = p.graph.map(12, &[]).unwrap();
-    assert!(small.text().contains("used") && small.text().len() <= 12 * 4, "{}", small.text());
+    let all = map(&[]);
+    assert_eq!(all.files[0].path, "lib.py");
+    let names: Vec<&str> = all.files[0].symbols.iter().map(|s| &*s.name).collect();
+    assert_eq!(names, ["used", "near", "unused"]);
+    assert_eq!(all.mains, [("a.py".to_string(), 2)]);
+    assert!(all.files.iter().all(|f| f.path != "test_lib.py"));
+    let focused = map(&["b.py".to_string()]);
+    assert!(rank(&focused, "near") > rank(&all, "near"));
+}
+
+/// A call of `len` of a library type counted for the only function `len` of the project.
+#[test]
+fn the_map_counts_resolved_references_only() {
+    let p = Project::new(&[
+        (
+            "src/lib.rs",
+            "pub struct Ring { items: Vec<u8> }\nimpl Ring {\n    pub fn len(&self) -> usize { 0 }\n}\npub struct Gate;\n",
+        ),
+        (
+            "src/a.rs",
+            "use crate::Gate;\npub fn a(g: Gate, s: String) -> usize { s.len() + s.trim().len() }\npub fn b(_: &Gate, v: Vec<u8>) -> usize { v.len() }\n",
+        ),
+    ]);
+    let found = p.graph.map(MapQuery { focus: &[], counts: &|_| true }).unwrap();
+    let lib = found.files.iter().find(|f| f.path == "src/lib.rs").unwrap();
+    let names: Vec<&str> = lib.symbols.iter().map(|s| &*s.name).collect();
+    assert_eq!(names, ["Gate", "Ring"]);
 }
 
 #[test]

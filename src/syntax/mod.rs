@@ -5,6 +5,7 @@
 //! files on disk or search.
 
 mod markup;
+mod opening;
 mod outline;
 mod pattern;
 mod relations;
@@ -13,6 +14,7 @@ mod samples;
 mod symbol;
 
 pub use markup::{Section, sections};
+pub use opening::{is_description, leading_comment, paragraphs};
 pub use outline::{Outline, outline};
 pub use pattern::{Pattern, PatternError};
 pub use relations::{Base, Binding, Import, Reference, ReferenceKind, Relations, Shape, relations};

@@ -40,6 +40,11 @@ impl TokenBudget {
         Self { max_tokens: self.max_tokens.or(Some(max_tokens * factor)), format: Some(format) }
     }
 
+    /// Returns the budget of a text.
+    pub(super) fn of_text(max_tokens: usize) -> Self {
+        Self { max_tokens: Some(max_tokens), format: Some(Format::Text) }
+    }
+
     pub(super) fn format(self) -> Format {
         self.format.unwrap_or(Format::Text)
     }

@@ -10,6 +10,7 @@ mod files;
 mod graph;
 mod grep;
 mod hits;
+mod map;
 mod memory_add;
 mod memory_delete;
 mod memory_reply;
@@ -31,14 +32,15 @@ pub use self::reply::printable;
 use self::tool::Question;
 pub use self::tool::{Answer, Effect, Tool, ToolGroup};
 use crate::engine::{
-    FilesRequest, GraphRequest, GrepRequest, PatternRequest, ReadRequest, RelatedRequest,
-    SearchRequest, StatusRequest,
+    FilesRequest, GraphRequest, GrepRequest, MapRequest, PatternRequest, ReadRequest,
+    RelatedRequest, SearchRequest, StatusRequest,
 };
 
 /// All tools, in the order in which they are listed.
 pub const ALL: &[Tool] = &[
     Tool::of::<SearchRequest>(),
     Tool::of::<GrepRequest>(),
+    Tool::of::<MapRequest>(),
     Tool::of::<RelatedRequest>(),
     Tool::of::<outline::Args>(),
     Tool::of::<ReadRequest>(),

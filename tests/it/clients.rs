@@ -168,7 +168,7 @@ impl Inspector<'_> {
 }
 
 /// Returns a call of each tool, in the order of the list, and text that its reply must contain.
-fn calls() -> [(&'static str, Value, &'static str); 12] {
+fn calls() -> [(&'static str, Value, &'static str); 13] {
     [
         (
             "cortex_search",
@@ -176,6 +176,7 @@ fn calls() -> [(&'static str, Value, &'static str); 12] {
             "src/retry.rs:1-4  function retry_with_backoff\n/// Waits",
         ),
         ("cortex_grep", json!({ "pattern": "salted water" }), "salted water"),
+        ("cortex_map", json!({}), "\nsrc/retry.rs retry_with_backoff:"),
         ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
         (

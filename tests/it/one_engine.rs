@@ -77,6 +77,8 @@ fn questions() -> Vec<Asked> {
         ),
         question(&["outline", "src/store.rs"], "outline", json!({ "path": "src/store.rs" })),
         question(&["outline"], "outline", json!({})),
+        question(&["map"], "map", json!({})),
+        question(&["map", "--focus", "src/store.rs"], "map", json!({ "focus": "src/store.rs" })),
         question(
             &["read", "src/store.rs", "--lines", "4-6"],
             "read",

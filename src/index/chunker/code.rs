@@ -6,7 +6,7 @@ use super::draft::{Draft, LineIndex, MAX_BYTES, MIN_BYTES, file_name};
 use super::pieces::{split, with_text};
 use crate::chunk::{ChunkType, Name};
 use crate::languages::Grammar;
-use crate::syntax::{Outline, Symbol, SymbolKind};
+use crate::syntax::{Outline, Symbol, SymbolKind, leading_comment};
 
 /// A run of lines that becomes one chunk, or a part of one.
 #[derive(Debug, Clone)]
@@ -249,7 +249,7 @@ impl Tree<'_> {
     /// and function with its lines.
     fn outline_draft(&self, path: &str) -> Draft {
         let mut text = format!("{path}\n");
-        let head = self.head();
+        let head = leading_comment(self.lines.text, MAX_HEAD_BYTES);
         if !head.is_empty() {
             text.push_str(&head);
             text.push('\n');
@@ -289,42 +289,6 @@ impl Tree<'_> {
         draft
     }
 
-    /// Returns the comment that the file opens with, but no licence.
-    fn head(&self) -> String {
-        const MARKERS: [&str; 10] = ["//", "/*", "*", "#", "--", "{-", ";", "%", "\"\"\"", "'''"];
-        let mut block = String::new();
-        let mut in_string = false;
-        for line in self.lines.text.lines().take(80) {
-            let t = line.trim();
-            let quotes = t.matches("\"\"\"").count() + t.matches("'''").count();
-            let comment = in_string || MARKERS.iter().any(|m| t.starts_with(m));
-            if quotes % 2 == 1 {
-                in_string = !in_string;
-            }
-            if t.is_empty() || !comment {
-                if !block.is_empty() && !is_licence(&block) {
-                    break;
-                }
-                block.clear();
-                if !t.is_empty() && !comment {
-                    break;
-                }
-                continue;
-            }
-            if t.starts_with("#!") || t.starts_with("#include") || t.starts_with("#[") {
-                continue;
-            }
-            block.push_str(
-                t.trim_start_matches(['/', '*', '#', '-', '{', ';', '%', '"', '\'', '!', '|', ' ']),
-            );
-            block.push('\n');
-            if block.len() > MAX_HEAD_BYTES {
-                break;
-            }
-        }
-        if is_licence(&block) { String::new() } else { block.trim().to_string() }
-    }
-
     /// Makes a data chunk for the values of each enum that has some.
     fn enum_values(&self) -> Vec<Draft> {
         let is_enum = |i: &usize| self.symbol(*i).kind == SymbolKind::Enum;
@@ -351,11 +315,6 @@ impl Tree<'_> {
         };
         (0..self.outline.symbols.len()).filter(is_enum).filter_map(values).flatten().collect()
     }
-}
-
-fn is_licence(comment: &str) -> bool {
-    let c = comment.to_lowercase();
-    ["copyright", "license", "licence", "spdx", "warranty"].iter().any(|w| c.contains(w))
 }
 
 fn name(s: &Symbol) -> Name {

@@ -72,6 +72,8 @@ async def searching(client):
     reply, text = await ask(client, "cortex_outline")
     check(reply["total_files"] == 4, "the project is outlined", text)
 
+    reply, text = await ask(client, "cortex_map")
+    check(RETRY in [f["path"] for f in reply["files"]] and f"{RETRY} " in text, "the project is explained", text)
     reply, text = await ask(client, "cortex_related", path=RETRY, line=2)
     check(reply["results"][0]["path"] == "src/poll.rs", "similar code is found", text)
 
@@ -201,6 +203,7 @@ CALLED = {
     "cortex_search",
     "cortex_grep",
     "cortex_read",
+    "cortex_map",
     "cortex_outline",
     "cortex_related",
     "cortex_status",

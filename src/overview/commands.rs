@@ -1,0 +1,255 @@
+//! How a repository is built, run and tested: from its manifests, make files and CI.
+
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Tree, file_name};
+
+/// The commands that one file tells.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Commands {
+    /// The commands, build before test where it matters.
+    pub run: Vec<String>,
+    /// The file, relative to the root.
+    pub from: String,
+}
+
+/// Maximum number of commands of one file.
+const MAX_COMMANDS: usize = 6;
+/// Maximum number of characters of a command of CI; longer ones are scripts.
+const MAX_CI_CHARS: usize = 70;
+/// Names of scripts and targets that people look for, in this order.
+const WANTED: [&str; 14] = [
+    "build", "test", "tests", "check", "lint", "run", "start", "dev", "serve", "install", "fmt",
+    "format", "all", "docs",
+];
+
+/// Files in the root whose presence tells the commands.
+const BY_PRESENCE: [(&str, &[&str]); 22] = [
+    ("go.mod", &["go build ./...", "go test ./..."]),
+    ("gradlew", &["./gradlew build", "./gradlew test"]),
+    ("build.gradle", &["gradle build", "gradle test"]),
+    ("build.gradle.kts", &["gradle build", "gradle test"]),
+    ("mvnw", &["./mvnw package", "./mvnw test"]),
+    ("pom.xml", &["mvn package", "mvn test"]),
+    ("build.sbt", &["sbt compile", "sbt test"]),
+    ("mix.exs", &["mix deps.get", "mix test"]),
+    ("Package.swift", &["swift build", "swift test"]),
+    ("build.zig", &["zig build", "zig build test"]),
+    ("dune-project", &["dune build", "dune test"]),
+    ("stack.yaml", &["stack build", "stack test"]),
+    ("cabal.project", &["cabal build", "cabal test"]),
+    ("pubspec.yaml", &["dart pub get", "dart test"]),
+    ("meson.build", &["meson setup build", "meson compile -C build", "meson test -C build"]),
+    ("CMakeLists.txt", &["cmake -B build", "cmake --build build"]),
+    ("configure", &["./configure", "make"]),
+    ("configure.ac", &["autoreconf -i", "./configure", "make"]),
+    ("Gemfile", &["bundle install"]),
+    ("tox.ini", &["tox"]),
+    ("noxfile.py", &["nox"]),
+    ("Project.toml", &["julia --project -e 'using Pkg; Pkg.test()'"]),
+];
+
+/// Returns the commands to build, run and test, by the files that tell them.
+#[must_use]
+pub fn commands(tree: &Tree) -> Vec<Commands> {
+    let mut out = Vec::new();
+    let mut add = |from: &str, run: Vec<String>| {
+        if !run.is_empty() {
+            out.push(Commands { run, from: from.into() });
+        }
+    };
+    add("Cargo.toml", cargo(tree));
+    add("package.json", scripts_of_node(tree));
+    add("composer.json", scripts(tree.manifest("composer.json").as_ref(), "composer"));
+    add("pyproject.toml", python(tree));
+    let mut told: BTreeSet<&str> = BTreeSet::new();
+    for (file, run) in BY_PRESENCE {
+        // A wrapper comes before the tool that it wraps, so only the first file of a tool counts.
+        let tool = run[0].trim_start_matches("./").trim_end_matches('w');
+        let tool = &tool[..tool.find(['w', ' ']).unwrap_or(tool.len())];
+        if (tree.has)(file) && told.insert(tool) {
+            add(file, run.iter().map(ToString::to_string).collect());
+        }
+    }
+    for (file, tool) in
+        [("Makefile", "make"), ("GNUmakefile", "make"), ("justfile", "just"), ("Rakefile", "rake")]
+    {
+        let targets = (tree.has)(file).then(|| (tree.read)(file)).flatten();
+        add(file, targets.map(|text| self::targets(&text, tool)).unwrap_or_default());
+    }
+    if let Some((file, run)) = ci(tree) {
+        add(file, run);
+    }
+    out
+}
+
+fn cargo(tree: &Tree) -> Vec<String> {
+    let Some(manifest) = tree.manifest("Cargo.toml") else { return Vec::new() };
+    let mut run = vec!["cargo build".to_string(), "cargo test".into()];
+    let is_program = tree.is_indexed("src/main.rs") || manifest.get("bin").is_some();
+    if is_program {
+        run.push("cargo run".into());
+    }
+    if manifest.get("workspace").is_some() && manifest.get("package").is_some() {
+        run.iter_mut().take(2).for_each(|command| command.push_str(" --workspace"));
+    }
+    run
+}
+
+fn scripts_of_node(tree: &Tree) -> Vec<String> {
+    let manager = [
+        ("pnpm-lock.yaml", "pnpm"),
+        ("yarn.lock", "yarn"),
+        ("bun.lock", "bun run"),
+        ("bun.lockb", "bun run"),
+    ];
+    let manager = manager.iter().find(|(lock, _)| (tree.has)(lock)).map_or("npm run", |(_, m)| *m);
+    scripts(tree.manifest("package.json").as_ref(), manager)
+}
+
+/// Returns the scripts of a manifest that people look for.
+fn scripts(manifest: Option<&Value>, runner: &str) -> Vec<String> {
+    let scripts = manifest.and_then(|m| m.get("scripts")).and_then(Value::as_object);
+    let names = scripts.into_iter().flat_map(|scripts| scripts.keys().map(String::as_str));
+    wanted(names).map(|name| format!("{runner} {name}")).collect()
+}
+
+/// Returns the names that people look for, in the order of [`WANTED`].
+fn wanted<'n>(names: impl Iterator<Item = &'n str>) -> impl Iterator<Item = &'n str> {
+    let names: Vec<&str> = names.collect();
+    let of = move |wanted: &str| names.iter().find(|name| **name == wanted).copied();
+    WANTED.iter().filter_map(move |name| of(name)).take(MAX_COMMANDS)
+}
+
+fn python(tree: &Tree) -> Vec<String> {
+    let is_old = tree.is_indexed("setup.py") || tree.is_indexed("setup.cfg");
+    let Some(manifest) = tree.manifest("pyproject.toml") else {
+        return if is_old { vec!["pip install -e .".into()] } else { Vec::new() };
+    };
+    let install = if (tree.has)("uv.lock") {
+        "uv sync"
+    } else if manifest.pointer("/tool/poetry").is_some() {
+        "poetry install"
+    } else if manifest.get("project").is_some() || manifest.get("build-system").is_some() || is_old
+    {
+        "pip install -e ."
+    } else {
+        return Vec::new();
+    };
+    let mut run = vec![install.to_string()];
+    let has_pytest = manifest.pointer("/tool/pytest").is_some()
+        || ["pytest.ini", "conftest.py", "tests/conftest.py"]
+            .iter()
+            .any(|file| tree.is_indexed(file));
+    if has_pytest {
+        run.push(if install == "uv sync" { "uv run pytest" } else { "pytest" }.into());
+    }
+    run
+}
+
+/// Returns the targets of a make file that people look for.
+fn targets(text: &str, tool: &str) -> Vec<String> {
+    let name = |line: &str| -> Option<String> {
+        if line.starts_with([' ', '\t', '#', '.']) || line.contains(":=") {
+            return None;
+        }
+        let line = line.strip_prefix("task ").map_or(line, |rest| rest.trim_start_matches(':'));
+        let end = line.find(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')?;
+        let is_target = tool == "rake"
+            || line[end..].trim_start().starts_with(':')
+            || (tool == "just" && line.contains(':'));
+        is_target.then(|| line[..end].to_string())
+    };
+    let names: Vec<String> = text.lines().filter_map(name).collect();
+    wanted(names.iter().map(String::as_str)).map(|name| format!("{tool} {name}")).collect()
+}
+
+/// Returns the file of CI with the most checks, and its commands.
+fn ci<'t>(tree: &Tree<'t>) -> Option<(&'t str, Vec<String>)> {
+    let is_ci = |path: &str| {
+        (path.starts_with(".github/workflows/") && path.ends_with(['l']))
+            || [".gitlab-ci.yml", ".circleci/config.yml", ".travis.yml", ".cirrus.yml"]
+                .contains(&path)
+    };
+    let files = tree.paths.iter().copied().filter(|path| is_ci(path));
+    let mut found: Vec<(&str, Vec<String>)> = files
+        .filter_map(|path| Some((path, checks(&(tree.read)(path)?))))
+        .filter(|(_, run)| !run.is_empty())
+        .collect();
+    let tests = |run: &[String]| run.iter().filter(|command| command.contains("test")).count();
+    let is_usual = |path: &str| {
+        let name = file_name(path);
+        ["ci.", "test.", "tests.", "build.", "main."]
+            .iter()
+            .any(|usual| name.to_lowercase().starts_with(usual))
+    };
+    found.sort_by_key(|(path, run)| (!is_usual(path), std::cmp::Reverse((tests(run), run.len()))));
+    let says = |(path, run): &(&str, Vec<String>)| is_usual(path) || tests(run) > 0;
+    let (path, mut run) = found.into_iter().find(says)?;
+    run.truncate(MAX_COMMANDS);
+    Some((path, run))
+}
+
+/// Returns the commands in a file of CI that build or check something; tests come first.
+fn checks(text: &str) -> Vec<String> {
+    const TOOLS: [&str; 34] = [
+        "cargo",
+        "go",
+        "make",
+        "npm",
+        "npx",
+        "pnpm",
+        "yarn",
+        "bun",
+        "pytest",
+        "tox",
+        "nox",
+        "mypy",
+        "ruff",
+        "python",
+        "uv",
+        "poetry",
+        "hatch",
+        "mvn",
+        "./mvnw",
+        "gradle",
+        "./gradlew",
+        "bundle",
+        "rake",
+        "mix",
+        "dotnet",
+        "swift",
+        "sbt",
+        "stack",
+        "cabal",
+        "zig",
+        "ctest",
+        "cmake",
+        "composer",
+        "just",
+    ];
+    const CHECKS: [&str; 10] =
+        ["test", "build", "check", "lint", "clippy", "fmt", "mypy", "ruff", "vet", "verify"];
+    const OTHER: [&str; 9] =
+        ["${{", "install", "$(", "echo", "GITHUB_", "&&", "||", "publish", "deploy"];
+    let mut run: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let line = line.trim().trim_start_matches("- ");
+        let line = line.strip_prefix("run:").unwrap_or(line).trim().trim_matches(['"', '\'']);
+        let line = line.trim_end_matches('\\').trim_end();
+        let mut words = line.split_whitespace();
+        let is_tool = words.next().is_some_and(|first| TOOLS.contains(&first));
+        let is_check = words.next().is_some() && CHECKS.iter().any(|check| line.contains(check));
+        let is_other = OTHER.iter().any(|other| line.contains(other)) || line.contains(": ");
+        let is_short = line.chars().count() <= MAX_CI_CHARS;
+        if is_tool && is_check && !is_other && is_short && !run.iter().any(|known| known == line) {
+            run.push(line.to_string());
+        }
+    }
+    run.sort_by_key(|command| !command.contains("test"));
+    run
+}

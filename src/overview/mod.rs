@@ -1,0 +1,88 @@
+//! Tells what a repository is, from its own documents and build files: what it says about itself,
+//! how it is built and tested, where its programs begin, and its main directories.
+//!
+//! All of it is found by reading a few files. What cannot be found is left out, never guessed.
+
+mod about;
+mod commands;
+mod entries;
+mod modules;
+
+pub use about::{About, about};
+pub use commands::{Commands, commands};
+pub use entries::{Entry, entries};
+pub use modules::{Module, modules};
+
+/// The files of a repository.
+#[derive(Clone, Copy)]
+pub struct Tree<'a> {
+    /// The indexed paths, relative to the root, sorted.
+    pub paths: &'a [&'a str],
+    /// Whether a file is a part of the program: no test, example, document or copy.
+    pub is_source: &'a dyn Fn(&str) -> bool,
+    /// Whether a file exists, indexed or not.
+    pub has: &'a dyn Fn(&str) -> bool,
+    /// Returns the text of a file, if it can be read.
+    pub read: &'a dyn Fn(&str) -> Option<String>,
+}
+
+impl Tree<'_> {
+    fn is_indexed(&self, path: &str) -> bool {
+        self.paths.binary_search(&path).is_ok()
+    }
+
+    /// Returns a JSON or TOML file as JSON, if it is there and valid.
+    fn manifest(&self, path: &str) -> Option<serde_json::Value> {
+        if !self.is_indexed(path) {
+            return None;
+        }
+        let text = (self.read)(path)?;
+        if extension(path) == "toml" {
+            toml::from_str(&text).ok()
+        } else {
+            serde_json::from_str(&text).ok()
+        }
+    }
+}
+
+/// Returns the path of a file in a directory; the root is the empty path.
+fn join(directory: &str, name: &str) -> String {
+    if directory.is_empty() { name.into() } else { format!("{directory}/{name}") }
+}
+
+/// Returns the directory of a path; empty for the root.
+fn directory(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(directory, _)| directory)
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// Returns the extension of a file name without the dot; empty if there is none.
+fn extension(path: &str) -> &str {
+    file_name(path).rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+/// Returns the first sentences of a text, in one line of at most `max_chars` characters.
+fn sentences(text: &str, max_chars: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if text.chars().count() <= max_chars {
+        return text;
+    }
+    let head: String = text.chars().take(max_chars).collect();
+    match head.rmatch_indices(". ").next() {
+        Some((end, _)) if end * 3 > head.len() => head[..=end].to_string(),
+        _ => crate::text::cut(&text, max_chars),
+    }
+}
+
+/// Returns the first sentence of a text, in one line of at most `max_chars` characters.
+fn sentence(text: &str, max_chars: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let end = text.find(". ").filter(|end| *end > 15).map_or(text.len(), |end| end + 1);
+    crate::text::cut(&text[..end], max_chars)
+}
+
+#[cfg(test)]
+mod tests;

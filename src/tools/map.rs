@@ -1,0 +1,103 @@
+//! `cortex_map`: tells what the project is.
+
+use super::budget::{TokenBudget, fit};
+use super::reply::{Reply, printable};
+use super::tool::Question;
+use crate::engine::{AnswerState, AskError, Call, Engine, MapAnswer, MapRequest};
+use crate::text::count;
+
+/// Maximum number of bytes of the row of a file, unless its path and one symbol are longer.
+const MAX_ROW: usize = 100;
+/// Maximum number of symbols that are named for a file.
+const MAX_SYMBOLS: usize = 4;
+
+impl Question for MapRequest {
+    const NAME: &'static str = "cortex_map";
+    const TITLE: &'static str = "Explain what this repository is";
+    const WHEN: &'static str =
+        "what the repository is: purpose, commands, entry points, modules, main types.";
+    const DESCRIPTION: &'static str = "Explain the repository in one reply: purpose, languages, how to build and test it, entry points, modules, and the files and types that matter. Call it first in a repository that you do not know.";
+    const TOKENS: usize = 1500;
+    type Reply = MapAnswer;
+
+    fn answer(
+        self,
+        engine: &Engine,
+        call: &Call,
+        budget: TokenBudget,
+    ) -> Result<MapAnswer, AskError> {
+        Ok(fitted(&engine.map(&self, call)?, budget))
+    }
+}
+
+/// Returns the part of a map that fits.
+fn fitted(map: &MapAnswer, budget: TokenBudget) -> MapAnswer {
+    fit(budget, map.modules.len().max(map.files.len()) * 2, |level| map.first(level))
+}
+
+impl MapAnswer {
+    /// Returns the text of the part that fits into `max_tokens`, in lines.
+    #[must_use]
+    pub fn lines_within(&self, max_tokens: usize) -> Vec<String> {
+        fitted(self, TokenBudget::of_text(max_tokens)).lines()
+    }
+}
+
+impl Reply for MapAnswer {
+    fn state(&self) -> &AnswerState {
+        &self.state
+    }
+
+    fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(about) = &self.about {
+            lines.push(printable(&format!("{} ({})", about.text, about.from)));
+        }
+        let languages = self.languages.iter().map(|l| format!("{} {}", l.name, l.lines));
+        let languages = languages.collect::<Vec<_>>().join(", ");
+        let n_lines = self.total_lines;
+        lines.push(format!("{}, {n_lines} lines: {languages}", count(self.total_files, "file")));
+        let section = |lines: &mut Vec<String>, title: &str, rows: Vec<String>| {
+            if !rows.is_empty() {
+                lines.push(String::new());
+                lines.push(title.to_string());
+                lines.extend(rows.iter().map(|row| printable(row)));
+            }
+        };
+        let commands = self.commands.iter().map(|c| format!("{}: {}", c.from, c.run.join("; ")));
+        section(&mut lines, "commands", commands.collect());
+        let entries = self.entries.iter().map(|entry| {
+            let line = entry.line.map(|line| format!(":{line}")).unwrap_or_default();
+            format!("{}{line} {}", entry.path, entry.what)
+        });
+        section(&mut lines, "entry points", entries.collect());
+        let modules = self.modules.iter().map(|module| {
+            let about =
+                if module.about.is_empty() { String::new() } else { format!(" {}", module.about) };
+            format!("{}/ ({}){about}", module.path, count(module.files, "file"))
+        });
+        section(&mut lines, "modules", modules.collect());
+        let files = self.files.iter().map(|file| {
+            let mut row = file.path.clone();
+            for symbol in file.symbols.iter().take(MAX_SYMBOLS) {
+                let next = format!(" {}:{}", symbol.name, symbol.line);
+                if row.len() + next.len() <= MAX_ROW || row == file.path {
+                    row.push_str(&next);
+                }
+            }
+            row
+        });
+        section(
+            &mut lines,
+            "main files, by the references to them, with symbol:line",
+            files.collect(),
+        );
+        if self.files.len() < self.total_ranked {
+            lines.push(format!(
+                "{} more: cortex_outline of a directory lists its files",
+                count(self.total_ranked - self.files.len(), "file")
+            ));
+        }
+        lines
+    }
+}
