@@ -40,6 +40,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     }
     Ok(args::end(
         engine,
-        if answer.total_files == 0 { Outcome::NothingFound } else { Outcome::Done },
+        if answer.total_files == 0 && answer.files.is_empty() {
+            Outcome::NothingFound
+        } else {
+            Outcome::Done
+        },
     ))
 }

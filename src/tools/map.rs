@@ -56,7 +56,11 @@ impl Reply for MapAnswer {
         let languages = self.languages.iter().map(|l| format!("{} {}", l.name, l.lines));
         let languages = languages.collect::<Vec<_>>().join(", ");
         let n_lines = self.total_lines;
-        lines.push(format!("{}, {n_lines} lines: {languages}", count(self.total_files, "file")));
+        if self.total_files > 0 {
+            let of = if languages.is_empty() { "" } else { ": " };
+            let files = count(self.total_files, "file");
+            lines.push(format!("{files}, {n_lines} lines{of}{languages}"));
+        }
         let section = |lines: &mut Vec<String>, title: &str, rows: Vec<String>| {
             if !rows.is_empty() {
                 lines.push(String::new());

@@ -139,7 +139,7 @@ fn crates_are_named_in_one_place() {
         ("arc_swap", "live/manager.rs"),
         ("tree_sitter", "languages|syntax"),
         ("ast_grep_core", "languages/spec.rs|syntax/pattern.rs"),
-        ("pulldown_cmark", "syntax/markup.rs"),
+        ("pulldown_cmark", "syntax"),
         ("ignore", "source/ignored.rs"),
         ("notify_debouncer_mini", "source/watch.rs"),
         ("clap", "cli"),

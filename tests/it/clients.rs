@@ -176,7 +176,7 @@ fn calls() -> [(&'static str, Value, &'static str); 13] {
             "src/retry.rs:1-4  function retry_with_backoff\n/// Waits",
         ),
         ("cortex_grep", json!({ "pattern": "salted water" }), "salted water"),
-        ("cortex_map", json!({}), "\nsrc/retry.rs retry_with_backoff:"),
+        ("cortex_map", json!({}), "\nsrc/retry.rs Backoff:"),
         ("cortex_related", json!({ "path": "src/retry.rs", "line": 2 }), "\nsrc/poll.rs:"),
         ("cortex_outline", json!({ "path": "src/retry.rs" }), "function retry_with_backoff"),
         (

@@ -146,6 +146,12 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
     p.write("src/many.rs", many.join("\n"));
     p.write(".env", "secret");
     p.write(
+        "Cargo.toml",
+        "[package]\nname = \"kettle\"\ndescription = \"A kettle that boils twice\"\n",
+    );
+    p.write("src/main.rs", "fn main() {}\n");
+    p.write("src/deep/mod.rs", "//! Deep things of the kettle.\npub fn deep() {}\n");
+    p.write(
         "deploy.py",
         "api_key = \"sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNo-AbCdEfGhAA\"\n",
     );
