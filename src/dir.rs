@@ -206,7 +206,10 @@ impl Dir {
     /// When it cannot be opened, is not a regular file, a link is in the path, or a file to be
     /// changed has a second name (a hard link).
     pub fn file(&self, path: impl AsRef<Path>, how: OpenMode, mode: u32) -> io::Result<File> {
-        let path = path.as_ref();
+        self.file_with_stat(path.as_ref(), how, mode).map(|(file, _)| file)
+    }
+
+    fn file_with_stat(&self, path: &Path, how: OpenMode, mode: u32) -> io::Result<(File, Stat)> {
         let flags = match how {
             OpenMode::Read => OFlags::RDONLY,
             OpenMode::New => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
@@ -220,7 +223,7 @@ impl Dir {
             FileKind::File if matches!(how, OpenMode::Append | OpenMode::Update) && stat.links > 1 => {
                 Err(self.refused(path, "it has another name (a hard link), whose content would change as well; remove it".into()))
             }
-            FileKind::File => Ok(fd.into()),
+            FileKind::File => Ok((fd.into(), stat)),
             kind => Err(self.refused(path, format!("it is {}: only regular files are used; remove it", kind.describe()))),
         }
     }
@@ -238,24 +241,39 @@ impl Dir {
     /// # Errors
     /// Same as [`Dir::file`], and when the file is larger.
     pub fn read(&self, path: impl AsRef<Path>, max_bytes: u64) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.read_into(path, max_bytes, &mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Reads a whole file of at most `max_bytes` into a buffer, in place of its content.
+    ///
+    /// # Errors
+    /// Same as [`Dir::read`].
+    pub fn read_into(
+        &self,
+        path: impl AsRef<Path>,
+        max_bytes: u64,
+        bytes: &mut Vec<u8>,
+    ) -> io::Result<()> {
+        bytes.clear();
         let path = path.as_ref();
-        let file = self.open_file(path)?;
+        let (file, stat) = self.file_with_stat(path, OpenMode::Read, 0)?;
         let too_large = || {
             self.refused(
                 path,
                 format!("it is larger than {max_bytes} bytes, the limit for such a file"),
             )
         };
-        let n_bytes = file.metadata().map_err(|e| named(&self.full(path), e))?.len();
-        if n_bytes > max_bytes {
+        if stat.bytes > max_bytes {
             return Err(too_large());
         }
-        let mut bytes = Vec::with_capacity(usize::try_from(n_bytes).unwrap_or_default() + 1);
+        bytes.reserve(usize::try_from(stat.bytes).unwrap_or_default() + 1);
         // The file may grow while it is read.
         file.take(max_bytes.saturating_add(1))
-            .read_to_end(&mut bytes)
+            .read_to_end(bytes)
             .map_err(|e| named(&self.full(path), e))?;
-        if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(bytes) }
+        if bytes.len() as u64 > max_bytes { Err(too_large()) } else { Ok(()) }
     }
 
     /// Reads a text file of at most `max_bytes`.

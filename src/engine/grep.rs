@@ -130,10 +130,12 @@ impl Engine {
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
         state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
-        let files = ordered(&code.corpus, &paths, &lower_case(&request.languages));
+        let files = wanted(&code.corpus, &paths, &lower_case(&request.languages));
         let root = self.project.layout.tree();
-        let found = survey::grep(root, &files, &matcher, &call.cancel);
+        let mut found = survey::grep(root, &files, &matcher, &call.cancel);
         call.check()?;
+        let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
+        found.files.sort_by_key(|(at, _)| (groups.get(files[*at]).copied(), files[*at]));
         if found.n_left > 0 {
             state.warnings.push(format!(
                 "the search took too long and skipped {}: restrict it with paths",
@@ -252,17 +254,13 @@ fn position(cursor: Option<&str>) -> Result<usize, AskError> {
     })
 }
 
-/// Returns the paths of the indexed files that match, by group and path.
-fn ordered<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &[String]) -> Vec<&'c str> {
-    let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
+/// Returns the paths of the indexed files that match.
+fn wanted<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &[String]) -> Vec<&'c str> {
     let is_wanted = |path: &str, language: &str| {
         paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
     };
     let wanted = corpus.chunks().written_in().filter(|(path, language)| is_wanted(path, language));
-    let mut files: Vec<(Option<FileGroup>, &str)> =
-        wanted.map(|(path, _)| (groups.get(path).copied(), path)).collect();
-    files.sort_unstable();
-    files.into_iter().map(|(_, path)| path).collect()
+    wanted.map(|(path, _)| path).collect()
 }
 
 /// The lines or files that a page takes from a long list.

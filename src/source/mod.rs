@@ -18,7 +18,7 @@ pub use git::{
 };
 pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};
-pub use read::{MAX_BYTES, ReadError, read_bytes, read_exact, read_text, shown};
+pub use read::{MAX_BYTES, ReadError, read_exact, read_if, read_text};
 pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets};
 pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk, would_take};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};

@@ -35,12 +35,6 @@ pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     Ok(without_secrets(read_exact(root, path)?))
 }
 
-/// Returns the bytes of a file as [`read_text`] shows them, for callers that read it themselves.
-#[must_use]
-pub fn shown(bytes: Vec<u8>) -> String {
-    without_secrets(text_of(bytes))
-}
-
 fn without_secrets(text: String) -> String {
     match redact_file(&text).text {
         Cow::Owned(clean) => clean,
@@ -65,21 +59,46 @@ fn text_of(bytes: Vec<u8>) -> String {
 /// Same as [`read_text`].
 pub fn read_exact(root: &Path, path: &str) -> Result<String, ReadError> {
     let failed = |source| ReadError::Failed { path: path.into(), source };
-    Ok(text_of(read_bytes(&Dir::open(root).map_err(failed)?, path)?))
+    let mut bytes = Vec::new();
+    read_where(&Dir::open(root).map_err(failed)?, path, &mut bytes, |_| true)?;
+    Ok(text_of(bytes))
 }
 
-/// Returns the bytes of a file with its secrets, for code that searches them before it shows
-/// anything ([`shown`]).
+/// Returns the text of a file as [`read_text`] does, if its bytes are wanted; otherwise `None`. It
+/// reads into a buffer that the next call can use again.
 ///
 /// # Errors
 /// Same as [`read_text`].
-pub fn read_bytes(root: &Dir, path: &str) -> Result<Vec<u8>, ReadError> {
+pub fn read_if(
+    root: &Dir,
+    path: &str,
+    buffer: &mut Vec<u8>,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<Option<String>, ReadError> {
+    let is_wanted = read_where(root, path, buffer, is_wanted)?;
+    Ok(is_wanted.then(|| without_secrets(text_of(buffer.clone()))))
+}
+
+/// Reads the bytes of a file with its secrets, and returns whether they are wanted. Of a file that
+/// may not be read nothing is learned: neither its bytes nor whether they would be wanted.
+fn read_where(
+    root: &Dir,
+    path: &str,
+    buffer: &mut Vec<u8>,
+    is_wanted: impl Fn(&[u8]) -> bool,
+) -> Result<bool, ReadError> {
+    let read = root.read_into(path, MAX_BYTES, buffer);
+    // The name is checked last, because that takes as long as reading a small file, and few files
+    // are wanted.
+    if read.is_ok() && !is_wanted(buffer) {
+        return Ok(false);
+    }
     if !is_for_indexing(path) {
         return Err(ReadError::Forbidden(format!(
             "`{path}`: it is hidden, or of a kind that is never indexed"
         )));
     }
-    root.read(path, MAX_BYTES).map_err(|e| match root.stat(path) {
+    read.map(|()| true).map_err(|e| match root.stat(path) {
         Ok(Some(stat)) if is_refused(&e) && stat.kind != FileKind::Link => {
             ReadError::TooLarge { path: path.into() }
         }

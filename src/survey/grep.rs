@@ -179,11 +179,11 @@ impl Sink for Collected {
 /// Counts the matching lines of each file below `root`.
 pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, cancel: &AtomicBool) -> LineCounts {
     let deadline = Instant::now() + LIMIT;
-    let look = |path: &&str| {
+    let look = |buffer: &mut Vec<u8>, path: &&str| {
         let goes_on = !cancel.load(Ordering::Relaxed) && Instant::now() <= deadline;
-        goes_on.then(|| matches_in(root, path, matcher))
+        goes_on.then(|| matches_in(root, path, matcher, buffer))
     };
-    let looked: Vec<Option<usize>> = files.par_iter().map(look).collect();
+    let looked: Vec<Option<usize>> = files.par_iter().map_init(Vec::new, look).collect();
     let n_left = looked.iter().filter(|found| found.is_none()).count();
     let counted = looked.into_iter().enumerate();
     LineCounts {
@@ -194,15 +194,13 @@ pub fn grep(root: &Dir, files: &[&str], matcher: &LineMatcher, cancel: &AtomicBo
 }
 
 /// Counts the matching lines of a file. A file that is gone or cannot be read has none.
-fn matches_in(root: &Dir, path: &str, matcher: &LineMatcher) -> usize {
-    let Ok(bytes) = source::read_bytes(root, path) else { return 0 };
-    if !matcher.may_match(&bytes) {
-        return 0;
-    }
-    matcher.count(&source::shown(bytes))
+fn matches_in(root: &Dir, path: &str, matcher: &LineMatcher, buffer: &mut Vec<u8>) -> usize {
+    let read = source::read_if(root, path, buffer, |bytes| matcher.may_match(bytes));
+    read.ok().flatten().map_or(0, |text| matcher.count(&text))
 }
 
 /// Returns the matching lines of a file below `root`, with context. `None` when it cannot be read.
 pub fn lines_of(root: &Dir, path: &str, matcher: &LineMatcher) -> Option<Vec<FoundLine>> {
-    Some(matcher.lines(&source::shown(source::read_bytes(root, path).ok()?)))
+    let text = source::read_if(root, path, &mut Vec::new(), |_| true).ok()??;
+    Some(matcher.lines(&text))
 }
