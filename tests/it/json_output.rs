@@ -128,11 +128,8 @@ fn named(section: &str) -> BTreeSet<String> {
     in_backticks.chain(in_examples).filter(is_key).map(String::from).collect()
 }
 
-#[test]
-fn the_page_about_json_names_the_keys_that_are_printed() {
-    let page =
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/cli-json.md"))
-            .unwrap();
+/// Returns a project that has something of everything that is printed.
+fn kettle() -> Project {
     let p = Project::sample();
     p.write("src/twice.rs", "/// Boils the kettle.\npub fn boil() {\n    pour();\n}\n\n/// Pours the kettle.\npub fn pour() {}\n");
     let many: Vec<String> = (0..6)
@@ -155,6 +152,15 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
         "deploy.py",
         "api_key = \"sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNo-AbCdEfGhAA\"\n",
     );
+    p
+}
+
+#[test]
+fn the_page_about_json_names_the_keys_that_are_printed() {
+    let page =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("specs/cli-json.md"))
+            .unwrap();
+    let p = kettle();
     let add = [
         "memory",
         "add",
