@@ -29,7 +29,7 @@ pub struct Kinds {
 pub struct Filters {
     #[serde(flatten)]
     pub kinds: Kinds,
-    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
+    /// Globs, for example src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// Only chunks with all of these tags.

@@ -21,18 +21,18 @@ use crate::text::{count, cut};
 /// The arguments of a query of the code graph.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub struct GraphRequest {
-    /// path: how `target` leads to `to`; impact: what a change of `target` may affect.
+    /// impact: what a change of `target` may affect; path: how it leads to `to`.
     #[schemars(extend("enum" = operations()))]
     pub operation: String,
-    /// A name, `Type::method`, `file.rs:line`, a chunk by its id, or a file.
+    /// A name, `Type::method`, `file.rs:line` or a file.
     pub target: String,
     /// path: the symbol or file at its end.
     pub to: Option<String>,
-    /// Maximum number of steps from the target.
+    /// Maximum number of steps.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 10))]
     pub depth: usize,
-    /// Number of lines to show around the first use of each result.
+    /// Lines to show around the first use.
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
     pub context: usize,

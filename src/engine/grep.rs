@@ -35,7 +35,7 @@ pub struct GrepRequest {
     /// Find the lines that do not match.
     #[serde(default)]
     pub invert: bool,
-    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
+    /// Globs, for example src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// Only these languages: rust, python, markdown …

@@ -21,7 +21,7 @@ pub struct PatternRequest {
     /// Only these languages; by default all that can parse the pattern.
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
+    /// Globs, for example src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
     /// Number of lines to show before and after each match.
@@ -71,7 +71,7 @@ pub struct FilesRequest {
     /// Only these languages: rust, python, markdown …
     #[serde(default)]
     pub languages: Vec<String>,
-    /// Only files that match one of these globs: src/**, *.rs, docs, !tests
+    /// Globs, for example src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
 }

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::budget::{DEFAULT_TOKENS, Format, TokenBudget};
 use super::reply::Reply;
@@ -221,10 +221,10 @@ fn listed<Q: Question>() -> Map<String, Value> {
         properties.retain(|name, _| !UNLISTED.contains(&&**name));
         // The server checks the bounds.
         for property in properties.values_mut().filter_map(Value::as_object_mut) {
-            let is_false = |value: &Value| *value == Value::Bool(false);
+            let is_nothing = |value: &Value| [json!(false), json!(0), json!("")].contains(value);
             property.retain(|key, value| match &**key {
                 "minimum" | "maximum" | "minLength" => false,
-                "default" => !is_false(value),
+                "default" => !is_nothing(value),
                 _ => true,
             });
         }
