@@ -102,7 +102,7 @@ impl Engine {
         };
         let query = MapQuery { focus: &focus, counts: &counts };
         let (ranked, has_sources) = self.ask_graph(call, |graph| graph.map(query))?;
-        if ranked.files.is_empty() && !has_sources {
+        if ranked.files.is_empty() && !has_sources && !groups.is_empty() {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
         call.check()?;

@@ -34,7 +34,7 @@ pub struct RecallRequest {
     pub exclude_operations: Vec<String>,
     /// Only in these groups; all when empty.
     pub group_ids: Vec<String>,
-    /// Only since this time (2026-01-31, 2026-01-31T12:00:00Z) or age (12h, 3d, 2w).
+    /// Only since this time or age: 2026-01-31, 12h, 3d, 2w.
     pub since: Option<String>,
     /// Only before this time or age. A date includes its whole day.
     pub until: Option<String>,

@@ -16,7 +16,7 @@ impl Question for GraphRequest {
     const TITLE: &'static str = "Query the code graph";
     const WHEN: &'static str =
         "callers, uses, dependencies, impact: before you change a signature or delete code.";
-    const DESCRIPTION: &'static str = "Query the code graph: callers, callees, uses, implementations, dependents of a file, the path between two symbols, what a change may affect. Use it before you change a signature or delete code; for text use cortex_grep.";
+    const DESCRIPTION: &'static str = "Find what calls, uses, implements or depends on a symbol or file, and what a change may affect. Use it before you change a signature or delete code; for text use cortex_grep.";
     const GROUP: ToolGroup = ToolGroup::Graph;
     type Reply = GraphAnswer;
 

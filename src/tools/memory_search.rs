@@ -61,7 +61,7 @@ pub(super) struct FactSearch {
 /// The period in which a memory was stored.
 #[derive(Default, Deserialize, JsonSchema)]
 struct When {
-    /// Only since this time (2026-01-31, 2026-01-31T12:00:00Z) or age (12h, 3d, 2w).
+    /// Only since this time or age: 2026-01-31, 12h, 3d, 2w.
     since: Option<String>,
     /// Only before this time or age. A date includes its whole day.
     until: Option<String>,
@@ -94,8 +94,7 @@ impl Question for NodeSearch {
     const NAME: &'static str = "search_memory_nodes";
     const TITLE: &'static str = "Search memories";
     const WHEN: &'static str = "decisions and notes of earlier sessions. Begin a session with briefing: true, unless a hook gave you one.";
-    const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in this project in earlier sessions. Use it before deciding \
-something again, and when the user mentions an earlier conversation.";
+    const DESCRIPTION: &'static str = "Find what was decided, asked, answered or noted in earlier sessions. Use it before you decide something again.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
     type Reply = MemoriesReply;
@@ -141,8 +140,7 @@ impl Question for FactSearch {
     const NAME: &'static str = "search_memory_facts";
     const TITLE: &'static str = "Search events";
     const WHEN: &'static str = "what happened to files; git operations.";
-    const DESCRIPTION: &'static str = "Find events of this project: files that were created, changed or deleted, git operations and the files they changed. Use it to \
-find out what happened to a file, or what an operation changed.";
+    const DESCRIPTION: &'static str = "Find what happened in this project: files that were created, changed or deleted, and git operations with their files.";
     const GROUP: ToolGroup = ToolGroup::Memory;
     const WAITS: bool = false;
     type Reply = MemoriesReply;

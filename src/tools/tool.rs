@@ -39,6 +39,7 @@ const UNLISTED: &[&str] = &[
     "metadata",
     "mode",
     "multiline",
+    "offset",
     "sort",
     "source",
     "sources",
