@@ -31,6 +31,7 @@ impl Question for RelatedRequest {
     const TITLE: &'static str = "Find similar code";
     const WHEN: &'static str = "code similar to a place: other implementations, tests, duplicates.";
     const DESCRIPTION: &'static str = "Find code and documents in other files that are near in meaning to a place: similar implementations, tests, duplicates. Use it to see what else a change touches; not for callers (cortex_graph).";
+    const TOKENS: usize = 1000;
     type Reply = RelatedReply;
 
     fn answer(
