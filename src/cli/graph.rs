@@ -37,6 +37,9 @@ pub(super) struct Args {
     /// Show this many lines around the first use in each result
     #[arg(long, short = 'C', value_name = "N", default_value_t = 0)]
     context: usize,
+    /// List the uses of the name whose receiver has an unknown type, too
+    #[arg(long)]
+    unresolved: bool,
     /// Print text, a Graphviz graph (dot), or a Mermaid diagram
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     format: Format,
@@ -91,6 +94,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         depth: *depth,
         context: *context,
         limit: *limit,
+        unresolved: args.unresolved,
     };
     let engine = args.project.engine(Look::AtTree)?;
     let answer = engine.graph(&request, &Call::default())?;
@@ -130,6 +134,17 @@ fn print(answer: &GraphAnswer) -> Result<()> {
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
         answer.candidates.iter().try_for_each(print_row)?;
+    }
+    if answer.total_unresolved > 0 {
+        let places = count(answer.total_unresolved, "more place");
+        if answer.unresolved.is_empty() {
+            tell!(
+                "{places} use something of that name whose type is unknown: --unresolved lists them"
+            );
+        } else {
+            line(&style("use something of that name whose type is unknown:").dim().to_string())?;
+            answer.unresolved.iter().try_for_each(print_row)?;
+        }
     }
     Ok(())
 }

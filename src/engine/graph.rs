@@ -9,7 +9,7 @@ use super::freshness::AnswerState;
 use super::grep::GrepRequest;
 use super::paths;
 use super::serving::{Engine, Upkeep, View};
-use super::{AskError, Call};
+use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::index::IndexingService;
@@ -36,6 +36,9 @@ pub struct GraphRequest {
     #[serde(default)]
     #[schemars(range(min = 0, max = 50))]
     pub context: usize,
+    /// List the uses of the target's name whose receiver is unknown, too.
+    #[serde(default)]
+    pub unresolved: bool,
     /// Maximum number of results.
     #[serde(default = "thirty")]
     #[schemars(range(min = 1, max = 500))]
@@ -68,6 +71,15 @@ pub struct GraphAnswer {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("default" = []))]
     pub candidates: Vec<GraphRow>,
+    /// Uses of the target's name that may mean it or anything else, because the type of the
+    /// receiver is unknown; only if the request asks for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("default" = []))]
+    pub unresolved: Vec<GraphRow>,
+    /// Number of places of such uses.
+    #[serde(skip_serializing_if = "is_zero")]
+    #[schemars(extend("default" = 0))]
+    pub total_unresolved: usize,
     /// Number of all results.
     pub total: usize,
     /// Whether results were left out.
@@ -149,7 +161,8 @@ impl Engine {
         let to = request.to.as_deref().map(|to| self.graph_target(to, call));
         let to = to.as_deref();
         let (depth, limit) = (request.depth, request.limit);
-        let query = GraphQuery { operation, target, to, depth, limit };
+        let unresolved = request.unresolved;
+        let query = GraphQuery { operation, target, to, depth, limit, unresolved };
         let (answer, has_sources) = self.ask_graph(call, |graph| graph.answer(query))?;
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
@@ -179,6 +192,8 @@ impl Engine {
             targets: answer.targets.iter().map(GraphNode::new).collect(),
             results: answer.results.iter().map(row).collect(),
             candidates: answer.candidates.iter().map(row).collect(),
+            unresolved: answer.unresolved.iter().map(row).collect(),
+            total_unresolved: answer.total_unresolved,
             total: answer.total,
             truncated: answer.truncated,
             state,
@@ -305,7 +320,7 @@ impl GraphAnswer {
     /// Returns a copy with the first `n` rows: the results come first, then the candidates.
     #[must_use]
     pub fn first(&self, n: usize) -> Self {
-        let n_all = self.results.len() + self.candidates.len();
+        let n_likely = self.results.len() + self.candidates.len();
         Self {
             results: self.results.iter().take(n).cloned().collect(),
             candidates: self
@@ -314,7 +329,8 @@ impl GraphAnswer {
                 .take(n.saturating_sub(self.results.len()))
                 .cloned()
                 .collect(),
-            truncated: self.truncated || n < n_all,
+            unresolved: self.unresolved.iter().take(n.saturating_sub(n_likely)).cloned().collect(),
+            truncated: self.truncated || n < n_likely,
             ..self.clone()
         }
     }

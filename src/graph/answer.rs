@@ -76,6 +76,8 @@ pub struct GraphQuery<'a> {
     pub depth: usize,
     /// Largest number of results, and of candidates. A path ignores it.
     pub limit: usize,
+    /// Whether to list the uses of the target's name whose receiver is unknown.
+    pub unresolved: bool,
 }
 
 /// Largest value of [`GraphQuery::depth`].
@@ -92,6 +94,11 @@ pub struct GraphAnswer {
     pub results: Vec<Neighbour>,
     /// Neighbours below [`LEAST_CONFIDENCE`], likeliest first.
     pub candidates: Vec<Neighbour>,
+    /// Uses of the target's name that may mean it or anything else, because the type of the
+    /// receiver is unknown. Listed on request, in the order of files and lines.
+    pub unresolved: Vec<Neighbour>,
+    /// Number of places of such uses.
+    pub total_unresolved: usize,
     /// Number of results before the limit.
     pub total: usize,
     /// Whether results or targets are left out, or the search stopped early.

@@ -44,7 +44,9 @@ impl Project {
         to: Option<&str>,
         depth: usize,
     ) -> GraphAnswer {
-        self.graph.answer(GraphQuery { operation, target, to, depth, limit: 100 }).unwrap()
+        self.graph
+            .answer(GraphQuery { operation, target, to, depth, limit: 100, unresolved: false })
+            .unwrap()
     }
 
     /// Returns `file symbol sites` of each result.
@@ -267,8 +269,14 @@ fn cycles_end_and_depth_is_kept() {
 #[test]
 fn truncation_is_told() {
     let p = cycle();
-    let question =
-        GraphQuery { operation: Operation::Callers, target: "a", to: None, depth: 1, limit: 2 };
+    let question = GraphQuery {
+        operation: Operation::Callers,
+        target: "a",
+        to: None,
+        depth: 1,
+        limit: 2,
+        unresolved: false,
+    };
     let answer = p.graph.answer(question).unwrap();
     assert_eq!((answer.results.len(), answer.total, answer.truncated), (2, 3, true));
     assert!(!p.ask(Operation::Callers, "a", None, 1).truncated);
@@ -304,6 +312,34 @@ fn targets_are_names_places_and_files() {
     assert_eq!(kinds("src/store.rs"), ["src/store.rs"]);
     assert_eq!(kinds("get").len(), 2);
     assert!(kinds("nothing").is_empty() && kinds("").is_empty() && kinds("none.rs:7").is_empty());
+}
+
+/// A query about a method said "no callers" when no receiver of its name had a known type.
+#[test]
+fn uses_with_an_unknown_receiver_are_counted_and_listed_on_request() {
+    let owners: String =
+        (0..60).map(|i| format!("class C{i}:\n    def fetch(self): pass\n")).collect();
+    let p = Project::new(&[
+        ("lib.py", owners.as_str()),
+        (
+            "a.py",
+            "from lib import C7\ndef sure():\n    C7().fetch()\ndef open(x):\n    x.fetch()\n    x.fetch()\n",
+        ),
+        ("b.py", "import json\ndef elsewhere():\n    json.fetch()\n"),
+    ]);
+    let ask = |unresolved: bool| {
+        let (operation, target) = (Operation::Callers, "C7.fetch");
+        let query = GraphQuery { operation, target, to: None, depth: 1, limit: 100, unresolved };
+        p.graph.answer(query).unwrap()
+    };
+    let brief = ask(false);
+    let callers: Vec<&str> = brief.results.iter().map(|f| &*f.node.symbol).collect();
+    assert_eq!(callers, ["sure"]);
+    assert_eq!((brief.total_unresolved, brief.unresolved.len()), (2, 0));
+    let listed = ask(true);
+    let open: Vec<(&str, &[u32])> =
+        listed.unresolved.iter().map(|f| (&*f.node.symbol, &*f.sites)).collect();
+    assert_eq!(open, [("open", &[5, 6][..])]);
 }
 
 #[test]
@@ -414,7 +450,8 @@ fn damage_that_is_found_later_is_repaired() {
                 target: "get",
                 to: None,
                 depth: 1,
-                limit: 1
+                limit: 1,
+                unresolved: false,
             })
             .is_err()
     );

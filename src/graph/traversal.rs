@@ -43,11 +43,13 @@ pub(super) struct Traversal<'a> {
     resolver: Resolver<'a>,
     refs: HashMap<FileId, Rc<Vec<RefRow>>>,
     is_cut: bool,
+    /// Uses of the name of a target whose receiver is unknown.
+    unresolved: BTreeMap<SymbolId, Edge>,
 }
 
 impl<'a> Traversal<'a> {
     pub(super) fn new(resolver: Resolver<'a>) -> Self {
-        Self { resolver, refs: HashMap::new(), is_cut: false }
+        Self { resolver, refs: HashMap::new(), is_cut: false, unresolved: BTreeMap::new() }
     }
 
     pub(super) fn answer(&mut self, question: GraphQuery) -> Result<GraphAnswer, GraphError> {
@@ -57,6 +59,8 @@ impl<'a> Traversal<'a> {
             targets: Vec::new(),
             results: Vec::new(),
             candidates: Vec::new(),
+            unresolved: Vec::new(),
+            total_unresolved: 0,
             total: 0,
             truncated: targets.len() > MAX_TARGETS,
         };
@@ -81,6 +85,10 @@ impl<'a> Traversal<'a> {
             }
         };
         let (mut results, mut candidates) = self.walk(targets, step, depth)?;
+        answer.total_unresolved = self.unresolved.values().map(|edge| edge.lines.len()).sum();
+        if question.unresolved {
+            answer.unresolved = self.unresolved_uses(question.limit)?;
+        }
         answer.total = results.len();
         answer.truncated |= self.is_cut || results.len() > question.limit;
         results.truncate(question.limit);
@@ -108,7 +116,7 @@ impl<'a> Traversal<'a> {
                     self.is_cut = true;
                     break;
                 }
-                for edge in self.edges(at, step)? {
+                for edge in self.edges(at, step, level == 1)? {
                     let edge = Edge { confidence: edge.confidence * sure, ..edge };
                     let better = reached
                         .get(&edge.to)
@@ -156,6 +164,23 @@ impl<'a> Traversal<'a> {
         Ok((results, candidates))
     }
 
+    /// Returns the uses whose receiver is unknown, at most `limit`.
+    fn unresolved_uses(&mut self, limit: usize) -> Result<Vec<Neighbour>, GraphError> {
+        let mut out = Vec::new();
+        for (from, edge) in std::mem::take(&mut self.unresolved) {
+            out.push(Neighbour {
+                node: self.resolver.scopes.node(from)?,
+                sites: edge.lines,
+                confidence: 0.0,
+                depth: 1,
+                via: String::new(),
+            });
+        }
+        out.sort_by(|a, b| key(a).cmp(&key(b)));
+        out.truncate(limit);
+        Ok(out)
+    }
+
     /// Finds the shortest path of uses from one of the starts to one of the goals.
     fn path(
         &mut self,
@@ -176,7 +201,7 @@ impl<'a> Traversal<'a> {
                     self.is_cut = true;
                     break;
                 }
-                for edge in self.edges(at, Follow::Outgoing(USES))? {
+                for edge in self.edges(at, Follow::Outgoing(USES), false)? {
                     if edge.confidence >= LEAST_CONFIDENCE && !came_from.contains_key(&edge.to) {
                         frontier.push(edge.to);
                         came_from.insert(edge.to, Some((at, edge)));
@@ -210,24 +235,36 @@ impl<'a> Traversal<'a> {
         Ok(out)
     }
 
-    fn edges(&mut self, at: SymbolId, step: Follow) -> Result<Vec<Edge>, GraphError> {
+    /// Returns the steps from a node; `is_target` if the query is about it.
+    fn edges(
+        &mut self,
+        at: SymbolId,
+        step: Follow,
+        is_target: bool,
+    ) -> Result<Vec<Edge>, GraphError> {
         match step {
             Follow::Incoming(kinds) if at.n < 0 => self.users_of_file(at.file, kinds),
-            Follow::Incoming(kinds) => self.incoming(at, kinds),
+            Follow::Incoming(kinds) => self.incoming(at, kinds, is_target),
             Follow::Outgoing(kinds) if at.n < 0 => self.used_by_file(at.file, kinds),
             Follow::Outgoing(kinds) => self.outgoing(at, kinds),
             Follow::Derived => self.derived(at),
             Follow::Touched if at.n < 0 => self.users_of_file(at.file, USES),
             Follow::Touched => {
-                let mut edges = self.incoming(at, USES)?;
+                let mut edges = self.incoming(at, USES, is_target)?;
                 edges.extend(self.derived(at)?);
                 Ok(edges)
             }
         }
     }
 
-    /// Returns the symbols that use a symbol.
-    fn incoming(&mut self, of: SymbolId, kinds: &[ReferenceKind]) -> Result<Vec<Edge>, GraphError> {
+    /// Returns the symbols that use a symbol. Of a target, it also notes the uses of its name whose
+    /// receiver is unknown.
+    fn incoming(
+        &mut self,
+        of: SymbolId,
+        kinds: &[ReferenceKind],
+        is_target: bool,
+    ) -> Result<Vec<Edge>, GraphError> {
         let Some(symbol) = self.resolver.scopes.symbol(of)? else { return Ok(Vec::new()) };
         let mut wanted: HashMap<SymbolId, f32> = HashMap::from([(of, 1.0)]);
         let mut searched = vec![symbol.name.clone()];
@@ -258,10 +295,16 @@ impl<'a> Traversal<'a> {
                     .iter()
                     .filter_map(|m| Some(m.confidence * wanted.get(&m.symbol)?))
                     .fold(0.0, f32::max);
+                let is_open = is_target && self.resolver.is_of_unknown(&reference, &meanings)?;
+                if sure < LEAST_CANDIDATE && !is_open {
+                    continue;
+                }
+                let from =
+                    if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
                 if sure >= LEAST_CANDIDATE {
-                    let from =
-                        if kinds == CALLS { self.caller(reference.from)? } else { reference.from };
                     add(&mut found, from, &reference.lines, sure);
+                } else {
+                    add(&mut self.unresolved, from, &reference.lines, 0.0);
                 }
             }
         }
@@ -393,7 +436,7 @@ impl<'a> Traversal<'a> {
         for symbol in file_scope.symbols.iter().filter(|s| {
             s.kind != SymbolKind::Impl && (s.parent < 0 || s.kind == SymbolKind::Method)
         }) {
-            for edge in self.incoming(symbol.id, kinds)? {
+            for edge in self.incoming(symbol.id, kinds, false)? {
                 if edge.to.file != file && edge.confidence >= LEAST_CONFIDENCE {
                     add(&mut found, SymbolId { n: -1, ..edge.to }, &edge.lines, edge.confidence);
                 }

@@ -30,16 +30,28 @@ impl Question for GraphRequest {
         if answer.targets.is_empty() {
             return Err(AskError::NotFound(engine.unknown_symbol(&self.target, call)?));
         }
-        for row in answer.results.iter_mut().chain(&mut answer.candidates) {
+        let rows = answer.results.iter_mut().chain(&mut answer.candidates);
+        for row in rows.chain(&mut answer.unresolved) {
             row.sites.truncate(MAX_SITES);
         }
-        Ok(fit(budget, answer.results.len() + answer.candidates.len(), |n| answer.first(n)))
+        let n_rows = answer.results.len() + answer.candidates.len() + answer.unresolved.len();
+        Ok(fit(budget, n_rows, |n| answer.first(n)))
     }
 }
 
 fn place(node: &GraphNode) -> String {
     let line = if node.line > 0 { format!(":{}", node.line) } else { String::new() };
     printable(&format!("{}{line} {} {}", node.path, node.kind, node.symbol))
+}
+
+/// Returns the last part of a qualified name.
+fn last_name(symbol: &str) -> &str {
+    symbol.rsplit([':', '.', '#', '/']).next().unwrap_or(symbol)
+}
+
+fn unresolved(row: &GraphRow) -> String {
+    let sites: Vec<String> = row.sites.iter().map(u32::to_string).collect();
+    format!("{} at {}", place(&row.node), sites.join(", "))
 }
 
 fn lines(row: &GraphRow) -> Vec<String> {
@@ -75,6 +87,17 @@ impl Reply for GraphAnswer {
         if !self.candidates.is_empty() {
             text.push("candidates, less certain:".into());
             text.extend(self.candidates.iter().flat_map(lines));
+        }
+        if self.total_unresolved > 0 {
+            let name = self.targets.first().map_or("", |target| last_name(&target.symbol));
+            let how =
+                if self.unresolved.is_empty() { ": unresolved: true lists them" } else { ":" };
+            text.push(format!(
+                "{} use something named {} whose type is unknown{how}",
+                count(self.total_unresolved, "more place"),
+                printable(name)
+            ));
+            text.extend(self.unresolved.iter().map(unresolved));
         }
         text
     }

@@ -45,6 +45,7 @@ const UNLISTED: &[&str] = &[
     "sources",
     "tags",
     "types",
+    "unresolved",
     "until",
     "verbose",
 ];

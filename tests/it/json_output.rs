@@ -36,6 +36,8 @@ const NAMES: &[&str] = &[
 const RARE: &[&str] = &[
     "cortex",
     "symbol",
+    "unresolved",
+    "total_unresolved",
     "status",
     "started_at",
     "memory_count",
