@@ -69,6 +69,25 @@ impl Excluded {
     }
 }
 
+/// Selects files by their languages.
+#[derive(clap::Args)]
+pub(super) struct Languages {
+    /// Only files in these languages, by name or file extension (repeat, or separate with commas)
+    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
+    languages: Vec<String>,
+    /// Leave out files in these languages (repeat, or separate with commas)
+    #[arg(short = 'T', long, aliases = ["not-type", "type-not"], value_name = "LANG", value_delimiter = ',')]
+    not_languages: Vec<String>,
+}
+
+impl Languages {
+    /// Returns the languages of a request.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        let unwanted = self.not_languages.iter().map(|language| format!("!{language}"));
+        self.languages.iter().cloned().chain(unwanted).collect()
+    }
+}
+
 /// Returns an engine that shows the progress of indexing on stderr.
 pub(super) fn engine(project: Project, look: Look) -> Result<Engine> {
     let bar = Bar::indexing(false);

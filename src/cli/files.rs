@@ -26,9 +26,8 @@ pub(super) struct Args {
     /// Sort by this, largest first (names: A to Z)
     #[arg(long, default_value = "lines", value_name = "WHAT", value_parser = args::one_of::<CountSort>(&["lines", "bytes", "files", "name"]))]
     sort: CountSort,
-    /// Count only these languages (repeat, or separate with commas)
-    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show at most this many rows
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     limit: usize,
@@ -47,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         depth: *depth,
         sort: *sort,
         limit: *limit,
-        languages: languages.clone(),
+        languages: languages.wanted(),
         paths: args.excluded.with(paths, &engine.project),
     };
     let found = engine.files(&request, &Call::default())?;

@@ -47,9 +47,8 @@ pub(super) struct Args {
     /// Print only the number of matching lines of each file
     #[arg(short, long)]
     count: bool,
-    /// Search only these languages (repeat, or separate with commas)
-    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show this many lines before and after each match
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: usize,
@@ -76,7 +75,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         multiline: args.multiline,
         invert: args.invert,
         paths: args.excluded.with(&args.paths, &engine.project),
-        languages: args.languages.clone(),
+        languages: args.languages.wanted(),
         context: args.context,
         count: args.count,
         files_only: args.files_only,

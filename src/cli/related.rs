@@ -30,10 +30,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with
-    /// commas)
-    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     #[command(flatten)]
     project: OfProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
@@ -48,7 +46,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         path: args.path.clone(),
         line: args.line,
         limit: args.limit,
-        kinds: Kinds { types: args.types.clone(), languages: args.languages.clone() },
+        kinds: Kinds { types: args.types.clone(), languages: args.languages.wanted() },
     };
     let answer = engine.related(&request, &Call::default())?;
     if args.json {

@@ -31,6 +31,7 @@ const MAX_QUESTION: u64 = 1 << 20;
   cortex search --exact '\"write lock\" OR name:acquire' --paths src/store
   cortex search retry --languages rust --types definitions --json
   cargo test 2>&1 | cortex search -
+  cortex search retry -T markdown --exclude tests
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
@@ -46,10 +47,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with
-    /// commas)
-    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
     #[arg(long, alias = "in", value_name = "GLOB")]
     paths: Vec<String>,
@@ -101,7 +100,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
     let Args { types, languages, paths, tags, .. } = args;
-    let kinds = Kinds { types: types.clone(), languages: languages.clone() };
+    let kinds = Kinds { types: types.clone(), languages: languages.wanted() };
     let request = SearchRequest {
         query: question(&args.query)?,
         mode: if args.exact { SearchMode::Exact } else { args.mode },

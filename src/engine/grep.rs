@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{idle_paths, lower_case, of_paths};
+use super::filters::{idle_paths, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::name_around;
-use crate::search::{Corpus, FileGroup, PathFilter};
+use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
 use crate::survey::{self, FoundLine, LineMatcher, LineQuery};
 use crate::text::{count, cut};
 
@@ -38,7 +38,7 @@ pub struct GrepRequest {
     /// Only files that match one of these globs: src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Only these languages: rust, python, markdown …
+    /// Only these languages: rust, python, markdown …, or all but !markdown
     #[serde(default)]
     pub languages: Vec<String>,
     /// Lines to show before and after each match.
@@ -130,7 +130,7 @@ impl Engine {
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
         state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
-        let files = ordered(&code.corpus, &paths, &lower_case(&request.languages));
+        let files = ordered(&code.corpus, &paths, &of_languages(&request.languages));
         let root = self.project.layout.tree();
         let found = survey::grep(root, &files, &matcher, &call.cancel);
         call.check()?;
@@ -253,10 +253,10 @@ fn position(cursor: Option<&str>) -> Result<usize, AskError> {
 }
 
 /// Returns the paths of the indexed files that match, by group and path.
-fn ordered<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &[String]) -> Vec<&'c str> {
+fn ordered<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &LanguageFilter) -> Vec<&'c str> {
     let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
     let is_wanted = |path: &str, language: &str| {
-        paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
+        paths.is_match(path) && languages.is_match(Some(language), Some(path))
     };
     let wanted = corpus.chunks().written_in().filter(|(path, language)| is_wanted(path, language));
     let mut files: Vec<(Option<FileGroup>, &str)> =

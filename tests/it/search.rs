@@ -203,6 +203,19 @@ fn filters_apply_before_the_best_are_taken() {
     assert_eq!(notes(&["--paths", "deep/down/below/*.rs"]), ["deep/down/below/valve.rs"]);
     assert_eq!(notes(&["--paths", "deep", "--exact"]), python);
     assert_eq!(notes(&["--languages", "python,rust"]).len(), 5);
+    assert_eq!(notes(&["-T", "Rust"]), python, "an excluded language is left out");
+    assert_eq!(notes(&["--not-type", "rs"]), python, "by its extension as well");
+    assert_eq!(notes(&["-t", "rust,python", "-T", "rs"]), python);
+    assert_eq!(notes(&["--languages", "!rust"]), python, "as agents write it");
+    assert_eq!(notes(&["lang:!rust"]), python);
+    assert_eq!(notes(&["--paths", "deep/**/*.py", "--paths", "nowhere"]), python);
+    assert_eq!(notes(&["--paths", "deep/**/*.py,nowhere"]), python);
+    let grep = p.run(&["grep", "valve", "deep", "-l", "-T", "rs"]).expect(0);
+    assert_eq!(grep.stdout.lines().collect::<Vec<_>>(), python);
+    let files = p.run(&["files", "--by", "file", "-T", "rust", "--sort", "name"]).expect(0);
+    assert!(files.stdout.contains("note_2.py") && !files.stdout.contains(".rs"), "{files:?}");
+    let pattern = p.run(&["pattern", "$A()", "-T", "rust"]).expect(1);
+    assert!(pattern.stderr.contains("(3 files looked at)"), "{pattern:?}");
     assert_eq!(notes(&["--languages", "cobol"]), Vec::<String>::new());
 }
 
