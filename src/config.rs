@@ -607,7 +607,7 @@ pub fn address(text: &str) -> Result<IpAddr, String> {
 }
 
 /// Builds a set of path globs: `src/**`, `*.rs` (in any folder), `docs`
-/// (that folder and everything in it).
+/// (that folder and everything in it), `/docs` (the same, only at the root).
 ///
 /// # Errors
 /// Names the first glob that is not valid, and why.
@@ -616,8 +616,10 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     for pattern in patterns {
         let p = pattern.trim_start_matches("./").trim_end_matches('/');
         let p = if matches!(p, "" | ".") { "**" } else { p };
+        let at_root = p.strip_prefix('/').filter(|p| !p.is_empty());
+        let p = at_root.unwrap_or(p);
         let mut forms = vec![p.to_string(), format!("{p}/**")];
-        if !p.contains('/') {
+        if at_root.is_none() && !p.contains('/') {
             forms.extend([format!("**/{p}"), format!("**/{p}/**")]);
         }
         for form in forms {
@@ -1036,8 +1038,8 @@ mod tests {
 
     #[test]
     fn globs_match_files_and_folders() {
-        let set =
-            globs(&["src/live".into(), "*.md".into(), "gen".into(), "a/*.rs".into()]).unwrap();
+        let set = globs(&["src/live", "*.md", "gen", "a/*.rs", "/top", "/t*.c"].map(String::from))
+            .unwrap();
         for (path, want) in [
             ("src/live/mod.rs", true),
             ("README.md", true),
@@ -1046,6 +1048,10 @@ mod tests {
             ("a/b.rs", true),
             ("a/b/c.rs", false),
             ("src/lives.rs", false),
+            ("top/x.rs", true),
+            ("x/top/y.rs", false),
+            ("t.c", true),
+            ("x/t.c", false),
         ] {
             assert_eq!(set.is_match(path), want, "{path}");
         }

@@ -5,6 +5,7 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, CountBy, CountSort, FileCount, FilesRequest, Look};
 
@@ -54,16 +55,21 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
-        let row = |g: &FileCount| {
-            format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name))
+        let paths = Paths::of(&engine.project);
+        let name = |g: &FileCount| match by {
+            CountBy::Language => printable(&g.name),
+            CountBy::Directory | CountBy::File => paths.shown(&g.name),
+        };
+        let row = |g: &FileCount, name: &str| {
+            format!("{:>9} {:>11} {:>7}  {name}", g.lines, g.bytes, g.files)
         };
         line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
-        found.rows.iter().try_for_each(|g| line(&row(g)))?;
+        found.rows.iter().try_for_each(|g| line(&row(g, &name(g))))?;
         let n_more = found.total_rows - found.rows.len();
         if n_more > 0 {
             line(&style(format!("{:>30} {}", "", count(n_more, "more row"))).dim().to_string())?;
         }
-        line(&row(&found.total))?;
+        line(&row(&found.total, &found.total.name))?;
     }
     Ok(args::end(engine, if found.rows.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
 }

@@ -8,7 +8,8 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{code, count, fitted, json, line, place, printable, warnings, width};
+use super::paths::Paths;
+use super::render::{code, count, fitted, json, line, printable, warnings, width};
 use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
 
 /// Show callers, callees, dependents, implementations, or the impact of a change.
@@ -101,7 +102,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         warnings(&answer.state);
         match args.format {
-            Format::Text => print(&answer)?,
+            Format::Text => print(&answer, &Paths::of(&engine.project))?,
             Format::Dot => line(&drawing::dot(&answer))?,
             Format::Mermaid => line(&drawing::mermaid(&answer))?,
         }
@@ -110,13 +111,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
 
-fn print(answer: &GraphAnswer) -> Result<()> {
+fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     for target in &answer.targets {
         let what = format!("{} {}", target.kind, target.symbol);
-        let at = place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
+        let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
-    answer.results.iter().try_for_each(print_row)?;
+    answer.results.iter().try_for_each(|row| print_row(row, paths))?;
     if answer.results.is_empty() && answer.candidates.is_empty() {
         tell!("none found");
     }
@@ -129,13 +130,13 @@ fn print(answer: &GraphAnswer) -> Result<()> {
     }
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
-        answer.candidates.iter().try_for_each(print_row)?;
+        answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
     }
     Ok(())
 }
 
-fn print_row(row: &GraphRow) -> Result<()> {
-    let at = place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
+fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
+    let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
     let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
     let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
     let via = if row.depth > 1 { format!("  via {}", printable(&row.via)) } else { String::new() };

@@ -5,6 +5,7 @@ use console::{Term, style};
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, GrepAnswer, GrepFile, GrepRequest, Look};
 
@@ -88,10 +89,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
+        let paths = Paths::of(&engine.project);
         if Term::stdout().is_term() {
-            for_people(args, &found)?;
+            for_people(args, &found, &paths)?;
         } else {
-            for_programs(args, &found)?;
+            for_programs(args, &found, &paths)?;
         }
     }
     let outcome = if found.total == 0 { Outcome::NothingFound } else { Outcome::Done };
@@ -99,10 +101,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.
-fn for_programs(args: &Args, found: &GrepAnswer) -> Result<()> {
+fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
     for file in &found.files {
-        let path = printable(&file.path);
-        if let Some(text) = of_file(args, file) {
+        let path = paths.shown(&file.path);
+        if let Some(text) = of_file(args, file, paths) {
             line(&text)?;
             continue;
         }
@@ -115,13 +117,13 @@ fn for_programs(args: &Args, found: &GrepAnswer) -> Result<()> {
 }
 
 /// Prints lines below their files and symbols, cut to the width of the terminal.
-fn for_people(args: &Args, found: &GrepAnswer) -> Result<()> {
+fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
     for file in &found.files {
-        if let Some(text) = of_file(args, file) {
+        if let Some(text) = of_file(args, file, paths) {
             line(&text)?;
             continue;
         }
-        line(&style(printable(&file.path)).cyan().to_string())?;
+        line(&style(paths.shown(&file.path)).cyan().to_string())?;
         let mut symbol = None;
         for found in &file.lines {
             if found.symbol != symbol {
@@ -141,8 +143,8 @@ fn for_people(args: &Args, found: &GrepAnswer) -> Result<()> {
 }
 
 /// Returns the one line of a file with `--files` or `--count`.
-fn of_file(args: &Args, file: &GrepFile) -> Option<String> {
-    let path = printable(&file.path);
+fn of_file(args: &Args, file: &GrepFile, paths: &Paths) -> Option<String> {
+    let path = paths.shown(&file.path);
     if args.files_only {
         Some(path)
     } else {

@@ -25,6 +25,7 @@ mod mcp;
 mod memory;
 mod outcome;
 mod outline;
+mod paths;
 mod pattern;
 mod progress;
 mod read;

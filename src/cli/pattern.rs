@@ -5,7 +5,8 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, count, line, printable};
+use super::paths::Paths;
+use super::render::{self, count, line};
 use crate::engine::{Call, Look, PatternRequest};
 
 /// Find code by its syntactic structure, whatever its names and line breaks
@@ -51,8 +52,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
+        let paths = Paths::of(&engine.project);
         for place in &found.places {
-            line(&format!("{}:{}", style(printable(&place.path)).cyan(), place.start_line))?;
+            line(&format!("{}:{}", style(paths.shown(&place.path)).cyan(), place.start_line))?;
             for (n, text) in (place.first_line..).zip(place.text.lines()) {
                 let number = format!("{n:>6} ");
                 let number = if (place.start_line..=place.end_line).contains(&n) {

@@ -5,7 +5,8 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, fitted, line, place, printable};
+use super::paths::Paths;
+use super::render::{self, fitted, line, printable};
 use crate::chunk::ChunkType;
 use crate::engine::{Call, Kinds, Look, RelatedRequest};
 
@@ -15,7 +16,7 @@ use crate::engine::{Call, Kinds, Look, RelatedRequest};
   cortex related src/store/lock.rs --line 40
   cortex related README.md --types definitions")]
 pub(super) struct Args {
-    /// A file, relative to the project root
+    /// A file, relative to the working directory or the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
     /// A line of that file [default: the whole file]
@@ -53,9 +54,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state);
+        let paths = Paths::of(&engine.project);
         for row in &answer.results {
             let at =
-                style(place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path)).cyan();
+                style(paths.place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path))
+                    .cyan();
             let what =
                 row.chunk.symbol.as_deref().or(row.chunk.title.as_deref()).unwrap_or_default();
             line(&fitted(&format!("{:.2}  {at}  {}", row.score, style(printable(what)).green())))?;
