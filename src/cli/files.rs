@@ -58,7 +58,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         let paths = Paths::of(&engine.project);
         let name = |g: &FileCount| match by {
             CountBy::Language => printable(&g.name),
-            CountBy::Directory | CountBy::File => paths.shown(&g.name),
+            CountBy::Directory => paths.shown(&g.name),
+            CountBy::File => paths.linked(&g.name, None, paths.shown(&g.name)),
         };
         let row = |g: &FileCount, name: &str| {
             format!("{:>9} {:>11} {:>7}  {name}", g.lines, g.bytes, g.files)

@@ -146,7 +146,11 @@ fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
     let symbol = style(printable(&row.node.symbol)).green();
     line(&fitted(&format!(
         "{indent}{}  {symbol}{}",
-        style(at).cyan(),
+        paths.linked(
+            &row.node.path,
+            Some(row.node.line.into()).filter(|line| *line > 0),
+            style(at).cyan()
+        ),
         style(format!("{sure}{uses}{via}")).dim()
     )))?;
     let (first, text) =

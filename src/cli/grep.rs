@@ -123,7 +123,8 @@ fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
             line(&text)?;
             continue;
         }
-        line(&style(paths.shown(&file.path)).cyan().to_string())?;
+        let first = file.lines.iter().find(|line| line.is_match).map(|line| line.line);
+        line(&paths.linked(&file.path, first, style(paths.shown(&file.path)).cyan()))?;
         let mut symbol = None;
         for found in &file.lines {
             if found.symbol != symbol {
@@ -135,7 +136,7 @@ fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
             let number = style(format!("{:>6} ", found.line));
             let number = if found.is_match { number } else { number.dim() };
             let text = render::code(&found.text, render::width().saturating_sub(8));
-            line(&format!("{number}{text}"))?;
+            line(&format!("{}{text}", paths.linked(&file.path, Some(found.line), number)))?;
         }
     }
     tell!("{} in {}", count(found.total, "matching line"), count(found.total_files, "file"));
@@ -144,7 +145,7 @@ fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
 
 /// Returns the one line of a file with `--files` or `--count`.
 fn of_file(args: &Args, file: &GrepFile, paths: &Paths) -> Option<String> {
-    let path = paths.shown(&file.path);
+    let path = paths.linked(&file.path, None, paths.shown(&file.path));
     if args.files_only {
         Some(path)
     } else {

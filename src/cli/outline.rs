@@ -67,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 };
                 line(&fitted(&format!(
                     "{}{}",
-                    style(paths.shown(&file.path)).cyan(),
+                    paths.linked(&file.path, None, style(paths.shown(&file.path)).cyan()),
                     style(printable(&symbols)).dim()
                 )))?;
             }

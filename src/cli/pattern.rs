@@ -54,7 +54,8 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::warnings(&found.state);
         let paths = Paths::of(&engine.project);
         for place in &found.places {
-            line(&format!("{}:{}", style(paths.shown(&place.path)).cyan(), place.start_line))?;
+            let at = format!("{}:{}", style(paths.shown(&place.path)).cyan(), place.start_line);
+            line(&paths.linked(&place.path, Some(place.start_line.into()), at))?;
             for (n, text) in (place.first_line..).zip(place.text.lines()) {
                 let number = format!("{n:>6} ");
                 let number = if (place.start_line..=place.end_line).contains(&n) {

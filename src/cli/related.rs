@@ -56,11 +56,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::warnings(&answer.state);
         let paths = Paths::of(&engine.project);
         for row in &answer.results {
-            let at =
-                style(paths.place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path))
-                    .cyan();
-            let what =
-                row.chunk.symbol.as_deref().or(row.chunk.title.as_deref()).unwrap_or_default();
+            let (chunk, path) = (&row.chunk, &row.hit.path);
+            let at = style(paths.place(chunk.start_line.zip(chunk.end_line), path)).cyan();
+            let at = paths.linked(path, chunk.start_line.map(u64::from), at);
+            let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
             line(&fitted(&format!("{:.2}  {at}  {}", row.score, style(printable(what)).green())))?;
         }
     }

@@ -141,7 +141,9 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         })?;
     } else if args.files_only {
         render::warnings(&answer.state);
-        paths_of(&answer).into_iter().try_for_each(|path| line(&paths.shown(path)))?;
+        paths_of(&answer)
+            .into_iter()
+            .try_for_each(|path| line(&paths.linked(path, None, paths.shown(path))))?;
     } else {
         print(&answer, &request, &paths, context, args.explain)?;
     }
@@ -251,7 +253,9 @@ fn print_row(
     let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + gone;
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
-    line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
+    let link =
+        paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
+    line(format!("{link}  {}", style(what).green()).trim_end())?;
     for l in render::numbered(lines, words) {
         line(&l)?;
     }
