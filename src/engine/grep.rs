@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filters::{idle_paths, of_languages, of_paths};
 use super::freshness::AnswerState;
+use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::name_around;
@@ -130,7 +131,7 @@ impl Engine {
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
         state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
-        let files = ordered(&code.corpus, &paths, &of_languages(&request.languages));
+        let files = ordered(&self.project, &code.corpus, &paths, &of_languages(&request.languages));
         let root = self.project.layout.tree();
         let found = survey::grep(root, &files, &matcher, &call.cancel);
         call.check()?;
@@ -253,10 +254,17 @@ fn position(cursor: Option<&str>) -> Result<usize, AskError> {
 }
 
 /// Returns the paths of the indexed files that match, by group and path.
-fn ordered<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &LanguageFilter) -> Vec<&'c str> {
+fn ordered<'c>(
+    project: &Project,
+    corpus: &'c Corpus,
+    paths: &PathFilter,
+    languages: &LanguageFilter,
+) -> Vec<&'c str> {
     let groups: HashMap<&str, FileGroup> = corpus.file_groups().collect();
     let is_wanted = |path: &str, language: &str| {
-        paths.is_match(path) && languages.is_match(Some(language), Some(path))
+        paths.is_match(path)
+            && languages.is_match(Some(language), Some(path))
+            && project.may_read(path)
     };
     let wanted = corpus.chunks().written_in().filter(|(path, language)| is_wanted(path, language));
     let mut files: Vec<(Option<FileGroup>, &str)> =

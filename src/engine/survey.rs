@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::filters::{of_languages, of_paths};
 use super::freshness::AnswerState;
+use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
@@ -146,7 +147,7 @@ impl Engine {
         let LanguageFilter { wanted, unwanted } = of_languages(&request.languages);
         // A wanted language parses the pattern whatever the files are called; see `patterns`.
         let others = LanguageFilter { unwanted, ..LanguageFilter::default() };
-        let files = files(code.corpus.chunks(), &paths, &others);
+        let files = files(&self.project, code.corpus.chunks(), &paths, &others);
         let patterns = survey::patterns(
             &request.pattern,
             &wanted,
@@ -183,7 +184,8 @@ impl Engine {
     pub fn files(&self, request: &FilesRequest, call: &Call) -> Result<FilesAnswer, AskError> {
         let paths = of_paths(&request.paths)?;
         let View { code, state } = self.view(call)?;
-        let files = files(code.corpus.chunks(), &paths, &of_languages(&request.languages));
+        let files =
+            files(&self.project, code.corpus.chunks(), &paths, &of_languages(&request.languages));
         let sizes = survey::sizes(self.project.layout.root(), &files);
         call.check()?;
         let by = match request.by {
@@ -212,12 +214,15 @@ impl Engine {
 
 /// Returns the indexed files that match, each with its language. An empty list restricts nothing.
 fn files(
+    project: &Project,
     chunks: &ChunkSet,
     paths: &PathFilter,
     languages: &LanguageFilter,
 ) -> Vec<(String, String)> {
     let is_wanted = |path: &str, language: &str| {
-        paths.is_match(path) && languages.is_match(Some(language), Some(path))
+        paths.is_match(path)
+            && languages.is_match(Some(language), Some(path))
+            && project.may_read(path)
     };
     let wanted = chunks.written_in().filter(|(path, language)| is_wanted(path, language));
     wanted.map(|(path, language)| (path.to_string(), language.to_string())).collect()

@@ -30,6 +30,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             max_file_bytes: 1 << 20,
             exclude: globs(&[]).unwrap(),
             exclude_patterns: Vec::new(),
+            included: cortex::source::Included::default(),
         },
         embedder,
         packing: Packing::Plain,

@@ -145,6 +145,8 @@ fn the_page_about_json_names_the_keys_that_are_printed() {
         .collect();
     p.write("src/many.rs", many.join("\n"));
     p.write(".env", "secret");
+    p.write(".cortexignore", "drafts\n");
+    p.write("drafts/a.md", "# A\n");
     p.write(
         "deploy.py",
         "api_key = \"sk-ant-api03-aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNoPqRsTuVwXyZ0123456789aBcDeFgHiJkLmNo-AbCdEfGhAA\"\n",

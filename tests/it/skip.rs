@@ -156,3 +156,56 @@ fn the_size_limit_is_a_setting() {
     p.remove(".cortex/config.toml");
     assert_eq!(p.found(&["--exact", "marzipan"]).len(), 2);
 }
+
+/// `cortex status -v` says of each file and folder that is not looked at which rule decides it.
+#[test]
+fn what_is_left_out_is_listed_with_its_rule() {
+    let p = Project::with(&[
+        (".gitignore", "# Built\n\n/out\n*.log\n!kept.log\n"),
+        ("sub/.cortexignore", "notes.md\n"),
+        (".git/info/exclude", "mine.md\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        ("a.md", "# A\n"),
+        ("out/x/b.md", "# B\n"),
+        ("sub/kept.log", "kept\n"),
+        ("sub/x.log", "x\n"),
+        ("sub/notes.md", "# N\n"),
+        ("mine.md", "# M\n"),
+        (".idea/c.md", "# C\n"),
+        (".envrc", "x\n"),
+        ("web/node_modules/d.js", "d()\n"),
+        ("venv/pyvenv.cfg", "x\n"),
+        ("venv/e.py", "e()\n"),
+    ]);
+    std::os::unix::fs::symlink("a.md", p.path("link.md")).unwrap();
+    p.index();
+    let rows = [
+        ".envrc: hidden",
+        ".gitignore: hidden",
+        ".idea/: hidden",
+        "link.md: a symbolic link",
+        "mine.md: ignored by .git/info/exclude:1 (mine.md)",
+        "out/: ignored by .gitignore:3 (/out)",
+        "sub/.cortexignore: hidden",
+        "sub/notes.md: ignored by sub/.cortexignore:1 (notes.md)",
+        "sub/x.log: ignored by .gitignore:4 (*.log)",
+        "venv/: marked by pyvenv.cfg",
+        "web/node_modules/: dependencies or compiled files",
+    ];
+    let text = p.run(&["status", "-v"]).expect(0).stdout;
+    let listed: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("left out")).collect();
+    assert_eq!(listed[0], "left out    11 by name or by an ignore file", "{text}");
+    assert_eq!(listed[1..], rows.map(|row| format!("  {row}")));
+    assert!(!p.run(&["status"]).expect(0).stdout.contains("left out"));
+    let left = &p.json(&["status"])["left_out"];
+    assert_eq!((&left["total"], left["first"].as_array().map(Vec::len)), (&json!(11), Some(11)));
+    let rule = json!({"path": ".gitignore", "line": 3, "glob": "/out"});
+    assert_eq!(left["first"][5], json!({"path": "out/", "reason": "ignored", "rule": rule}));
+
+    for i in 0..300 {
+        p.write(format!("many/{i:03}.log"), "x\n");
+    }
+    let text = p.run(&["status", "-v"]).expect(0).stdout;
+    assert!(text.contains("left out    311 by") && text.contains("\n  and 111 more\n"), "{text}");
+    assert_eq!(p.json(&["status"])["left_out"]["first"].as_array().map(Vec::len), Some(200));
+}
