@@ -137,7 +137,12 @@ impl Project {
             max_file_bytes: config.max_file_bytes,
             exclude: config.exclude.clone(),
             exclude_patterns: config.exclude_patterns.clone(),
-            included: source::Included::default(),
+            included: source::Included {
+                hidden: config.hidden,
+                files: config.include.clone(),
+                folders: config.include_folders.clone(),
+                patterns: config.include_patterns.clone(),
+            },
         };
         let embedder: Arc<dyn Embedder> = match &config.remote_model {
             Some(model) => Arc::new(HttpEmbedder::new(model)),

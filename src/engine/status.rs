@@ -131,6 +131,9 @@ pub struct LeftOutRow {
     /// The rule of an ignore file that leaves it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rule: Option<LeftOutRule>,
+    /// Whether `index.include` includes something in the folder.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partly: bool,
 }
 
 /// A rule of an ignore file.
@@ -152,8 +155,12 @@ impl LeftOutList {
         let found = source::left_out(project.layout.root(), &project.walk);
         let total = found.len();
         let rule = |IgnoreRule { path, line, glob }| LeftOutRule { path, line, glob };
-        let row =
-            |LeftOut { path, reason, rule: by }| LeftOutRow { path, reason, rule: by.map(rule) };
+        let row = |LeftOut { path, reason, rule: by, is_part: partly }| LeftOutRow {
+            path,
+            reason,
+            rule: by.map(rule),
+            partly,
+        };
         Self { total, first: found.into_iter().take(LEFT_OUT_SHOWN).map(row).collect() }
     }
 }
@@ -162,13 +169,11 @@ impl LeftOutRow {
     /// Returns the line of a list: `target/: ignored by .gitignore:1 (/target)`.
     #[must_use]
     pub fn line(&self) -> String {
-        let Self { path, reason, rule } = self;
-        match rule {
-            Some(LeftOutRule { path: file, line, glob }) => {
-                format!("{path}: {reason} by {file}:{line} ({glob})")
-            }
-            None => format!("{path}: {reason}"),
-        }
+        let by = self.rule.as_ref().map_or_else(String::new, |LeftOutRule { path, line, glob }| {
+            format!(" by {path}:{line} ({glob})")
+        });
+        let except = if self.partly { ", except what index.include names" } else { "" };
+        format!("{}: {}{by}{except}", self.path, self.reason)
     }
 }
 

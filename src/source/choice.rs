@@ -54,6 +54,8 @@ pub struct LeftOut {
     pub reason: String,
     /// The rule of an ignore file that leaves it out.
     pub rule: Option<IgnoreRule>,
+    /// Whether the user includes something in the folder.
+    pub is_part: bool,
 }
 
 /// A rule of an ignore file.
@@ -111,7 +113,7 @@ impl Why<'_> {
         is_part: bool,
     ) -> Option<LeftOut> {
         let mut rule = None;
-        let mut reason = match self {
+        let reason = match self {
             Self::Never | Self::NotIncluded => return None,
             Self::Hidden => "hidden".to_string(),
             Self::Installed => "dependencies or compiled files".to_string(),
@@ -127,13 +129,10 @@ impl Why<'_> {
                 "ignored".to_string()
             }
         };
-        if is_part {
-            reason.push_str(", except what index.include names");
-        }
         if is_dir {
             path.push('/');
         }
-        Some(LeftOut { path, reason, rule })
+        Some(LeftOut { path, reason, rule, is_part })
     }
 }
 

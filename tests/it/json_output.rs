@@ -42,6 +42,7 @@ const RARE: &[&str] = &[
     "commit",
     "file",
     "deleted",
+    "partly",
     "title",
     "notes",
     "foreign",
