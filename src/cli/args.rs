@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::Outcome;
 use super::progress::Bar;
-use crate::engine::{Engine, Look, Project, Step};
+use crate::engine::{Engine, Look, Project, Step, single_globs};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -55,8 +55,10 @@ impl Excluded {
             let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
             format!("{not}{}", from_folder(glob, project))
         };
-        let wanted = paths.iter().map(|glob| local(glob));
-        wanted.chain(self.exclude.iter().map(|glob| local(&format!("!{glob}")))).collect()
+        let wanted = single_globs(paths).into_iter().map(local);
+        let unwanted =
+            single_globs(&self.exclude).into_iter().map(|glob| local(&format!("!{glob}")));
+        wanted.chain(unwanted).collect()
     }
 }
 

@@ -82,7 +82,8 @@ pub(super) fn of_paths(patterns: &[String]) -> Result<PathFilter, AskError> {
 }
 
 /// Splits lists of globs at commas outside braces.
-fn single_globs(patterns: &[String]) -> Vec<&str> {
+#[must_use]
+pub fn single_globs(patterns: &[String]) -> Vec<&str> {
     let mut out = Vec::new();
     for pattern in patterns {
         let (mut depth, mut start) = (0_i32, 0);

@@ -96,7 +96,13 @@ const BY_NAME: &[(Skip, &[&str])] = &[
             ".htpasswd",
             ".pgpass",
             ".git-credentials",
-            "credentials",
+            ".envrc",
+            ".boto",
+            ".dockercfg",
+            ".s3cfg",
+            ".terraformrc",
+            ".vault-token",
+            ".*_history",
             "credentials",
             "credentials.{json,yaml,yml,toml,ini,xml}",
             "secrets.{json,yaml,yml,toml,ini}",
@@ -290,6 +296,9 @@ mod tests {
             ("environment.rs", None),
             ("credentials.rs", None),
             ("key.go", None),
+            (".envrc", Some(Skip::Secret)),
+            (".psql_history", Some(Skip::Secret)),
+            ("history.rs", None),
         ] {
             assert_eq!(by_name(name), want, "{name}");
         }

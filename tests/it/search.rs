@@ -501,6 +501,8 @@ fn paths_are_relative_to_the_working_directory() {
     assert_eq!(in_docs(&["grep", "-il", "retr", "../src"]), "../src/retry.rs\n");
     assert_eq!(in_docs(&["grep", "-l", "retry_with", "../src/*.rs"]), "../src/retry.rs\n");
     assert_eq!(in_docs(&["grep", "-il", "retr", "../../src"]), "");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "nowhere,src"]), "src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "--exclude", "nowhere,src"]), "../src/retry.rs\n");
     let place = in_docs(&["search", "--exact", "retry_with_backoff", "-C0"]);
     assert!(place.starts_with("../src/retry.rs:1-"), "{place}");
     assert!(in_docs(&["related", "src/notes.md"]).contains("  ../src/retry.rs:"));
