@@ -96,7 +96,6 @@ const BY_NAME: &[(Skip, &[&str])] = &[
             ".htpasswd",
             ".pgpass",
             ".git-credentials",
-            ".envrc",
             ".boto",
             ".dockercfg",
             ".s3cfg",
@@ -296,7 +295,6 @@ mod tests {
             ("environment.rs", None),
             ("credentials.rs", None),
             ("key.go", None),
-            (".envrc", Some(Skip::Secret)),
             (".psql_history", Some(Skip::Secret)),
             ("history.rs", None),
         ] {
