@@ -40,6 +40,18 @@ pub const KEYS: &[(&str, SettingOrigin, &str, &str)] = &[
         "Globs of paths that are not indexed, in addition to .gitignore and .cortexignore.",
     ),
     (
+        "index.hidden",
+        User,
+        "false",
+        "Whether hidden files and folders are indexed as well. Files that may hold secrets, and folders such as .git and .ssh, never are.",
+    ),
+    (
+        "index.include",
+        User,
+        "[]",
+        "Globs of paths that are indexed although an ignore file, a leading dot or a folder such as node_modules leaves them out, for example node_modules/react/** or .config. A glob such as *.log, without a slash, does not reach into folders that are left out. index.exclude wins.",
+    ),
+    (
         "index.compress",
         Project,
         "false",
@@ -173,6 +185,14 @@ pub struct Config {
     pub exclude: GlobSet,
     /// The same globs as they were written.
     pub exclude_patterns: Vec<String>,
+    /// Whether hidden files are indexed.
+    pub hidden: bool,
+    /// Paths that are indexed although a rule leaves them out.
+    pub include: GlobSet,
+    /// The folders that lead to such paths.
+    pub include_folders: GlobSet,
+    /// The globs of `include` as they were written.
+    pub include_patterns: Vec<String>,
     /// Whether chunk files are compressed.
     pub compress: bool,
     /// Whether chunks of deleted files stay in the index.
@@ -266,6 +286,8 @@ struct RawConfig {
 struct RawIndex {
     max_file_bytes: Option<u64>,
     exclude: Option<Vec<String>>,
+    hidden: Option<bool>,
+    include: Option<Vec<String>>,
     compress: Option<bool>,
     keep_deleted: Option<bool>,
     location: Option<Location>,
@@ -470,6 +492,10 @@ impl Said {
         let exclude_patterns = raw.index.exclude.unwrap_or_default();
         let exclude = globs(&exclude_patterns)
             .map_err(|message| bad("index.exclude", format!("index.exclude: {message}")))?;
+        let include_patterns = raw.index.include.unwrap_or_default();
+        let bad_include = |message| bad("index.include", format!("index.include: {message}"));
+        let include = globs(&include_patterns).map_err(bad_include)?;
+        let include_folders = folders_to(&include_patterns).map_err(bad_include)?;
         let limit = raw.search.limit.unwrap_or(10);
         if !(1..=MAX_LIMIT).contains(&limit) {
             return Err(bad(
@@ -484,6 +510,10 @@ impl Said {
             max_file_bytes: raw.index.max_file_bytes.unwrap_or(1 << 20),
             exclude,
             exclude_patterns,
+            hidden: raw.index.hidden.unwrap_or(false),
+            include,
+            include_folders,
+            include_patterns,
             compress: raw.index.compress.unwrap_or(false),
             keep_deleted: raw.index.keep_deleted.unwrap_or(false),
             location: raw.index.location.unwrap_or_default(),
@@ -607,7 +637,7 @@ pub fn address(text: &str) -> Result<IpAddr, String> {
 }
 
 /// Builds a set of path globs: `src/**`, `*.rs` (in any folder), `docs`
-/// (that folder and everything in it).
+/// (that folder and everything in it), `/docs` (the same, only at the root).
 ///
 /// # Errors
 /// Names the first glob that is not valid, and why.
@@ -616,8 +646,10 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
     for pattern in patterns {
         let p = pattern.trim_start_matches("./").trim_end_matches('/');
         let p = if matches!(p, "" | ".") { "**" } else { p };
+        let at_root = p.strip_prefix('/').filter(|p| !p.is_empty());
+        let p = at_root.unwrap_or(p);
         let mut forms = vec![p.to_string(), format!("{p}/**")];
-        if !p.contains('/') {
+        if at_root.is_none() && !p.contains('/') {
             forms.extend([format!("**/{p}"), format!("**/{p}/**")]);
         }
         for form in forms {
@@ -627,6 +659,25 @@ pub fn globs(patterns: &[String]) -> Result<GlobSet, String> {
                     .build()
                     .map_err(|e| format!("`{pattern}` is not a glob: {}", e.kind()))?,
             );
+        }
+    }
+    set.build().map_err(|e| e.to_string())
+}
+
+/// Builds a set that matches the folders above the paths of globs: `a`, `a/*` and `a/*/b` for
+/// `a/*/b/c.rs`. A `**` at the beginning leads through no folder, because it would lead through all.
+///
+/// # Errors
+/// Names the first glob that is not valid, and why.
+fn folders_to(patterns: &[String]) -> Result<GlobSet, String> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let p = pattern.trim_start_matches("./").trim_matches('/');
+        for end in p.match_indices('/').map(|(end, _)| end).filter(|end| &p[..*end] != "**") {
+            // A part of a glob may be invalid, such as `{a`. Then no folder leads to the rest.
+            if let Ok(glob) = GlobBuilder::new(&p[..end]).literal_separator(true).build() {
+                set.add(glob);
+            }
         }
     }
     set.build().map_err(|e| e.to_string())
@@ -1035,9 +1086,33 @@ mod tests {
     }
 
     #[test]
+    fn folders_lead_to_what_is_included() {
+        let set = folders_to(
+            &["node_modules/react/**", "/a/*/c/x.rs", "*.rs", "**/gen/*", "b/**/c"]
+                .map(String::from),
+        )
+        .unwrap();
+        for (folder, want) in [
+            ("node_modules", true),
+            ("node_modules/react", true),
+            ("node_modules/vue", false),
+            ("web/node_modules", false),
+            ("a/b", true),
+            ("a/b/c", true),
+            ("a/b/d", false),
+            ("gen", true),
+            ("x/gen", true),
+            ("x", false),
+            ("b/x/y", true),
+        ] {
+            assert_eq!(set.is_match(folder), want, "{folder}");
+        }
+    }
+
+    #[test]
     fn globs_match_files_and_folders() {
-        let set =
-            globs(&["src/live".into(), "*.md".into(), "gen".into(), "a/*.rs".into()]).unwrap();
+        let set = globs(&["src/live", "*.md", "gen", "a/*.rs", "/top", "/t*.c"].map(String::from))
+            .unwrap();
         for (path, want) in [
             ("src/live/mod.rs", true),
             ("README.md", true),
@@ -1046,6 +1121,10 @@ mod tests {
             ("a/b.rs", true),
             ("a/b/c.rs", false),
             ("src/lives.rs", false),
+            ("top/x.rs", true),
+            ("x/top/y.rs", false),
+            ("t.c", true),
+            ("x/t.c", false),
         ] {
             assert_eq!(set.is_match(path), want, "{path}");
         }

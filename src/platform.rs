@@ -27,6 +27,13 @@ pub fn name_of_bytes(bytes: Vec<u8>) -> OsString {
     OsString::from_vec(bytes)
 }
 
+/// Returns the name of this machine; empty if the system does not tell it.
+#[must_use]
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_string()
+}
+
 /// Reads at an offset, without moving the position of the file.
 ///
 /// # Errors

@@ -141,6 +141,7 @@ impl Bed {
             max_file_bytes: 1 << 20,
             exclude: globset::GlobSet::empty(),
             exclude_patterns: Vec::new(),
+            included: source::Included::default(),
         };
         let bed = Self {
             indexer: Indexer {

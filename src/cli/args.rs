@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use super::outcome::Outcome;
 use super::progress::Bar;
-use crate::engine::{Engine, Look, Project, Step};
+use crate::engine::{Engine, Look, Project, Step, single_globs};
 
 /// Selects the project.
 #[derive(clap::Args)]
@@ -48,24 +48,70 @@ pub(super) struct Excluded {
 }
 
 impl Excluded {
-    /// Returns the globs of a request. A glob that begins with something in the working directory
-    /// is relative to it.
+    /// Returns the globs of a request. A glob that begins with something in the working directory,
+    /// `.` or `..` is relative to it.
     pub(super) fn with(&self, paths: &[String], project: &Project) -> Vec<String> {
         let local = |glob: &str| {
             let (not, glob) = glob.strip_prefix('!').map_or(("", glob), |glob| ("!", glob));
-            let glob = glob.strip_prefix("./").unwrap_or(glob);
-            let first = glob.split('/').next().unwrap_or_default();
-            let here = project.folder.join(first);
-            let is_elsewhere = project.folder.as_os_str().is_empty()
-                || first.is_empty()
-                || !matches!(project.layout.tree().stat(&here), Ok(Some(_)));
-            match project.folder.to_str() {
-                Some(folder) if !is_elsewhere => format!("{not}{folder}/{glob}"),
-                _ => format!("{not}{glob}"),
-            }
+            format!("{not}{}", from_folder(glob, project))
         };
-        let wanted = paths.iter().map(|glob| local(glob));
-        wanted.chain(self.exclude.iter().map(|glob| local(&format!("!{glob}")))).collect()
+        let wanted = single_globs(paths).into_iter().map(local);
+        let unwanted =
+            single_globs(&self.exclude).into_iter().map(|glob| local(&format!("!{glob}")));
+        wanted.chain(unwanted).collect()
+    }
+}
+
+/// Returns a glob relative to the root.
+fn from_folder(glob: &str, project: &Project) -> String {
+    let mut folder: Vec<&str> = project.folder.iter().filter_map(|part| part.to_str()).collect();
+    if folder.is_empty() {
+        return glob.to_string();
+    }
+    let (mut rest, mut is_here) = (glob, false);
+    while let Some((first, after)) =
+        rest.split_once('/').or((!rest.is_empty()).then_some((rest, "")))
+    {
+        match first {
+            "." => {}
+            // A glob that leads out of the project matches nothing, and a warning says so.
+            ".." if folder.pop().is_none() => return glob.to_string(),
+            ".." => is_here = true,
+            _ => break,
+        }
+        is_here |= after.is_empty();
+        rest = after;
+    }
+    let first = rest.split('/').next().unwrap_or_default();
+    let is_there = || {
+        let here = project.folder.join(first);
+        !first.is_empty() && matches!(project.layout.tree().stat(&here), Ok(Some(_)))
+    };
+    if !is_here && !is_there() {
+        return rest.to_string();
+    }
+    // The slash at the beginning binds the glob to the root.
+    let folder: String =
+        folder.into_iter().map(|part| format!("/{}", globset::escape(part))).collect();
+    format!("{folder}/{}", if rest.is_empty() { "**" } else { rest })
+}
+
+/// Selects files by their languages.
+#[derive(clap::Args)]
+pub(super) struct Languages {
+    /// Only files in these languages, by name or file extension (repeat, or separate with commas)
+    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
+    languages: Vec<String>,
+    /// Leave out files in these languages (repeat, or separate with commas)
+    #[arg(short = 'T', long, aliases = ["not-type", "type-not"], value_name = "LANG", value_delimiter = ',')]
+    not_languages: Vec<String>,
+}
+
+impl Languages {
+    /// Returns the languages of a request.
+    pub(super) fn wanted(&self) -> Vec<String> {
+        let unwanted = self.not_languages.iter().map(|language| format!("!{language}"));
+        self.languages.iter().cloned().chain(unwanted).collect()
     }
 }
 

@@ -5,6 +5,7 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, CountBy, CountSort, FileCount, FilesRequest, Look};
 
@@ -26,9 +27,8 @@ pub(super) struct Args {
     /// Sort by this, largest first (names: A to Z)
     #[arg(long, default_value = "lines", value_name = "WHAT", value_parser = args::one_of::<CountSort>(&["lines", "bytes", "files", "name"]))]
     sort: CountSort,
-    /// Count only these languages (repeat, or separate with commas)
-    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show at most this many rows
     #[arg(short = 'n', long, default_value_t = 20, value_name = "N")]
     limit: usize,
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         depth: *depth,
         sort: *sort,
         limit: *limit,
-        languages: languages.clone(),
+        languages: languages.wanted(),
         paths: args.excluded.with(paths, &engine.project),
     };
     let found = engine.files(&request, &Call::default())?;
@@ -55,16 +55,22 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
-        let row = |g: &FileCount| {
-            format!("{:>9} {:>11} {:>7}  {}", g.lines, g.bytes, g.files, printable(&g.name))
+        let paths = Paths::of(&engine.project);
+        let name = |g: &FileCount| match by {
+            CountBy::Language => printable(&g.name),
+            CountBy::Directory => paths.shown(&g.name),
+            CountBy::File => paths.linked(&g.name, None, paths.shown(&g.name)),
+        };
+        let row = |g: &FileCount, name: &str| {
+            format!("{:>9} {:>11} {:>7}  {name}", g.lines, g.bytes, g.files)
         };
         line(&style(format!("{:>9} {:>11} {:>7}", "lines", "bytes", "files")).dim().to_string())?;
-        found.rows.iter().try_for_each(|g| line(&row(g)))?;
+        found.rows.iter().try_for_each(|g| line(&row(g, &name(g))))?;
         let n_more = found.total_rows - found.rows.len();
         if n_more > 0 {
             line(&style(format!("{:>30} {}", "", count(n_more, "more row"))).dim().to_string())?;
         }
-        line(&row(&found.total))?;
+        line(&row(&found.total, &found.total.name))?;
     }
     Ok(args::end(engine, if found.rows.is_empty() { Outcome::NothingFound } else { Outcome::Done }))
 }

@@ -8,7 +8,8 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{code, count, fitted, json, line, place, printable, warnings, width};
+use super::paths::Paths;
+use super::render::{code, count, fitted, json, line, printable, warnings, width};
 use crate::engine::{Call, GraphAnswer, GraphRequest, GraphRow, Look};
 
 /// Show callers, callees, dependents, implementations, or the impact of a change.
@@ -105,7 +106,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     } else {
         warnings(&answer.state);
         match args.format {
-            Format::Text => print(&answer)?,
+            Format::Text => print(&answer, &Paths::of(&engine.project))?,
             Format::Dot => line(&drawing::dot(&answer))?,
             Format::Mermaid => line(&drawing::mermaid(&answer))?,
         }
@@ -114,13 +115,13 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     Ok(args::end(engine, if is_empty { Outcome::NothingFound } else { Outcome::Done }))
 }
 
-fn print(answer: &GraphAnswer) -> Result<()> {
+fn print(answer: &GraphAnswer, paths: &Paths) -> Result<()> {
     for target in &answer.targets {
         let what = format!("{} {}", target.kind, target.symbol);
-        let at = place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
+        let at = paths.place(Some((target.line, target.line)).filter(|l| l.0 > 0), &target.path);
         tell!("{} of {} ({at})", answer.operation.as_str(), printable(&what));
     }
-    answer.results.iter().try_for_each(print_row)?;
+    answer.results.iter().try_for_each(|row| print_row(row, paths))?;
     if answer.results.is_empty() && answer.candidates.is_empty() {
         tell!("none found");
     }
@@ -133,7 +134,7 @@ fn print(answer: &GraphAnswer) -> Result<()> {
     }
     if !answer.candidates.is_empty() {
         line(&style("may be, too:").dim().to_string())?;
-        answer.candidates.iter().try_for_each(print_row)?;
+        answer.candidates.iter().try_for_each(|row| print_row(row, paths))?;
     }
     if answer.total_unresolved > 0 {
         let places = count(answer.total_unresolved, "more place");
@@ -143,14 +144,14 @@ fn print(answer: &GraphAnswer) -> Result<()> {
             );
         } else {
             line(&style("use something of that name whose type is unknown:").dim().to_string())?;
-            answer.unresolved.iter().try_for_each(print_row)?;
+            answer.unresolved.iter().try_for_each(|row| print_row(row, paths))?;
         }
     }
     Ok(())
 }
 
-fn print_row(row: &GraphRow) -> Result<()> {
-    let at = place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
+fn print_row(row: &GraphRow, paths: &Paths) -> Result<()> {
+    let at = paths.place(Some((row.node.line, row.node.line)).filter(|l| l.0 > 0), &row.node.path);
     let sites: Vec<String> = row.sites.iter().take(12).map(u32::to_string).collect();
     let uses = if sites.is_empty() { String::new() } else { format!("  at {}", sites.join(", ")) };
     let via = if row.depth > 1 { format!("  via {}", printable(&row.via)) } else { String::new() };
@@ -160,7 +161,11 @@ fn print_row(row: &GraphRow) -> Result<()> {
     let symbol = style(printable(&row.node.symbol)).green();
     line(&fitted(&format!(
         "{indent}{}  {symbol}{}",
-        style(at).cyan(),
+        paths.linked(
+            &row.node.path,
+            Some(row.node.line.into()).filter(|line| *line > 0),
+            style(at).cyan()
+        ),
         style(format!("{sure}{uses}{via}")).dim()
     )))?;
     let (first, text) =

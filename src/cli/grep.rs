@@ -5,6 +5,7 @@ use console::{Term, style};
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::render::{self, count, line, printable};
 use crate::engine::{Call, GrepAnswer, GrepFile, GrepRequest, Look};
 
@@ -47,9 +48,8 @@ pub(super) struct Args {
     /// Print only the number of matching lines of each file
     #[arg(short, long)]
     count: bool,
-    /// Search only these languages (repeat, or separate with commas)
-    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show this many lines before and after each match
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: usize,
@@ -76,7 +76,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         multiline: args.multiline,
         invert: args.invert,
         paths: args.excluded.with(&args.paths, &engine.project),
-        languages: args.languages.clone(),
+        languages: args.languages.wanted(),
         context: args.context,
         count: args.count,
         files_only: args.files_only,
@@ -89,10 +89,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
+        let paths = Paths::of(&engine.project);
         if Term::stdout().is_term() {
-            for_people(args, &found)?;
+            for_people(args, &found, &paths)?;
         } else {
-            for_programs(args, &found)?;
+            for_programs(args, &found, &paths)?;
         }
     }
     let outcome = if found.total == 0 { Outcome::NothingFound } else { Outcome::Done };
@@ -100,10 +101,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
 }
 
 /// Prints lines as other programs of this kind do: `path:line:text`.
-fn for_programs(args: &Args, found: &GrepAnswer) -> Result<()> {
+fn for_programs(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
     for file in &found.files {
-        let path = printable(&file.path);
-        if let Some(text) = of_file(args, file) {
+        let path = paths.shown(&file.path);
+        if let Some(text) = of_file(args, file, paths) {
             line(&text)?;
             continue;
         }
@@ -116,13 +117,14 @@ fn for_programs(args: &Args, found: &GrepAnswer) -> Result<()> {
 }
 
 /// Prints lines below their files and symbols, cut to the width of the terminal.
-fn for_people(args: &Args, found: &GrepAnswer) -> Result<()> {
+fn for_people(args: &Args, found: &GrepAnswer, paths: &Paths) -> Result<()> {
     for file in &found.files {
-        if let Some(text) = of_file(args, file) {
+        if let Some(text) = of_file(args, file, paths) {
             line(&text)?;
             continue;
         }
-        line(&style(printable(&file.path)).cyan().to_string())?;
+        let first = file.lines.iter().find(|line| line.is_match).map(|line| line.line);
+        line(&paths.linked(&file.path, first, style(paths.shown(&file.path)).cyan()))?;
         let mut symbol = None;
         for found in &file.lines {
             if found.symbol != symbol {
@@ -134,7 +136,7 @@ fn for_people(args: &Args, found: &GrepAnswer) -> Result<()> {
             let number = style(format!("{:>6} ", found.line));
             let number = if found.is_match { number } else { number.dim() };
             let text = render::code(&found.text, render::width().saturating_sub(8));
-            line(&format!("{number}{text}"))?;
+            line(&format!("{}{text}", paths.linked(&file.path, Some(found.line), number)))?;
         }
     }
     tell!("{} in {}", count(found.total, "matching line"), count(found.total_files, "file"));
@@ -142,8 +144,8 @@ fn for_people(args: &Args, found: &GrepAnswer) -> Result<()> {
 }
 
 /// Returns the one line of a file with `--files` or `--count`.
-fn of_file(args: &Args, file: &GrepFile) -> Option<String> {
-    let path = printable(&file.path);
+fn of_file(args: &Args, file: &GrepFile, paths: &Paths) -> Option<String> {
+    let path = paths.linked(&file.path, None, paths.shown(&file.path));
     if args.files_only {
         Some(path)
     } else {

@@ -13,7 +13,16 @@ use crate::index::{Mode, Summary};
 
 /// Create or update the index. Unchanged files are not read again.
 #[derive(clap::Args)]
-#[command(visible_alias = "indexer", after_help = "Example: cortex index --verbose")]
+#[command(
+    visible_alias = "indexer",
+    after_help = "Example: cortex index --verbose
+
+To index hidden files or dependencies as well, set this in your own settings,
+~/.config/cortex/config.toml. It holds for every later update:
+  [index]
+  hidden = true
+  include = [\"node_modules/react/**\"]"
+)]
 pub(super) struct Args {
     /// Index the project of this directory [default: the current directory]
     project: Option<PathBuf>,

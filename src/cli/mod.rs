@@ -25,6 +25,7 @@ mod mcp;
 mod memory;
 mod outcome;
 mod outline;
+mod paths;
 mod pattern;
 mod progress;
 mod read;
@@ -57,6 +58,9 @@ pub struct Cli {
     /// Color the output [default: auto, on a terminal]
     #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
     color: Option<String>,
+    /// Link printed paths to their files, on terminals [default: auto, where links are known to work]
+    #[arg(long, global = true, value_name = "WHEN", value_parser = ["auto", "always", "never"])]
+    hyperlinks: Option<String>,
 }
 
 #[derive(Subcommand)]
@@ -108,6 +112,7 @@ pub fn run() -> ExitCode {
         Some("never") => console::set_colors_enabled(false),
         _ => {}
     }
+    paths::use_links(cli.hyperlinks.as_deref().unwrap_or("auto"));
     // CORTEX_LOG=cortex=debug shows more.
     let usual = match cli.command {
         Command::Serve(_) => "cortex=info",

@@ -5,6 +5,7 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
+use super::paths::Paths;
 use super::render::{self, fitted, line, printable};
 use crate::engine::{Call, Look, OutlineRequest, Outlined};
 
@@ -14,7 +15,7 @@ use crate::engine::{Call, Look, OutlineRequest, Outlined};
   cortex outline src/main.rs
   cortex outline specs --depth 0")]
 pub(super) struct Args {
-    /// A file or directory, relative to the project root [default: the whole project]
+    /// A file or directory, relative to the working directory or the project root [default: the working directory]
     #[arg(default_value = "", hide_default_value = true)]
     path: String,
     /// Show this many levels of nested symbols or subdirectories [default: all]
@@ -57,6 +58,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
             }
         }
         Outlined::Directory(files) => {
+            let paths = Paths::of(&engine.project);
             for file in files {
                 let symbols = if file.symbols.is_empty() {
                     String::new()
@@ -65,7 +67,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
                 };
                 line(&fitted(&format!(
                     "{}{}",
-                    style(printable(&file.path)).cyan(),
+                    paths.linked(&file.path, None, style(paths.shown(&file.path)).cyan()),
                     style(printable(&symbols)).dim()
                 )))?;
             }

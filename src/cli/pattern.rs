@@ -5,13 +5,14 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, count, line, printable};
+use super::paths::Paths;
+use super::render::{self, count, line};
 use crate::engine::{Call, Look, PatternRequest};
 
 /// Find code by its syntactic structure, whatever its names and line breaks
 #[derive(clap::Args)]
 #[command(
-    after_help = "Example: cortex pattern '$A.lock()' src --languages rust\n\n$NAME matches one syntax node, $$$NAME any number of nodes. A name that occurs twice matches the same code twice."
+    after_help = "Example: cortex pattern '$A.lock()' src --languages rust\n\nWithout --languages, every language in which the pattern parses is searched. $NAME matches one syntax node, $$$NAME any number of nodes. A name that occurs twice matches the same code twice."
 )]
 pub(super) struct Args {
     /// Code in which $NAME stands for one node and $$$NAME for any number of nodes
@@ -21,9 +22,8 @@ pub(super) struct Args {
     paths: Vec<String>,
     #[command(flatten)]
     excluded: args::Excluded,
-    /// Search only these languages [default: every language in which the pattern parses]
-    #[arg(long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show this many lines before and after each match
     #[arg(short = 'C', long, default_value_t = 0, value_name = "N")]
     context: u32,
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
     let engine = args.project.engine(Look::AtTree)?;
     let request = PatternRequest {
         pattern: pattern.clone(),
-        languages: languages.clone(),
+        languages: languages.wanted(),
         paths: args.excluded.with(paths, &engine.project),
         context: *context,
         limit: *limit,
@@ -52,8 +52,10 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         render::json(&found)?;
     } else {
         render::warnings(&found.state);
+        let paths = Paths::of(&engine.project);
         for place in &found.places {
-            line(&format!("{}:{}", style(printable(&place.path)).cyan(), place.start_line))?;
+            let at = format!("{}:{}", style(paths.shown(&place.path)).cyan(), place.start_line);
+            line(&paths.linked(&place.path, Some(place.start_line.into()), at))?;
             for (n, text) in (place.first_line..).zip(place.text.lines()) {
                 let number = format!("{n:>6} ");
                 let number = if (place.start_line..=place.end_line).contains(&n) {

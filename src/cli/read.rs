@@ -14,7 +14,7 @@ use crate::engine::{Call, Look, ReadRequest};
   cortex read src/main.rs --lines 1-20
   cortex read --chunk-id 'src/main.rs#main'")]
 pub(super) struct Args {
-    /// A file, relative to the project root
+    /// A file, relative to the working directory or the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
     /// Print these lines: 10-40, 10- or 10 [default: all]

@@ -5,7 +5,8 @@ use console::style;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, fitted, line, place, printable};
+use super::paths::Paths;
+use super::render::{self, fitted, line, printable};
 use crate::chunk::ChunkType;
 use crate::engine::{Call, Kinds, Look, RelatedRequest};
 
@@ -15,7 +16,7 @@ use crate::engine::{Call, Kinds, Look, RelatedRequest};
   cortex related src/store/lock.rs --line 40
   cortex related README.md --types definitions")]
 pub(super) struct Args {
-    /// A file, relative to the project root
+    /// A file, relative to the working directory or the project root
     #[arg(required_unless_present = "chunk_id")]
     path: Option<String>,
     /// A line of that file [default: the whole file]
@@ -30,10 +31,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with
-    /// commas)
-    #[arg(long, value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     #[command(flatten)]
     project: OfProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
@@ -48,18 +47,19 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         path: args.path.clone(),
         line: args.line,
         limit: args.limit,
-        kinds: Kinds { types: args.types.clone(), languages: args.languages.clone() },
+        kinds: Kinds { types: args.types.clone(), languages: args.languages.wanted() },
     };
     let answer = engine.related(&request, &Call::default())?;
     if args.json {
         render::json(&answer)?;
     } else {
         render::warnings(&answer.state);
+        let paths = Paths::of(&engine.project);
         for row in &answer.results {
-            let at =
-                style(place(row.chunk.start_line.zip(row.chunk.end_line), &row.hit.path)).cyan();
-            let what =
-                row.chunk.symbol.as_deref().or(row.chunk.title.as_deref()).unwrap_or_default();
+            let (chunk, path) = (&row.chunk, &row.hit.path);
+            let at = style(paths.place(chunk.start_line.zip(chunk.end_line), path)).cyan();
+            let at = paths.linked(path, chunk.start_line.map(u64::from), at);
+            let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
             line(&fitted(&format!("{:.2}  {at}  {}", row.score, style(printable(what)).green())))?;
         }
     }

@@ -66,16 +66,6 @@ pub(super) fn duration(ms: u64) -> String {
     if ms < 10_000 { format!("{ms} ms") } else { format!("{:.1} s", ms as f64 / 1000.0) }
 }
 
-/// Formats a place: `path:start-end`.
-pub(super) fn place(lines: Option<(u32, u32)>, path: &str) -> String {
-    let path = printable(path);
-    match lines {
-        Some((a, b)) if a != b => format!("{path}:{a}-{b}"),
-        Some((a, _)) => format!("{path}:{a}"),
-        None => path,
-    }
-}
-
 /// Returns lines of a file with their numbers and the query's words marked, and a mark where lines
 /// are left out.
 pub(super) fn numbered(lines: &[(u32, String)], words: &mut Highlighter) -> Vec<String> {

@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::args::{self, OfProject};
 use super::outcome::Outcome;
-use super::render::{self, line, place};
+use super::paths::Paths;
+use super::render::{self, line};
 use crate::chunk::ChunkType;
 use crate::config::MAX_LIMIT;
 use crate::engine::{
@@ -31,6 +32,7 @@ const MAX_QUESTION: u64 = 1 << 20;
   cortex search --exact '\"write lock\" OR name:acquire' --paths src/store
   cortex search retry --languages rust --types definitions --json
   cargo test 2>&1 | cortex search -
+  cortex search retry -T markdown --exclude tests
   cortex search 'lang:rust path:src/serve \"Waits until\"'
 
 Exit codes: 0 results found, 1 nothing found, 2 error.")]
@@ -46,10 +48,8 @@ pub(super) struct Args {
     /// Show only chunks of these types (repeat, or separate with commas)
     #[arg(long, alias = "type", value_name = "TYPE", value_delimiter = ',', value_parser = args::one_of::<ChunkType>(args::TYPES))]
     types: Vec<ChunkType>,
-    /// Show only results in these languages, by name or file extension (repeat, or separate with
-    /// commas)
-    #[arg(short = 't', long, alias = "lang", value_name = "LANGUAGE", value_delimiter = ',')]
-    languages: Vec<String>,
+    #[command(flatten)]
+    languages: args::Languages,
     /// Show only files that match one of these globs, for example src/** or *.rs (repeat)
     #[arg(long, alias = "in", value_name = "GLOB")]
     paths: Vec<String>,
@@ -101,7 +101,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         bail!("-n is {limit}, but must be from 1 to {MAX_LIMIT}");
     }
     let Args { types, languages, paths, tags, .. } = args;
-    let kinds = Kinds { types: types.clone(), languages: languages.clone() };
+    let kinds = Kinds { types: types.clone(), languages: languages.wanted() };
     let request = SearchRequest {
         query: question(&args.query)?,
         mode: if args.exact { SearchMode::Exact } else { args.mode },
@@ -116,6 +116,7 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         explain: args.explain,
         ..SearchRequest::default()
     };
+    let paths = Paths::of(&engine.project);
     let mut answer = engine.search(&request, &Call::default())?;
     if answer.n_chunks == 0 && args.no_index {
         bail!(
@@ -140,9 +141,11 @@ pub(super) fn run(args: &Args) -> Result<Outcome> {
         })?;
     } else if args.files_only {
         render::warnings(&answer.state);
-        paths_of(&answer).into_iter().try_for_each(|path| line(&path))?;
+        paths_of(&answer)
+            .into_iter()
+            .try_for_each(|path| line(&paths.linked(path, None, paths.shown(path))))?;
     } else {
-        print(&answer, &request, context, args.explain)?;
+        print(&answer, &request, &paths, context, args.explain)?;
     }
     if args.open {
         open_best(&answer, &engine)?;
@@ -162,12 +165,11 @@ fn question(words: &[String]) -> Result<String> {
 }
 
 /// Returns the path of each result once, in their order.
-fn paths_of(answer: &SearchAnswer) -> Vec<String> {
-    let mut paths: Vec<String> = Vec::new();
+fn paths_of(answer: &SearchAnswer) -> Vec<&str> {
+    let mut paths: Vec<&str> = Vec::new();
     for row in &answer.results {
-        let path = render::printable(&row.hit.path);
-        if !paths.contains(&path) {
-            paths.push(path);
+        if !paths.contains(&&*row.hit.path) {
+            paths.push(&row.hit.path);
         }
     }
     paths
@@ -204,6 +206,7 @@ fn open_best(answer: &SearchAnswer, engine: &Engine) -> Result<()> {
 fn print(
     answer: &SearchAnswer,
     request: &SearchRequest,
+    paths: &Paths,
     context: usize,
     explain: bool,
 ) -> Result<()> {
@@ -219,7 +222,7 @@ fn print(
     };
     for (i, row) in answer.results.iter().enumerate() {
         let lines = passage(answer, i, context).map_or_else(Vec::new, |passage| passage.shown);
-        print_row(row, &lines, &mut words, explain)?;
+        print_row(row, &lines, &mut words, paths, explain)?;
     }
     if !answer.memories.is_empty() {
         line(&style("remembered:").bold().to_string())?;
@@ -240,16 +243,19 @@ fn print_row(
     row: &ResultRow,
     lines: &[(u32, String)],
     words: &mut Highlighter,
+    paths: &Paths,
     explain: bool,
 ) -> Result<()> {
     let ResultRow { chunk, hit, .. } = row;
     let what = chunk.symbol.as_deref().or(chunk.title.as_deref()).unwrap_or_default();
     let what = render::printable(what);
     let gone = if chunk.deleted { " (deleted)" } else { "" };
-    let place = place(chunk.start_line.zip(chunk.end_line), &hit.path) + gone;
+    let place = paths.place(chunk.start_line.zip(chunk.end_line), &hit.path) + gone;
     let room = render::width().saturating_sub(console::measure_text_width(&place) + 2);
     let what = console::truncate_str(&what, room, "…");
-    line(format!("{}  {}", style(&place).cyan().bold(), style(what).green()).trim_end())?;
+    let link =
+        paths.linked(&hit.path, chunk.start_line.map(u64::from), style(&place).cyan().bold());
+    line(format!("{link}  {}", style(what).green()).trim_end())?;
     for l in render::numbered(lines, words) {
         line(&l)?;
     }
@@ -272,9 +278,12 @@ fn print_row(
 
 fn also(chunk: &ChunkRow) -> String {
     let symbol = render::printable(chunk.symbol.as_deref().unwrap_or(""));
-    format!("{} {symbol}", place(chunk.start_line.zip(chunk.end_line), "").trim_start_matches(':'))
-        .trim_end()
-        .to_string()
+    let lines = match chunk.start_line.zip(chunk.end_line) {
+        Some((a, b)) if a != b => format!("{a}-{b} "),
+        Some((a, _)) => format!("{a} "),
+        None => String::new(),
+    };
+    format!("{lines}{symbol}").trim_end().to_string()
 }
 
 /// The JSON answer, documented in specs/cli-json.md.

@@ -10,14 +10,17 @@ use crate::search::HNSW_FROM;
 
 /// Show what is indexed, how old the index is, and what was skipped.
 #[derive(clap::Args)]
-#[command(after_help = "Example: cortex status --json")]
+#[command(after_help = "Examples:
+  cortex status --json
+  cortex status -v")]
 pub(super) struct Args {
     #[command(flatten)]
     project: OfProject,
     /// Print the answer as JSON (format: specs/cli-json.md)
     #[arg(long)]
     json: bool,
-    /// List every skipped file with its reason, and the place of every redacted secret
+    /// List every skipped file with its reason, what ignore files and hidden names leave out, by
+    /// which rule, and the place of every redacted secret
     #[arg(long, short)]
     verbose: bool,
 }
@@ -112,6 +115,14 @@ fn print(s: &StatusAnswer, verbose: bool) -> Result<()> {
     }
     for (path, reason) in &s.skipped_files {
         line(&format!("  {path}: {reason}"))?;
+    }
+    if let Some(left) = s.left_out.as_ref().filter(|_| verbose) {
+        line(&format!("left out    {} by name or by an ignore file", left.total))?;
+        left.first.iter().try_for_each(|row| line(&format!("  {}", row.line())))?;
+        let n_more = left.total - left.first.len();
+        if n_more > 0 {
+            line(&format!("  and {n_more} more"))?;
+        }
     }
     if s.secrets.total > 0 {
         line(&format!(

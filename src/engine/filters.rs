@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::AskError;
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::config::globs;
-use crate::search::{Filter, PathFilter};
+use crate::search::{Filter, LanguageFilter, PathFilter};
 
 /// Maximum number of globs in one request. Together with the length it bounds time and stack.
 const MAX_GLOBS: usize = 64;
@@ -19,7 +19,7 @@ pub struct Kinds {
     #[serde(default)]
     #[schemars(schema_with = "types")]
     pub types: Vec<ChunkType>,
-    /// Only these languages: rust, python, markdown …
+    /// Only these languages: rust, python, markdown …, or all but !markdown
     #[serde(default)]
     pub languages: Vec<String>,
 }
@@ -45,7 +45,7 @@ impl Kinds {
     pub(super) fn filter(&self) -> Filter {
         Filter {
             types: self.types.clone(),
-            languages: lower_case(&self.languages),
+            languages: of_languages(&self.languages),
             ..Filter::default()
         }
     }
@@ -57,9 +57,9 @@ impl Filters {
     }
 }
 
-/// Converts names of languages to lower case, as in the index.
-pub(super) fn lower_case(languages: &[String]) -> Vec<String> {
-    languages.iter().map(|language| language.to_lowercase()).collect()
+/// Reads the languages of a request; `!` before a name leaves the language out.
+pub(super) fn of_languages(languages: &[String]) -> LanguageFilter {
+    LanguageFilter::new(languages.iter().map(String::as_str))
 }
 
 /// Compiles the globs of a request. One text may hold several, separated by commas; `!` before a
@@ -82,7 +82,8 @@ pub(super) fn of_paths(patterns: &[String]) -> Result<PathFilter, AskError> {
 }
 
 /// Splits lists of globs at commas outside braces.
-fn single_globs(patterns: &[String]) -> Vec<&str> {
+#[must_use]
+pub fn single_globs(patterns: &[String]) -> Vec<&str> {
     let mut out = Vec::new();
     for pattern in patterns {
         let (mut depth, mut start) = (0_i32, 0);

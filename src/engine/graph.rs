@@ -1,20 +1,18 @@
 //! Queries the code graph: callers, callees, dependencies, paths and impact.
 
-use std::path::Path;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
 use super::grep::GrepRequest;
 use super::paths;
+use super::project::Project;
 use super::serving::{Engine, Upkeep, View};
 use super::{AskError, Call, is_zero};
 use crate::address::Address;
 use crate::graph::{self, CodeGraph, GraphError, GraphQuery, MAX_DEPTH, Neighbour, Operation};
 use crate::index::IndexingService;
 use crate::search::Searcher;
-use crate::source::read_text;
 use crate::store::SourceTable;
 use crate::text::{count, cut};
 
@@ -167,11 +165,10 @@ impl Engine {
         if answer.targets.is_empty() && !has_sources {
             return Err(AskError::NotFound(NO_SOURCES.into()));
         }
-        let root = self.project.layout.root();
         let row = |found: &Neighbour| {
             let used_in = answer.file_of_uses(found).to_string();
             let around = around(
-                root,
+                &self.project,
                 &used_in,
                 found.sites.first().copied().unwrap_or(found.node.line),
                 request.context,
@@ -288,7 +285,7 @@ impl Engine {
                 .into_iter()
                 .filter(|(_, entry)| is_there(entry))
                 .map(|(path, entry)| (path, entry.sha256));
-            graph.update(files, |path| read_text(layout.root(), path).ok())?;
+            graph.update(files, |path| self.project.read_text(path).ok())?;
         }
         Ok((graph, has_sources))
     }
@@ -296,9 +293,9 @@ impl Engine {
 
 /// Returns `n_lines` lines around line `at`, and the number of the first one. `None` if no line is
 /// requested or the file cannot be read.
-fn around(root: &Path, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
+fn around(project: &Project, path: &str, at: u32, n_lines: usize) -> Option<(usize, String)> {
     let before = n_lines.checked_sub(1)? / 2;
-    let text = read_text(root, path).ok()?;
+    let text = project.read_text(path).ok()?;
     let first = (at as usize).saturating_sub(before).max(1);
     let lines: Vec<&str> = text.lines().skip(first - 1).take(n_lines).collect();
     Some((first, lines.join("\n")))

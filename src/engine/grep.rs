@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{idle_paths, lower_case, of_paths};
+use super::filters::{idle_paths, of_languages, of_paths};
 use super::freshness::AnswerState;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::excerpt::name_around;
-use crate::search::{Corpus, FileGroup, PathFilter};
+use crate::search::{Corpus, FileGroup, LanguageFilter, PathFilter};
 use crate::survey::{self, FoundLine, LineMatcher, LineQuery};
 use crate::text::{count, cut};
 
@@ -38,7 +38,7 @@ pub struct GrepRequest {
     /// Globs, for example src/**, *.rs, docs, !tests
     #[serde(default)]
     pub paths: Vec<String>,
-    /// Only these languages: rust, python, markdown …
+    /// Only these languages: rust, python, markdown …, or all but !markdown
     #[serde(default)]
     pub languages: Vec<String>,
     /// Lines to show before and after each match.
@@ -130,10 +130,12 @@ impl Engine {
         let skipped = position(request.cursor.as_deref())?;
         let View { code, mut state } = self.view(call)?;
         state.warnings.extend(idle_paths(code.corpus.chunks(), &request.paths));
-        let files = wanted(&code.corpus, &paths, &lower_case(&request.languages));
+        let languages = of_languages(&request.languages);
+        let files = wanted(&code.corpus, &paths, &languages);
         let root = self.project.layout.tree();
         let mut found = survey::grep(root, &files, &matcher, &call.cancel);
         call.check()?;
+        found.files.retain(|(at, _)| self.project.may_read(files[*at]));
         let groups: HashMap<&str, FileGroup> = code.corpus.file_groups().collect();
         found.files.sort_by_key(|(at, _)| (groups.get(files[*at]).copied(), files[*at]));
         if found.n_left > 0 {
@@ -255,9 +257,9 @@ fn position(cursor: Option<&str>) -> Result<usize, AskError> {
 }
 
 /// Returns the paths of the indexed files that match.
-fn wanted<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &[String]) -> Vec<&'c str> {
+fn wanted<'c>(corpus: &'c Corpus, paths: &PathFilter, languages: &LanguageFilter) -> Vec<&'c str> {
     let is_wanted = |path: &str, language: &str| {
-        paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
+        paths.is_match(path) && languages.is_match(Some(language), Some(path))
     };
     let wanted = corpus.chunks().written_in().filter(|(path, language)| is_wanted(path, language));
     wanted.map(|(path, _)| path).collect()

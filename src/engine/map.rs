@@ -15,7 +15,6 @@ use crate::graph::{MapFile, MapQuery};
 use crate::languages::{self, LanguageKind};
 use crate::overview::{self, About, Commands, Entry, Module, Tree};
 use crate::search::FileGroup;
-use crate::source;
 use crate::survey;
 
 /// Number of search results that become the focus, if the focus is a question.
@@ -116,12 +115,12 @@ impl Engine {
         let sizes = survey::sizes(self.project.layout.root(), &written);
         let mut paths: Vec<&str> = written.iter().map(|(path, _)| &**path).collect();
         paths.sort_unstable();
-        let (tree, root) = (self.project.layout.tree(), self.project.layout.root());
+        let tree = self.project.layout.tree();
         let tree = Tree {
             paths: &paths,
             is_source: &counts,
             has: &|path| tree.has_file(path),
-            read: &|path| source::read_text(root, path).ok(),
+            read: &|path| self.project.read_text(path).ok(),
         };
         let lines: HashMap<&str, u64> = sizes.iter().map(|s| (&*s.path, s.lines)).collect();
         let weight = |path: &str| lines.get(path).copied().unwrap_or_default() as f64;

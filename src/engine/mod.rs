@@ -23,7 +23,7 @@ mod serving;
 mod status;
 mod survey;
 
-pub use filters::{Filters, Kinds};
+pub use filters::{Filters, Kinds, single_globs};
 pub use freshness::{AnswerState, Freshness, Wait};
 pub use graph::{GraphAnswer, GraphNode, GraphRequest, GraphRow};
 pub use grep::{GrepAnswer, GrepFile, GrepLine, GrepRequest};

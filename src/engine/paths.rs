@@ -117,7 +117,7 @@ pub(super) fn below(project: &Project, chunks: &ChunkSet, path: &str) -> Result<
     let from_folder = lexical(&project.folder.join(path)).filter(|_| Path::new(path).is_relative());
     let is_there = |path: &String| {
         let folder = format!("{path}/");
-        chunks.files().any(|file| file == path || file.starts_with(&folder))
+        path.is_empty() || chunks.files().any(|file| file == path || file.starts_with(&folder))
     };
     match from_folder.filter(is_there) {
         Some(path) => Ok(path),

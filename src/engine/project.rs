@@ -15,7 +15,7 @@ use crate::live::ReloadError;
 use crate::memory::{
     self, CaptureError, EventSettings, MDFileWatcher, Memories, MemoryFeed, MemoryHome, Recorder,
 };
-use crate::source::{self, Scope, WalkOptions};
+use crate::source::{self, ReadError, Scope, WalkOptions};
 use crate::store::{ChunkFiles, IndexCache, Layout, LeaderLock, Packing, RootError};
 
 /// How long an index run waits for the run of another process.
@@ -112,6 +112,24 @@ impl Project {
         Ok(Self::new(layout, config))
     }
 
+    /// Returns the text of a file as Cortex shows it.
+    ///
+    /// # Errors
+    /// When the file may not be read or cannot be read.
+    pub(super) fn read_text(&self, path: &str) -> Result<String, ReadError> {
+        if !self.may_read(path) {
+            return Err(ReadError::Forbidden(format!(
+                "`{path}`: it is hidden, and no rule or setting includes it"
+            )));
+        }
+        source::read_text(self.layout.root(), path)
+    }
+
+    /// Whether the text of an indexed file may be read, whatever a chunk file says.
+    pub(super) fn may_read(&self, path: &str) -> bool {
+        self.walk.may_read(self.layout.root(), path)
+    }
+
     /// Creates a project from a place and settings.
     #[must_use]
     pub fn new(layout: Layout, config: Config) -> Self {
@@ -119,6 +137,12 @@ impl Project {
             max_file_bytes: config.max_file_bytes,
             exclude: config.exclude.clone(),
             exclude_patterns: config.exclude_patterns.clone(),
+            included: source::Included {
+                hidden: config.hidden,
+                files: config.include.clone(),
+                folders: config.include_folders.clone(),
+                patterns: config.include_patterns.clone(),
+            },
         };
         let embedder: Arc<dyn Embedder> = match &config.remote_model {
             Some(model) => Arc::new(HttpEmbedder::new(model)),

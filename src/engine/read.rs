@@ -1,7 +1,6 @@
 //! Reads the current lines of files. Only indexed files can be read.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::sync::Arc;
 
 use schemars::JsonSchema;
@@ -9,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
 use super::paths;
+use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::{Chunk, ChunkSet, ChunkType};
-use crate::source::{ReadError, read_text};
+use crate::source::ReadError;
 use crate::text::cut;
 
 /// All lines of a file.
@@ -74,15 +74,15 @@ impl Engine {
             }
         };
         self.with_code(call, |View { code, state }| {
-            let (chunks, root) = (code.corpus.chunks(), self.project.layout.root());
+            let chunks = code.corpus.chunks();
             let mut warnings = Vec::new();
             let (answer, text, range) = match (&request.chunk_id, &request.path) {
-                (Some(id), _) => of_chunk(root, &paths::chunk(chunks, id)?, range, &mut warnings),
+                (Some(id), _) => of_chunk(&self.project, &paths::chunk(chunks, id)?, range, &mut warnings),
                 (None, Some(path)) => {
                     let paths::Place { path, lines } = paths::place(&self.project, chunks, path)?;
                     let lines = lines.map(|(first, last)| (first as usize, last as usize));
                     let range = range.or(lines).unwrap_or(ALL);
-                    let text = current(root, chunks, &path, &mut warnings)?;
+                    let text = current(&self.project, chunks, &path, &mut warnings)?;
                     let changed = verbatim(chunks, &path).any(|c| overlaps(&c, range) && !holds(&text, &c));
                     (ReadAnswer { path: Some(path), changed, ..ReadAnswer::default() }, text, range)
                 }
@@ -188,7 +188,7 @@ pub(super) fn line_range(lines: Option<&str>) -> Result<(usize, usize), AskError
 
 /// Prepares the read of a chunk: the answer without lines, the text, and the lines to take from it.
 fn of_chunk(
-    root: &Path,
+    project: &Project,
     chunk: &Arc<Chunk>,
     range: Option<(usize, usize)>,
     warnings: &mut Vec<String>,
@@ -203,7 +203,7 @@ fn of_chunk(
     let (Some(path), Some(first), Some(last)) = (&m.file_path, m.start_line, m.end_line) else {
         return (own(m.file_path.clone()), chunk.text.clone(), range);
     };
-    match paths::normal(root, path).and_then(|p| from_disk(root, &p)) {
+    match paths::normal(project.layout.root(), path).and_then(|p| from_disk(project, &p)) {
         Ok(text) => {
             let changed = is_verbatim(chunk) && !holds(&text, chunk);
             let lines = (first as usize, last as usize);
@@ -225,13 +225,13 @@ fn of_chunk(
 /// Returns the current text of an indexed file or, if the file was deleted, the text of its kept
 /// chunks.
 fn current(
-    root: &Path,
+    project: &Project,
     chunks: &ChunkSet,
     path: &str,
     warnings: &mut Vec<String>,
 ) -> Result<String, AskError> {
     let found = paths::chunks_of(chunks, path)?;
-    match from_disk(root, path) {
+    match from_disk(project, path) {
         Err(AskError::NotFound(_)) if found.iter().any(|c| c.metadata.is_deleted()) => {
             warnings.push(format!("`{path}` was deleted. These are its lines as they were indexed; those that no chunk holds are empty"));
             Ok(as_indexed(found.iter().filter(|c| is_verbatim(c))))
@@ -253,8 +253,8 @@ fn as_indexed<'c>(chunks: impl Iterator<Item = &'c Arc<Chunk>>) -> String {
         .join("\n")
 }
 
-fn from_disk(root: &Path, path: &str) -> Result<String, AskError> {
-    read_text(root, path).map_err(|e| match e {
+fn from_disk(project: &Project, path: &str) -> Result<String, AskError> {
+    project.read_text(path).map_err(|e| match e {
         ReadError::Forbidden(_) => AskError::Arguments(e.to_string()),
         ReadError::TooLarge { .. } => AskError::Failed(e.to_string()),
         ReadError::Failed { .. } => AskError::NotFound(e.to_string()),

@@ -6,18 +6,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::freshness::AnswerState;
+use super::project::Project;
 use super::serving::{Engine, Upkeep};
 use super::{AskError, Call, is_zero};
 use crate::chunk::{ChunkSet, ChunkType};
 use crate::index::{IndexingService, Watching};
 use crate::live::resident_bytes;
 use crate::search::Hnsw;
+use crate::source::{self, IgnoreRule, LeftOut};
 use crate::store::{Activity, SourceTable};
 
 /// The level of detail of a status.
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub struct StatusRequest {
-    /// List every skipped file and every hidden secret.
+    /// List every skipped file, every hidden secret, and what ignore files and names leave out.
     #[serde(default)]
     pub verbose: bool,
 }
@@ -63,6 +65,9 @@ pub struct StatusAnswer {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("default" = {}))]
     pub skipped_files: BTreeMap<String, String>,
+    /// What is not looked at because of its name or an ignore file, if `verbose` and if there is any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<LeftOutList>,
     /// Secrets that were removed from the indexed text; replies show `[REDACTED:rule]` instead.
     pub secrets: Secrets,
     /// Settings that are ignored, and why.
@@ -105,6 +110,71 @@ pub struct HiddenSecret {
     pub line: u32,
     /// Name of the rule that found it.
     pub rule: String,
+}
+
+/// Files and folders that are not looked at, as they are now.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LeftOutList {
+    /// Number of files and folders. What is in a folder is not counted.
+    pub total: usize,
+    /// The first ones by path, at most 200.
+    pub first: Vec<LeftOutRow>,
+}
+
+/// A file or folder that is not looked at.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LeftOutRow {
+    /// Relative to the root; a folder ends with `/`.
+    pub path: String,
+    /// ignored, hidden, a symbolic link …
+    pub reason: String,
+    /// The rule of an ignore file that leaves it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<LeftOutRule>,
+    /// Whether `index.include` includes something in the folder.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub partly: bool,
+}
+
+/// A rule of an ignore file.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+pub struct LeftOutRule {
+    /// The ignore file, relative to the root; absolute if it is above the root.
+    pub path: String,
+    /// 1-based.
+    pub line: usize,
+    /// The rule as it is written there.
+    pub glob: String,
+}
+
+/// Number of files and folders left out that a reply lists.
+const LEFT_OUT_SHOWN: usize = 200;
+
+impl LeftOutList {
+    fn of(project: &Project) -> Self {
+        let found = source::left_out(project.layout.root(), &project.walk);
+        let total = found.len();
+        let rule = |IgnoreRule { path, line, glob }| LeftOutRule { path, line, glob };
+        let row = |LeftOut { path, reason, rule: by, is_part: partly }| LeftOutRow {
+            path,
+            reason,
+            rule: by.map(rule),
+            partly,
+        };
+        Self { total, first: found.into_iter().take(LEFT_OUT_SHOWN).map(row).collect() }
+    }
+}
+
+impl LeftOutRow {
+    /// Returns the line of a list: `target/: ignored by .gitignore:1 (/target)`.
+    #[must_use]
+    pub fn line(&self) -> String {
+        let by = self.rule.as_ref().map_or_else(String::new, |LeftOutRule { path, line, glob }| {
+            format!(" by {path}:{line} ({glob})")
+        });
+        let except = if self.partly { ", except what index.include names" } else { "" };
+        format!("{}: {}{by}{except}", self.path, self.reason)
+    }
 }
 
 /// Number of secrets that a reply lists unless all are requested.
@@ -263,6 +333,10 @@ impl Engine {
             } else {
                 BTreeMap::new()
             },
+            left_out: request
+                .verbose
+                .then(|| LeftOutList::of(&self.project))
+                .filter(|list| list.total > 0),
             secrets: Secrets {
                 total: table.all_secrets().count(),
                 first: table.all_secrets().take(n_secrets).map(secret).collect(),

@@ -4,12 +4,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::filters::{lower_case, of_paths};
+use super::filters::{of_languages, of_paths};
 use super::freshness::AnswerState;
+use super::project::Project;
 use super::serving::{Engine, View};
 use super::{AskError, Call};
 use crate::chunk::ChunkSet;
-use crate::search::PathFilter;
+use crate::search::{LanguageFilter, PathFilter};
 use crate::survey::{self, By, PatternMatch, SizeGroup, Sort};
 use crate::text::count;
 
@@ -18,7 +19,7 @@ use crate::text::count;
 pub struct PatternRequest {
     /// Code with $NAME for one part and $$$NAME for any number: `if err != nil { return $$$ }`
     pub pattern: String,
-    /// Only these languages; by default all that can parse the pattern.
+    /// Only these languages, or all but !markdown; by default all that can parse the pattern.
     #[serde(default)]
     pub languages: Vec<String>,
     /// Globs, for example src/**, *.rs, docs, !tests
@@ -68,7 +69,7 @@ pub struct FilesRequest {
     #[serde(default = "twenty")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: usize,
-    /// Only these languages: rust, python, markdown …
+    /// Only these languages: rust, python, markdown …, or all but !markdown
     #[serde(default)]
     pub languages: Vec<String>,
     /// Globs, for example src/**, *.rs, docs, !tests
@@ -143,11 +144,13 @@ impl Engine {
     ) -> Result<PatternAnswer, AskError> {
         let paths = of_paths(&request.paths)?;
         let View { code, mut state } = self.view(call)?;
-        let languages = lower_case(&request.languages);
-        let files = files(code.corpus.chunks(), &paths, &[]);
+        let LanguageFilter { wanted, unwanted } = of_languages(&request.languages);
+        // A wanted language parses the pattern whatever the files are called; see `patterns`.
+        let others = LanguageFilter { unwanted, ..LanguageFilter::default() };
+        let files = files(&self.project, code.corpus.chunks(), &paths, &others);
         let patterns = survey::patterns(
             &request.pattern,
-            &languages,
+            &wanted,
             files.iter().map(|(_, language)| &**language),
         );
         let patterns = patterns.map_err(|e| AskError::Arguments(e.to_string()))?;
@@ -181,7 +184,8 @@ impl Engine {
     pub fn files(&self, request: &FilesRequest, call: &Call) -> Result<FilesAnswer, AskError> {
         let paths = of_paths(&request.paths)?;
         let View { code, state } = self.view(call)?;
-        let files = files(code.corpus.chunks(), &paths, &lower_case(&request.languages));
+        let files =
+            files(&self.project, code.corpus.chunks(), &paths, &of_languages(&request.languages));
         let sizes = survey::sizes(self.project.layout.root(), &files);
         call.check()?;
         let by = match request.by {
@@ -209,9 +213,16 @@ impl Engine {
 }
 
 /// Returns the indexed files that match, each with its language. An empty list restricts nothing.
-fn files(chunks: &ChunkSet, paths: &PathFilter, languages: &[String]) -> Vec<(String, String)> {
+fn files(
+    project: &Project,
+    chunks: &ChunkSet,
+    paths: &PathFilter,
+    languages: &LanguageFilter,
+) -> Vec<(String, String)> {
     let is_wanted = |path: &str, language: &str| {
-        paths.is_match(path) && (languages.is_empty() || languages.iter().any(|l| l == language))
+        paths.is_match(path)
+            && languages.is_match(Some(language), Some(path))
+            && project.may_read(path)
     };
     let wanted = chunks.written_in().filter(|(path, language)| is_wanted(path, language));
     wanted.map(|(path, language)| (path.to_string(), language.to_string())).collect()

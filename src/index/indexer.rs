@@ -210,10 +210,12 @@ impl Indexer {
     /// Returns everything besides the files that decides what the index holds.
     fn rules(&self) -> String {
         format!(
-            "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, embedder {}, {:?}",
+            "cortex {}, chunker {CHUNKER_VERSION}, max {}, exclude {:?}, hidden {}, include {:?}, embedder {}, {:?}",
             env!("CARGO_PKG_VERSION"),
             self.walk.max_file_bytes,
             self.walk.exclude_patterns,
+            self.walk.included.hidden,
+            self.walk.included.patterns,
             self.embedder.id(),
             self.packing
         )

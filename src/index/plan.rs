@@ -6,7 +6,7 @@ use std::path::Path;
 use rayon::prelude::*;
 
 use crate::dir::Dir;
-use crate::source::{Scope, SourceFile, WalkOptions, sha256, would_take};
+use crate::source::{Scope, SourceFile, WalkOptions, sha256};
 use crate::store::{SourceEntry, SourceTable, TIMESTAMP_TICK};
 
 /// What the run does with a file of the old or the new tree.
@@ -80,7 +80,7 @@ impl IndexPlan {
             let (options, root) = (keeping.filter(|_| !full)?, root.as_ref()?);
             // A file that exists but is not taken was not deleted: a rule excludes it now.
             let is_deleted =
-                matches!(root.stat(path), Ok(None)) && would_take(root.path(), options, path);
+                matches!(root.stat(path), Ok(None)) && options.would_take(root.path(), path);
             let has_chunks = known.n_chunks.iter().any(|n| *n > 0) && !known.sha256.is_empty();
             let is_kept = is_deleted && has_chunks && !there.holds(root, known);
             let entry = SourceEntry { deleted: true, ..(*known).clone() };

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::io;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use super::indexer::{IndexError, Indexer, Mode};
 use crate::chunk::Cancel;
-use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, is_ignore_file};
+use crate::source::{ChangeWatcher, NotWatched, Scope, TreeChange, WalkOptions, is_ignore_file};
 use crate::store::{Announcement, LeaderLock, SourceTable};
 use crate::worker::{Backoff, Ticket, Worker, WorkerHandle};
 
@@ -362,6 +362,7 @@ impl Job {
     ) -> Result<ChangeWatcher, String> {
         let (shared, quiet) = (self.shared.clone(), self.quiet);
         let root = self.indexer.layout.root().to_path_buf();
+        let options = self.indexer.walk.clone();
         ChangeWatcher::new(move |change| {
             let mut queue = shared.queue.lock();
             match change {
@@ -369,7 +370,8 @@ impl Job {
                 // watch every directory again.
                 TreeChange::Unknown => drop(queue.paths.insert(String::new())),
                 TreeChange::Paths(paths) => {
-                    queue.paths.extend(paths.iter().filter_map(|path| to_look_at(&root, path)));
+                    let to_look_at = |path: &PathBuf| to_look_at(&root, &options, path);
+                    queue.paths.extend(paths.iter().filter_map(to_look_at));
                 }
             }
             if queue.is_empty() {
@@ -557,17 +559,21 @@ impl Directories {
     }
 }
 
-/// Returns the path to look at after a change of `path`, relative to the root; `None` for hidden
-/// and other paths that are not indexed.
-fn to_look_at(root: &Path, path: &Path) -> Option<String> {
+/// Returns the path to look at after a change of `path`, relative to the root; `None` for paths that
+/// are not indexed, such as the temporary files of editors.
+fn to_look_at(root: &Path, options: &WalkOptions, path: &Path) -> Option<String> {
     let relative = path.strip_prefix(root).ok()?;
     let name = relative.file_name()?.to_string_lossy();
     let parent = relative.parent().map(|p| p.to_string_lossy().into_owned()).unwrap_or_default();
     if is_ignore_file(&name) {
         return Some(parent);
     }
-    let is_hidden = relative.iter().any(|part| part.to_string_lossy().starts_with('.'));
-    (!is_hidden).then(|| relative.to_string_lossy().into_owned())
+    let relative = relative.to_string_lossy().into_owned();
+    // The next look decides about all others. Hidden files change too often for that.
+    let is_hidden = relative.split('/').any(|part| part.starts_with('.'));
+    let is_indexed =
+        || [false, true].iter().any(|is_dir| options.would_reach(root, &relative, *is_dir));
+    (!is_hidden || is_indexed()).then_some(relative)
 }
 
 /// Returns the text of an error with its causes.
@@ -583,6 +589,12 @@ mod tests {
     #[test]
     fn what_to_look_at() {
         let root = Path::new("/r");
+        let options = WalkOptions {
+            max_file_bytes: 0,
+            exclude: globset::GlobSet::empty(),
+            exclude_patterns: Vec::new(),
+            included: crate::source::Included::default(),
+        };
         for (path, want) in [
             ("/r/src/a.rs", Some("src/a.rs")),
             ("/r/src/.gitignore", Some("src")),
@@ -592,7 +604,7 @@ mod tests {
             ("/r", None),
             ("/elsewhere/a.rs", None),
         ] {
-            assert_eq!(to_look_at(root, Path::new(path)).as_deref(), want, "{path}");
+            assert_eq!(to_look_at(root, &options, Path::new(path)).as_deref(), want, "{path}");
         }
     }
 

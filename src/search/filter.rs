@@ -12,8 +12,8 @@ use crate::chunk::{ChunkSet, ChunkType, Entry};
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     pub types: Vec<ChunkType>,
-    /// Lower-case language names, or file name extensions.
-    pub languages: Vec<String>,
+    /// Conditions on the language.
+    pub languages: LanguageFilter,
     /// Conditions on the file path.
     pub paths: PathFilter,
     /// The chunk has all of these tags.
@@ -42,6 +42,48 @@ impl PathFilter {
     #[must_use]
     pub fn is_match(&self, path: &str) -> bool {
         (self.wanted.is_empty() || self.wanted.is_match(path)) && !self.unwanted.is_match(path)
+    }
+}
+
+/// Languages of files, as names or file name extensions in lower case. The default allows every
+/// language.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LanguageFilter {
+    /// The file is written in one of these, if there are any.
+    pub wanted: Vec<String>,
+    /// The file is written in none of these.
+    pub unwanted: Vec<String>,
+}
+
+impl LanguageFilter {
+    /// Reads the languages of a request: `rust`, or `!rust` to leave it out.
+    pub fn new<'l>(languages: impl IntoIterator<Item = &'l str>) -> Self {
+        let mut filter = Self::default();
+        filter.add(languages);
+        filter
+    }
+
+    /// Adds languages, written as for [`LanguageFilter::new`].
+    pub fn add<'l>(&mut self, languages: impl IntoIterator<Item = &'l str>) {
+        for language in languages {
+            match language.strip_prefix('!') {
+                Some(language) => self.unwanted.push(language.trim().to_lowercase()),
+                None => self.wanted.push(language.to_lowercase()),
+            }
+        }
+    }
+
+    /// Whether it allows every language.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.wanted.is_empty() && self.unwanted.is_empty()
+    }
+
+    /// Whether it allows a file of this language at this path.
+    #[must_use]
+    pub fn is_match(&self, language: Option<&str>, path: Option<&str>) -> bool {
+        let any = |languages: &[String]| languages.iter().any(|l| is_written_in(language, path, l));
+        (self.wanted.is_empty() || any(&self.wanted)) && !any(&self.unwanted)
     }
 }
 
@@ -85,10 +127,13 @@ impl Filter {
         }
         let there: BTreeSet<&str> =
             chunks.all().iter().filter_map(|e| e.language.as_deref()).collect();
+        let is_written =
+            |e: &Entry, l: &str| is_written_in(e.language.as_deref(), e.file_path.as_deref(), l);
         let is_known =
-            |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written_in(e, l));
-        let unknown: Vec<&str> =
-            self.languages.iter().map(String::as_str).filter(|l| !is_known(l)).collect();
+            |l: &&str| there.contains(l) || chunks.all().iter().any(|e| is_written(e, l));
+        let LanguageFilter { wanted, unwanted } = &self.languages;
+        let named = wanted.iter().chain(unwanted).map(String::as_str);
+        let unknown: Vec<&str> = named.filter(|l| !is_known(l)).collect();
         (!unknown.is_empty()).then(|| (unknown, there.into_iter().collect()))
     }
 
@@ -97,7 +142,8 @@ impl Filter {
     pub fn allows(&self, entry: &Entry) -> bool {
         self.condition.as_ref().is_none_or(|c| (c.0)(entry))
             && (self.types.is_empty() || self.types.contains(&entry.chunk_type))
-            && (self.languages.is_empty() || self.languages.iter().any(|l| is_written_in(entry, l)))
+            && (self.languages.is_empty()
+                || self.languages.is_match(entry.language.as_deref(), entry.file_path.as_deref()))
             && (self.paths.is_empty()
                 || entry.file_path.as_ref().is_some_and(|p| self.paths.is_match(p)))
             && (self.tags.is_empty()
@@ -107,12 +153,10 @@ impl Filter {
     }
 }
 
-/// Returns whether the chunk is of this language, given by name or by extension.
-fn is_written_in(entry: &Entry, language: &str) -> bool {
-    entry.language.as_deref() == Some(language)
-        || entry
-            .file_path
-            .as_deref()
+/// Returns whether a file of language `is` is of this language, given by name or by extension.
+fn is_written_in(is: Option<&str>, path: Option<&str>, language: &str) -> bool {
+    is == Some(language)
+        || path
             .and_then(|p| p.rsplit_once('.'))
             .is_some_and(|(_, extension)| extension.eq_ignore_ascii_case(language))
 }

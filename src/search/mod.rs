@@ -32,7 +32,7 @@ mod words;
 
 pub use corpus::{Corpus, CorpusBuilder, Read, SearchError, VectorSource};
 pub use files::FileGroup;
-pub use filter::{Condition, Filter, PathFilter};
+pub use filter::{Condition, Filter, LanguageFilter, PathFilter};
 pub use form::Form;
 pub use hit::{Hit, Results, Term, Wanted};
 pub use query::Query;

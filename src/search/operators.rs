@@ -50,7 +50,7 @@ impl Filter {
         }
         match prefix {
             "lang" | "language" => {
-                self.languages.extend(values().map(str::to_lowercase));
+                self.languages.add(values());
                 true
             }
             "path" | "in" => {
@@ -106,7 +106,7 @@ mod tests {
     fn prefixes_restrict_and_leave_the_words() {
         let o = operators("lang:rust,go retry  type:docs path:src/live backoff");
         assert_eq!(o.text, "retry backoff");
-        assert_eq!(o.only.languages, ["rust", "go"]);
+        assert_eq!(o.only.languages.wanted, ["rust", "go"]);
         assert_eq!(o.only.types, [ChunkType::Documentation]);
         assert!(["src/live/a.rs", "x/src/live/b/c.rs"].iter().all(|p| o.only.paths.is_match(p)));
         assert!(!o.only.paths.is_match("src/lively/a.rs"));

@@ -211,7 +211,7 @@ proptest! {
             }
         }
         let other = fresh(&chunks);
-        let rust_only = Filter { languages: vec!["rust".into()], ..Filter::default() };
+        let rust_only = Filter { languages: LanguageFilter::new(["rust"]), ..Filter::default() };
         for filter in [Filter::default(), rust_only] {
             prop_assert_eq!(results(&corpus, &query, &filter, 50), results(&other, &query, &filter, 50));
         }
@@ -255,7 +255,7 @@ fn a_filter_is_applied_before_the_cut() {
     let mut chunks: Vec<Chunk> =
         (0..300).map(|i| chunk(2 * i + 1, "cache cache cache", 0)).collect();
     chunks.push(chunk(1000, "the cache and many other words of little interest here", 0));
-    let rust = Filter { languages: vec!["rust".into()], ..Filter::default() };
+    let rust = Filter { languages: LanguageFilter::new(["rust"]), ..Filter::default() };
     let found = Searcher::new(&fresh(&chunks)).search(&Query::new("cache"), &[], &rust, 3).unwrap();
     assert_eq!(found.hits.iter().map(|h| &*h.chunk.id).collect::<Vec<_>>(), ["c1000"]);
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 use parking_lot::Mutex;
 
 use super::git;
@@ -26,6 +26,8 @@ const NAMES: [&str; 3] = [".cortexignore", ".gitignore", ".git"];
 /// The rules that apply in a directory.
 #[derive(Debug)]
 pub(super) struct Rules {
+    /// The absolute path of the directory.
+    path: PathBuf,
     above: Option<Arc<Rules>>,
     /// The rules of each of [`NAMES`]. Those of `.git` are in its `info/exclude`.
     own: [Gitignore; NAMES.len()],
@@ -34,12 +36,41 @@ pub(super) struct Rules {
 }
 
 /// The verdict of the rules about a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Said {
+#[derive(Clone, Copy)]
+pub(super) enum Said<'r> {
     Nothing,
-    Ignored,
+    Ignored(AppliedRule<'r>),
     /// A rule that begins with `!` keeps the name.
     Kept,
+}
+
+/// A rule with the ignore file that it is from.
+#[derive(Clone, Copy)]
+pub(super) struct AppliedRule<'r> {
+    rules: &'r Rules,
+    /// Index in [`NAMES`].
+    kind: usize,
+    glob: &'r Glob,
+}
+
+impl<'r> AppliedRule<'r> {
+    /// Returns the absolute path of the ignore file.
+    pub(super) fn file(self) -> PathBuf {
+        let name = if NAMES[self.kind] == ".git" { ".git/info/exclude" } else { NAMES[self.kind] };
+        self.rules.path.join(name)
+    }
+
+    /// Returns the number of the line, 1-based.
+    pub(super) fn line(self) -> usize {
+        // `parsed` keeps the number in the field for the path of the ignore file.
+        let number = self.glob.from().and_then(Path::to_str).and_then(|text| text.parse().ok());
+        number.unwrap_or(0)
+    }
+
+    /// Returns the rule as it is written.
+    pub(super) fn glob(self) -> &'r str {
+        self.glob.original()
+    }
 }
 
 impl Rules {
@@ -76,22 +107,22 @@ impl Rules {
         if own.iter().all(Gitignore::is_empty) {
             above
         } else {
-            Some(Arc::new(Self { above, own, count: n_rules }))
+            Some(Arc::new(Self { path: path.to_path_buf(), above, own, count: n_rules }))
         }
     }
 
     /// Returns the verdict about an entry in or below the directory of the
     /// rules. `path` is absolute.
-    pub(super) fn say(&self, path: &Path, is_dir: bool) -> Said {
+    pub(super) fn say(&self, path: &Path, is_dir: bool) -> Said<'_> {
         let nearest = |kind: usize| {
-            let chain = std::iter::successors(Some(self), |rules| rules.above.as_deref());
-            chain.map(|rules| rules.own[kind].matched(path, is_dir)).find(|found| !found.is_none())
+            let mut chain = std::iter::successors(Some(self), |rules| rules.above.as_deref());
+            chain.find_map(|rules| match rules.own[kind].matched(path, is_dir) {
+                Match::None => None,
+                Match::Ignore(glob) => Some(Said::Ignored(AppliedRule { rules, kind, glob })),
+                Match::Whitelist(_) => Some(Said::Kept),
+            })
         };
-        match (0..NAMES.len()).find_map(nearest) {
-            None | Some(Match::None) => Said::Nothing,
-            Some(Match::Ignore(_)) => Said::Ignored,
-            Some(Match::Whitelist(_)) => Said::Kept,
-        }
+        (0..NAMES.len()).find_map(nearest).unwrap_or(Said::Nothing)
     }
 }
 
@@ -125,10 +156,12 @@ fn tell_once(path: PathBuf, e: &std::io::Error) {
 
 fn parsed(path: &Path, name: &str, text: &str, max_rules: usize) -> Gitignore {
     let mut builder = GitignoreBuilder::new(path);
-    let is_rule = |line: &&str| !line.trim().is_empty() && !line.starts_with('#');
-    let mut rules = text.strip_prefix('\u{feff}').unwrap_or(text).lines().filter(is_rule);
-    for line in rules.by_ref().take(max_rules) {
-        if let Err(e) = builder.add_line(None, line) {
+    let is_rule = |(_, line): &(usize, &str)| !line.trim().is_empty() && !line.starts_with('#');
+    let lines = text.strip_prefix('\u{feff}').unwrap_or(text).lines();
+    let mut rules = (1..).zip(lines).filter(is_rule);
+    for (number, line) in rules.by_ref().take(max_rules) {
+        // The crate keeps a path with each rule. The number of the line is of more use.
+        if let Err(e) = builder.add_line(Some(number.to_string().into()), line) {
             tracing::warn!(
                 "{}: cannot parse the rule `{line}`, so it is not applied: {e}",
                 path.join(name).display()

@@ -3,6 +3,7 @@
 //!
 //! This module does not know chunks or `.cortex`.
 
+mod choice;
 mod git;
 mod hash;
 mod ignored;
@@ -12,6 +13,7 @@ mod skip;
 mod walk;
 mod watch;
 
+pub use choice::{IgnoreRule, Included, LeftOut, WalkOptions, is_ignore_file};
 pub use git::{
     Attribution, ChangedFile, Commit, Committed, GitOperation, GitWatch, OperationKind, commits,
     exclude_from_git, head, not_ignored_by_git, submodules, these_commits, tracked_by_git,
@@ -19,8 +21,8 @@ pub use git::{
 pub use hash::sha256;
 pub use printable::{printable, printable_but, printable_lines};
 pub use read::{MAX_BYTES, ReadError, read_exact, read_if, read_text};
-pub use skip::{LineLimit, Skip, check_content, is_for_indexing, may_hold_secrets};
-pub use walk::{Scope, SourceFile, SourceTree, WalkOptions, is_ignore_file, walk, would_take};
+pub use skip::{LineLimit, Skip, check_content, is_never_read, may_hold_secrets};
+pub use walk::{Scope, SourceFile, SourceTree, left_out, walk};
 pub use watch::{ChangeWatcher, DirectoryWatcher, NotWatched, TreeChange};
 
 /// A file of the tree that was created, changed or removed.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::io;
 use std::path::Path;
 
-use super::is_for_indexing;
+use super::skip::is_never_read;
 use crate::dir::{Dir, FileKind, is_refused};
 use crate::secrets::redact_file;
 
@@ -29,8 +29,9 @@ pub enum ReadError {
 /// to guess what is hidden. Invalid UTF-8 is replaced.
 ///
 /// # Errors
-/// When the file is not in the tree, is or lies behind a link, is hidden or of a kind that is never
-/// indexed (whatever a chunk file says), is too large, or cannot be read.
+/// When the file is not in the tree, is or lies behind a link, is of a kind that is never indexed
+/// (whatever a chunk file says), is too large, or cannot be read. The caller asks
+/// [`WalkOptions::may_read`](super::WalkOptions::may_read) about hidden files.
 pub fn read_text(root: &Path, path: &str) -> Result<String, ReadError> {
     Ok(without_secrets(read_exact(root, path)?))
 }
@@ -93,9 +94,9 @@ fn read_where(
     if read.is_ok() && !is_wanted(buffer) {
         return Ok(false);
     }
-    if !is_for_indexing(path) {
+    if is_never_read(path) {
         return Err(ReadError::Forbidden(format!(
-            "`{path}`: it is hidden, or of a kind that is never indexed"
+            "`{path}`: it is of a kind that is never indexed"
         )));
     }
     read.map(|()| true).map_err(|e| match root.stat(path) {

@@ -96,7 +96,12 @@ const BY_NAME: &[(Skip, &[&str])] = &[
             ".htpasswd",
             ".pgpass",
             ".git-credentials",
-            "credentials",
+            ".boto",
+            ".dockercfg",
+            ".s3cfg",
+            ".terraformrc",
+            ".vault-token",
+            ".*_history",
             "credentials",
             "credentials.{json,yaml,yml,toml,ini,xml}",
             "secrets.{json,yaml,yml,toml,ini}",
@@ -169,19 +174,33 @@ const SHOWN_FILES: &[&str] = &[
     ".travis.yml",
 ];
 
+/// Names that are never looked at, in lower case: what version control and Cortex keep, and folders
+/// of keys.
+const NEVER: [&str; 9] =
+    [".git", ".hg", ".jj", ".svn", ".cortex", ".ssh", ".gnupg", ".aws", ".kube"];
+
+/// Whether a name is one of [`NEVER`], also as a file system writes it that ignores case or
+/// invisible characters.
+pub(super) fn is_never(name: &[u8]) -> bool {
+    name.first() == Some(&b'.')
+        && NEVER.iter().any(|never| {
+            let ascii = name.iter().filter(|byte| byte.is_ascii());
+            ascii.map(u8::to_ascii_lowercase).eq(never.bytes())
+        })
+}
+
 /// Whether a name is hidden, and not one of those that people mean.
 pub(super) fn is_hidden(name: &[u8], is_dir: bool) -> bool {
     let shown = if is_dir { SHOWN_FOLDERS } else { SHOWN_FILES };
     name.starts_with(b".") && !shown.iter().any(|known| known.as_bytes() == name)
 }
 
-/// Whether a path, relative to the root, may be indexed, as far as its name tells: no part of it is
-/// hidden, except those that people mean, and the file name is not in the table.
+/// Whether a file at this path is never indexed and never read: its name is in the table of names
+/// that are skipped, or it is in a folder that is never looked at.
 #[must_use]
-pub fn is_for_indexing(path: &str) -> bool {
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
-    let in_hidden = folders.split('/').any(|folder| is_hidden(folder.as_bytes(), true));
-    !in_hidden && !is_hidden(name.as_bytes(), false) && by_name(name).is_none()
+pub fn is_never_read(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    by_name(name).is_some() || path.split('/').any(|part| is_never(part.as_bytes()))
 }
 
 /// Whether a file of this name may hold secrets.
@@ -276,6 +295,8 @@ mod tests {
             ("environment.rs", None),
             ("credentials.rs", None),
             ("key.go", None),
+            (".psql_history", Some(Skip::Secret)),
+            ("history.rs", None),
         ] {
             assert_eq!(by_name(name), want, "{name}");
         }

@@ -2,39 +2,17 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use globset::GlobSet;
 use parking_lot::Mutex;
 
-use super::ignored::{Rules, Said};
-use super::read::MAX_BYTES;
-use super::skip::{Skip, by_name, is_hidden};
+use super::choice::{Choice, LeftOut, Reach, WalkOptions, Why, real, tag};
+use super::ignored::Rules;
+use super::skip::{Skip, by_name};
 use crate::dir::{Dir, FileKind};
-use crate::platform::name_bytes;
-
-/// The settings of a walk.
-#[derive(Debug, Clone)]
-pub struct WalkOptions {
-    /// Larger files are skipped. [`MAX_BYTES`] is the limit in any case.
-    pub max_file_bytes: u64,
-    /// Matches paths, relative to the root, that are skipped even if no ignore file names them.
-    pub exclude: GlobSet,
-    /// The patterns of `exclude`, as they were written.
-    pub exclude_patterns: Vec<String>,
-}
-
-impl WalkOptions {
-    /// Returns the size in bytes of the largest file that is read.
-    #[must_use]
-    pub fn max_bytes(&self) -> u64 {
-        self.max_file_bytes.min(MAX_BYTES)
-    }
-}
 
 /// A file that may be indexed, as the file system describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,22 +73,38 @@ pub struct SourceTree {
     pub skipped: Vec<(String, Skip, Option<String>)>,
 }
 
-/// Directories that hold code of others, even if no ignore file names them.
-const FOREIGN_DIRECTORIES: [&str; 3] = ["node_modules", "bower_components", "__pycache__"];
-/// Files that mark a directory as a cache or a virtual environment.
-const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
-
 /// Walks the tree, or the part in scope. Obeys `.gitignore`, `.git/info/exclude` and
 /// `.cortexignore`, leaves out hidden files, and follows no symbolic links. Lists what
 /// cannot be read as skipped.
 #[must_use]
 pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
-    let base = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
+    walked(root, options, scope, None)
+}
+
+/// Lists what a walk of the whole tree leaves out because of its name or a rule, sorted by path.
+/// What is in a folder that is left out is not listed.
+#[must_use]
+pub fn left_out(root: &Path, options: &WalkOptions) -> Vec<LeftOut> {
+    let found = Mutex::default();
+    walked(root, options, &Scope::All, Some(&found));
+    let mut found = found.into_inner();
+    found.sort();
+    found
+}
+
+fn walked(
+    root: &Path,
+    options: &WalkOptions,
+    scope: &Scope,
+    left_out: Option<&Mutex<Vec<LeftOut>>>,
+) -> SourceTree {
+    let base = real(root);
     let tree = Mutex::new(SourceTree::default());
     match Dir::open(&base) {
         Ok(dir) => {
-            let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree };
-            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), Rules::above(&base)));
+            let walk = Walk { root: &dir, base: &base, options, scope, tree: &tree, left_out };
+            let rules = Rules::above(&base);
+            rayon::scope(|tasks| walk.enter(tasks, Path::new(""), rules, Reach::All));
         }
         Err(e) => tree.lock().skipped.push((String::new(), Skip::Unreadable, Some(e.to_string()))),
     }
@@ -119,41 +113,6 @@ pub fn walk(root: &Path, options: &WalkOptions, scope: &Scope) -> SourceTree {
     tree.directories.sort();
     tree.skipped.sort();
     tree
-}
-
-/// Whether a walk would take a file at this path, relative to the root, if there were one.
-#[must_use]
-pub fn would_take(root: &Path, options: &WalkOptions, path: &str) -> bool {
-    let base = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let Ok(root) = Dir::open(&base) else { return false };
-    if options.exclude.is_match(path) || by_name(name).is_some() {
-        return false;
-    }
-    let mut rules = Rules::above(&base);
-    let mut directory = PathBuf::new();
-    let mut parts = path.split('/').peekable();
-    while let Some(name) = parts.next() {
-        let is_root = directory.as_os_str().is_empty();
-        let full = base.join(&directory);
-        if let Ok(dir) = root.dir(if is_root { Path::new(".") } else { &directory }) {
-            if !is_root && DIRECTORY_TAGS.iter().any(|tag| dir.has_file(tag)) {
-                return false;
-            }
-            rules = Rules::within(rules, &dir, &full, |name| matches!(dir.stat(name), Ok(Some(_))));
-        }
-        if is_left_out(rules.as_deref(), &full, OsStr::new(name), parts.peek().is_some()) {
-            return false;
-        }
-        directory.push(name);
-    }
-    true
-}
-
-/// Whether a file with this name decides which other files are indexed.
-#[must_use]
-pub fn is_ignore_file(name: &str) -> bool {
-    matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
 }
 
 /// The state of a walk, shared by its tasks.
@@ -165,12 +124,20 @@ struct Walk<'a> {
     options: &'a WalkOptions,
     scope: &'a Scope,
     tree: &'a Mutex<SourceTree>,
+    /// Receives what is left out, if somebody asks.
+    left_out: Option<&'a Mutex<Vec<LeftOut>>>,
 }
 
 impl<'a> Walk<'a> {
     /// Lists one directory, and starts a task for each directory in it. Tasks open theirs from the
     /// root, so that a wide tree needs no more open files than there are threads.
-    fn enter(self, tasks: &rayon::Scope<'a>, directory: &Path, above: Option<Arc<Rules>>) {
+    fn enter(
+        self,
+        tasks: &rayon::Scope<'a>,
+        directory: &Path,
+        above: Option<Arc<Rules>>,
+        mut reach: Reach,
+    ) {
         let is_root = directory.as_os_str().is_empty();
         let opened = self.root.dir(if is_root { Path::new(".") } else { directory });
         let (dir, names) = match opened.and_then(|dir| dir.list().map(|names| (dir, names))) {
@@ -187,8 +154,14 @@ impl<'a> Walk<'a> {
         let is = |name: &str, kind: fn(FileKind) -> bool| {
             names.iter().any(|(found, of)| found == name && kind(*of))
         };
-        if !is_root && DIRECTORY_TAGS.iter().any(|tag| is(tag, |kind| kind == FileKind::File)) {
-            return;
+        let tag = tag(|name| is(name, |kind| kind == FileKind::File));
+        if let Some(tag) = tag.filter(|_| !is_root && reach == Reach::All) {
+            let leads = self.options.leads_to_included(directory);
+            self.list(Why::Tagged(tag), text(directory), true, leads);
+            if !leads {
+                return;
+            }
+            reach = Reach::Included;
         }
         let full = self.base.join(directory);
         let rules = Rules::within(above, &dir, &full, |name| is(name, |_| true));
@@ -199,15 +172,28 @@ impl<'a> Walk<'a> {
             let shown = text(&path);
             let in_scope =
                 if is_dir { self.scope.reaches(&shown) } else { self.scope.contains(&shown) };
-            if !(is_dir || *kind == FileKind::File)
-                || !in_scope
-                || is_left_out(rules.as_deref(), &full, name, is_dir)
-            {
+            if !in_scope {
                 continue;
+            }
+            let mut reach = reach;
+            match self.options.choose(reach, rules.as_deref(), &full, &path, is_dir) {
+                Choice::Leave(why) => {
+                    self.list(why, shown, is_dir, false);
+                    continue;
+                }
+                Choice::TakePart(why) => {
+                    self.list(why, shown.clone(), true, true);
+                    reach = Reach::Included;
+                }
+                Choice::Take if is_dir || *kind == FileKind::File => {}
+                Choice::Take => {
+                    self.list(Why::NotAFile(*kind), shown, false, false);
+                    continue;
+                }
             }
             if is_dir {
                 let rules = rules.clone();
-                tasks.spawn(move |tasks| self.enter(tasks, &path, rules));
+                tasks.spawn(move |tasks| self.enter(tasks, &path, rules, reach));
             } else {
                 match self.file(&dir, name, &path, shown) {
                     Ok(file) => found.files.push(file),
@@ -219,6 +205,13 @@ impl<'a> Walk<'a> {
         tree.files.append(&mut found.files);
         tree.directories.append(&mut found.directories);
         tree.skipped.append(&mut found.skipped);
+    }
+
+    /// Lists what is left out, if somebody asks.
+    fn list(self, why: Why, path: String, is_dir: bool, is_part: bool) {
+        if let Some(list) = self.left_out {
+            list.lock().extend(why.listed(self.base, path, is_dir, is_part));
+        }
     }
 
     /// Returns a file, or the reason to skip it.
@@ -255,19 +248,6 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a name in a directory is not for indexing. A hidden name is for indexing
-/// only if people mean it, or a rule keeps it.
-fn is_left_out(rules: Option<&Rules>, directory: &Path, name: &OsStr, is_dir: bool) -> bool {
-    if is_dir && FOREIGN_DIRECTORIES.iter().any(|d| name == *d) {
-        return true;
-    }
-    match rules.map_or(Said::Nothing, |rules| rules.say(&directory.join(name), is_dir)) {
-        Said::Ignored => true,
-        Said::Kept => false,
-        Said::Nothing => is_hidden(name_bytes(name), is_dir),
-    }
-}
-
 /// Returns the text of an error without the path that it is about.
 fn reason(e: &io::Error, path: &Path) -> String {
     let text = e.to_string();
@@ -284,15 +264,18 @@ fn nanoseconds(time: SystemTime) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::fs::symlink;
 
     use super::*;
+    use crate::source::Included;
 
     fn files(root: &Path) -> Vec<String> {
         let options = WalkOptions {
             max_file_bytes: 1 << 20,
-            exclude: GlobSet::empty(),
+            exclude: globset::GlobSet::empty(),
             exclude_patterns: Vec::new(),
+            included: Included::default(),
         };
         walk(root, &options, &Scope::All).files.into_iter().map(|f| f.path).collect()
     }

@@ -98,6 +98,10 @@ impl Reply for StatusAnswer {
                 .iter()
                 .map(|(path, reason)| printable(&format!("  {path}: {reason}"))),
         );
+        if let Some(left) = &self.left_out {
+            lines.push(format!("left out by name or by an ignore file: {}", left.total));
+            lines.extend(left.first.iter().map(|row| printable(&format!("  {}", row.line()))));
+        }
         if !self.other_files.is_empty() {
             lines.push(format!(
                 "beside the index: {}, written by other programs",

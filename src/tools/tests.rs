@@ -338,6 +338,9 @@ fn arguments_are_read_as_agents_write_them() {
             "max_tokens": "900000", "wait_ms": "0", "explain": "no", "mode": null}),
     );
     assert_eq!(paths(&a).len(), 2);
+    let others = p.get("cortex_search", json!({"query": "lock", "languages": "!Rust, !markdown"}));
+    assert!(!paths(&others).is_empty());
+    assert!(paths(&others).iter().all(|path| path.contains(".py")), "{}", others.text);
     let same = p.get(
         "cortex_search",
         Value::from("{\"query\": \"lock\", \"limit\": 2.0, \"types\": \"[\\\"definitions\\\"]\"}"),

@@ -317,7 +317,7 @@ const EXCEPTIONS: &[(&str, &[&str], &str)] = &[
         "time stamps of packs, and where links of the tree lead",
     ),
     ("source/ignored.rs", &[".exists()"], "asks whether there is a .git above"),
-    ("source/walk.rs", &["fs::canonicalize("], "the root, which the user chose"),
+    ("source/choice.rs", &["fs::canonicalize("], "the root, which the user chose"),
     ("source/watch.rs", &["fs::metadata(", ".exists()"], "watchers take paths; nothing is read"),
     (
         "store/layout.rs",

@@ -10,7 +10,7 @@ use cortex::embed::{EmbedError, Embedder, Passage, StaticModel};
 use cortex::index::{Indexer, IndexingService, Watching};
 use cortex::live::ChunkManager;
 use cortex::search::{Filter, Query, Searcher};
-use cortex::source::WalkOptions;
+use cortex::source::{Included, WalkOptions};
 use cortex::store::{Activity, ChunkFiles, Layout, Packing};
 
 use crate::incremental::Tree;
@@ -23,6 +23,13 @@ fn follow(p: &Project) -> IndexingService {
     IndexingService::spawn(indexer(p, StaticModel::bundled()), QUIET, |_| ()).unwrap()
 }
 
+/// Does the same with settings that include what the tree leaves out.
+fn follow_also(p: &Project, included: Included) -> IndexingService {
+    let mut indexer = indexer(p, StaticModel::bundled());
+    indexer.walk.included = included;
+    IndexingService::spawn(indexer, QUIET, |_| ()).unwrap()
+}
+
 fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
     Indexer {
         layout: Layout::at(&p.root()).unwrap(),
@@ -30,6 +37,7 @@ fn indexer(p: &Project, embedder: Arc<dyn Embedder>) -> Indexer {
             max_file_bytes: 1 << 20,
             exclude: globs(&[]).unwrap(),
             exclude_patterns: Vec::new(),
+            included: Included::default(),
         },
         embedder,
         packing: Packing::Plain,
@@ -100,6 +108,54 @@ fn new_directories_are_watched_also_when_they_come_filled() {
     wait_until("one that is not ignored any more", || indexed(&p, "moved/er/third.rs"));
     p.write("moved/er/fourth.rs", "fn fourth() {}\n");
     wait_until("and is watched again", || indexed(&p, "moved/er/fourth.rs"));
+}
+
+/// Hidden files that people mean, or that a rule keeps, are followed like others.
+#[test]
+fn hidden_files_that_are_indexed_are_followed() {
+    let p = Project::sample();
+    p.write(".cortexignore", "!.notes.md\n");
+    let service = follow(&p);
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
+    p.write(".github/workflows/ci.yml", "on: push\n");
+    wait_until("a hidden folder that people mean", || indexed(&p, ".github/workflows/ci.yml"));
+    p.write(".notes.md", "# Notes\n\nnougat\n");
+    wait_until("a hidden file that a rule keeps", || indexed(&p, ".notes.md"));
+    p.remove(".notes.md");
+    wait_until("its removal", || !indexed(&p, ".notes.md"));
+}
+
+/// What the settings of the user include is followed like all other files.
+#[test]
+fn included_files_are_followed() {
+    let p = Project::sample();
+    p.write("node_modules/react/index.js", "export function render() {}\n");
+    p.write("node_modules/vue/index.js", "export function render() {}\n");
+    let patterns = ["node_modules/react/**".to_string()];
+    let service = follow_also(
+        &p,
+        Included {
+            hidden: true,
+            files: globs(&patterns).unwrap(),
+            folders: globs(&["node_modules".into()]).unwrap(),
+            patterns: patterns.into(),
+        },
+    );
+    wait_until(
+        "the first index",
+        || matches!(service.status().watching, Watching::Events(n) if n > 0),
+    );
+    wait_until("a dependency", || indexed(&p, "node_modules/react/index.js"));
+    p.write("node_modules/react/new.js", "export function hydrate() {}\n");
+    wait_until("a new file of it", || indexed(&p, "node_modules/react/new.js"));
+    p.write(".idea/notes.md", "# Notes\n");
+    wait_until("a hidden folder", || indexed(&p, ".idea/notes.md"));
+    p.write(".idea/later.md", "# Later\n");
+    wait_until("a file that came to it later", || indexed(&p, ".idea/later.md"));
+    assert!(!indexed(&p, "node_modules/vue/index.js") && !indexed(&p, ".git/HEAD"));
 }
 
 /// Bug: the system continued to watch the directory that was removed.

@@ -44,6 +44,7 @@ const RARE: &[&str] = &[
     "commit",
     "file",
     "deleted",
+    "partly",
     "title",
     "notes",
     "foreign",
@@ -144,6 +145,8 @@ fn kettle() -> Project {
         .collect();
     p.write("src/many.rs", many.join("\n"));
     p.write(".env", "secret");
+    p.write(".cortexignore", "drafts\n");
+    p.write("drafts/a.md", "# A\n");
     p.write(
         "Cargo.toml",
         "[package]\nname = \"kettle\"\ndescription = \"A kettle that boils twice\"\n",

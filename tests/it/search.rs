@@ -41,7 +41,7 @@ fn the_project_is_the_same_from_everywhere_in_it() {
     p.index();
     let mut below = p.cortex(&["search", "potatoes"]);
     let out = crate::project::run(below.current_dir(p.path("src"))).expect(0);
-    assert!(out.stdout.starts_with("docs/guide.md:"), "{}", out.stdout);
+    assert!(out.stdout.starts_with("../docs/guide.md:"), "{}", out.stdout);
     let mut elsewhere = p.cortex(&["search", "potatoes", "--project"]);
     let out = crate::project::run(elsewhere.arg(p.path("tools")).current_dir(p.home())).expect(0);
     assert!(out.stdout.starts_with("docs/guide.md:"), "{}", out.stdout);
@@ -203,6 +203,19 @@ fn filters_apply_before_the_best_are_taken() {
     assert_eq!(notes(&["--paths", "deep/down/below/*.rs"]), ["deep/down/below/valve.rs"]);
     assert_eq!(notes(&["--paths", "deep", "--exact"]), python);
     assert_eq!(notes(&["--languages", "python,rust"]).len(), 5);
+    assert_eq!(notes(&["-T", "Rust"]), python, "an excluded language is left out");
+    assert_eq!(notes(&["--not-type", "rs"]), python, "by its extension as well");
+    assert_eq!(notes(&["-t", "rust,python", "-T", "rs"]), python);
+    assert_eq!(notes(&["--languages", "!rust"]), python, "as agents write it");
+    assert_eq!(notes(&["lang:!rust"]), python);
+    assert_eq!(notes(&["--paths", "deep/**/*.py", "--paths", "nowhere"]), python);
+    assert_eq!(notes(&["--paths", "deep/**/*.py,nowhere"]), python);
+    let grep = p.run(&["grep", "valve", "deep", "-l", "-T", "rs"]).expect(0);
+    assert_eq!(grep.stdout.lines().collect::<Vec<_>>(), python);
+    let files = p.run(&["files", "--by", "file", "-T", "rust", "--sort", "name"]).expect(0);
+    assert!(files.stdout.contains("note_2.py") && !files.stdout.contains(".rs"), "{files:?}");
+    let pattern = p.run(&["pattern", "$A()", "-T", "rust"]).expect(1);
+    assert!(pattern.stderr.contains("(3 files looked at)"), "{pattern:?}");
     assert_eq!(notes(&["--languages", "cobol"]), Vec::<String>::new());
 }
 
@@ -481,8 +494,30 @@ fn paths_are_relative_to_the_working_directory() {
     p.write("docs/src/notes.md", "# Retries\n\nHow to retry.\n");
     p.index();
     let in_docs = |args: &[&str]| run(p.cortex(args).current_dir(p.path("docs"))).stdout;
-    assert_eq!(in_docs(&["search", "-l", "retry", "--paths", "src"]), "docs/src/notes.md\n");
-    assert_eq!(in_docs(&["grep", "-il", "retr", "src"]), "docs/src/notes.md\n");
+    assert_eq!(in_docs(&["search", "-l", "retry", "--paths", "src"]), "src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "src"]), "src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "."]), "src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", ".."]), "../src/retry.rs\nsrc/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "../src"]), "../src/retry.rs\n");
+    assert_eq!(in_docs(&["grep", "-l", "retry_with", "../src/*.rs"]), "../src/retry.rs\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "../../src"]), "");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "nowhere,src"]), "src/notes.md\n");
+    assert_eq!(in_docs(&["grep", "-il", "retr", "--exclude", "nowhere,src"]), "../src/retry.rs\n");
+    let place = in_docs(&["search", "--exact", "retry_with_backoff", "-C0"]);
+    assert!(place.starts_with("../src/retry.rs:1-"), "{place}");
+    assert!(in_docs(&["related", "src/notes.md"]).contains("  ../src/retry.rs:"));
+    assert!(in_docs(&["pattern", "attempts * 2"]).starts_with("../src/retry.rs:"));
+    let files = in_docs(&["files", "--by", "file"]);
+    assert!(files.contains("  src/notes.md\n") && files.contains("  ../src/retry.rs\n"), "{files}");
+    let folders = in_docs(&["files", "--by", "directory", "--sort", "name"]);
+    assert!(folders.contains("  .\n") && folders.contains("  ../src\n"), "{folders}");
+    let all = in_docs(&["outline", ".."]);
+    assert!(all.contains("../src/retry.rs  ") && all.contains("src/notes.md  "), "{all}");
+    let json = in_docs(&["grep", "--json", "retry_with"]);
+    assert!(
+        json.contains("\"src/retry.rs\"") && !json.contains(".."),
+        "JSON keeps the root: {json}"
+    );
     assert_eq!(in_docs(&["grep", "-il", "retr", "--exclude", "src", "--exclude", "*.rs"]), "");
     assert!(in_docs(&["read", "src/notes.md:3"]).contains("How to retry."));
     assert!(in_docs(&["read", "src/retry.rs"]).contains("fn retry"), "the root counts, too");

@@ -55,6 +55,70 @@ fn colours_on_a_terminal_unless_no_color() {
     assert!(!plain.contains(ESCAPE) && plain.contains("docs/guide.md"), "{plain:?}");
 }
 
+/// On a terminal that shows links, printed paths are links. Pipes and terminals without colours get
+/// none, and a file name adds nothing to a link that a terminal obeys.
+#[test]
+#[cfg(target_os = "linux")]
+fn paths_are_links_on_terminals_that_show_them() {
+    let p = Project::sample();
+    p.write("sly \u{1b}]8;;evil\u{7}.md", "# Sly\n\nzucchini\n");
+    p.index();
+    let on_terminal = |arguments: &str, variables: &[(&str, &str)]| {
+        let mut c = p.command("script");
+        c.args(["--quiet", "--return", "--command"]);
+        c.arg(format!("{} {arguments}", env!("CARGO_BIN_EXE_cortex"))).arg("/dev/null");
+        c.env("TERM", "xterm").envs(variables.iter().copied());
+        c
+    };
+    if on_terminal("status", &[]).output().is_err() {
+        eprintln!("SKIPPED: there is no `script` to make a terminal");
+        return;
+    }
+    let run_on = |arguments: &str, variables: &[(&str, &str)]| {
+        run(&mut on_terminal(arguments, variables)).stdout
+    };
+    let guide = format!("{}/docs/guide.md", p.root().display());
+    let kitty = &[("TERM", "xterm-kitty")][..];
+    for arguments in [
+        "search potatoes",
+        "search potatoes -l",
+        "grep potatoes",
+        "grep -l potatoes",
+        "files --by file",
+        "outline",
+    ] {
+        let linked = run_on(arguments, kitty);
+        let (start, end) = (
+            linked.matches("\u{1b}]8;;file://").count(),
+            linked.matches("\u{1b}]8;;\u{1b}\\").count(),
+        );
+        assert!(linked.contains(&guide) && start > 0 && start == end, "{arguments}: {linked:?}");
+        let without: &[(&str, &[(&str, &str)])] = &[
+            ("", &[]),
+            ("--hyperlinks never", kitty),
+            ("--color never", kitty),
+            ("--hyperlinks always --color never", kitty),
+            ("", &[("TERM", "xterm-kitty"), ("NO_COLOR", "1")]),
+        ];
+        for (flags, variables) in without {
+            let plain = run_on(&format!("{arguments} {flags}"), variables);
+            assert!(
+                !plain.contains("]8;;file") && plain.contains("guide.md"),
+                "{flags}: {plain:?}"
+            );
+        }
+        assert!(run_on(&format!("{arguments} --hyperlinks always"), &[]).contains("]8;;file://"));
+        let mut piped = p.cortex(&arguments.split(' ').collect::<Vec<_>>());
+        piped.args(["--hyperlinks", "always", "--color", "always"]).env("TERM", "xterm-kitty");
+        assert!(!run(&mut piped).stdout.contains("\u{1b}]8"), "a pipe gets no links");
+    }
+    let sly = run_on("search zucchini", kitty);
+    assert!(
+        sly.contains("sly%20%1B%5D8%3B%3Bevil%07.md") && !sly.contains("\u{1b}]8;;evil"),
+        "{sly:?}"
+    );
+}
+
 /// Nothing in a repository can control the terminal: neither text, nor a heading, nor a file name.
 #[test]
 fn control_characters_of_the_repository_are_not_printed() {

@@ -156,3 +156,156 @@ fn the_size_limit_is_a_setting() {
     p.remove(".cortex/config.toml");
     assert_eq!(p.found(&["--exact", "marzipan"]).len(), 2);
 }
+
+/// `cortex status -v` says of each file and folder that is not looked at which rule decides it.
+#[test]
+fn what_is_left_out_is_listed_with_its_rule() {
+    let p = Project::with(&[
+        (".gitignore", "# Built\n\n/out\n*.log\n!kept.log\n"),
+        ("sub/.cortexignore", "notes.md\n"),
+        (".git/info/exclude", "mine.md\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        ("a.md", "# A\n"),
+        ("out/x/b.md", "# B\n"),
+        ("sub/kept.log", "kept\n"),
+        ("sub/x.log", "x\n"),
+        ("sub/notes.md", "# N\n"),
+        ("mine.md", "# M\n"),
+        (".idea/c.md", "# C\n"),
+        (".envrc", "x\n"),
+        ("web/node_modules/d.js", "d()\n"),
+        ("venv/pyvenv.cfg", "x\n"),
+        ("venv/e.py", "e()\n"),
+    ]);
+    std::os::unix::fs::symlink("a.md", p.path("link.md")).unwrap();
+    p.index();
+    let rows = [
+        ".envrc: hidden",
+        ".gitignore: hidden",
+        ".idea/: hidden",
+        "link.md: a symbolic link",
+        "mine.md: ignored by .git/info/exclude:1 (mine.md)",
+        "out/: ignored by .gitignore:3 (/out)",
+        "sub/.cortexignore: hidden",
+        "sub/notes.md: ignored by sub/.cortexignore:1 (notes.md)",
+        "sub/x.log: ignored by .gitignore:4 (*.log)",
+        "venv/: marked by pyvenv.cfg",
+        "web/node_modules/: dependencies or compiled files",
+    ];
+    let text = p.run(&["status", "-v"]).expect(0).stdout;
+    let listed: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("left out")).collect();
+    assert_eq!(listed[0], "left out    11 by name or by an ignore file", "{text}");
+    assert_eq!(listed[1..], rows.map(|row| format!("  {row}")));
+    assert!(!p.run(&["status"]).expect(0).stdout.contains("left out"));
+    let left = &p.json(&["status"])["left_out"];
+    assert_eq!((&left["total"], left["first"].as_array().map(Vec::len)), (&json!(11), Some(11)));
+    let rule = json!({"path": ".gitignore", "line": 3, "glob": "/out"});
+    assert_eq!(left["first"][5], json!({"path": "out/", "reason": "ignored", "rule": rule}));
+
+    for i in 0..300 {
+        p.write(format!("many/{i:03}.log"), "x\n");
+    }
+    let text = p.run(&["status", "-v"]).expect(0).stdout;
+    assert!(text.contains("left out    311 by") && text.contains("\n  and 111 more\n"), "{text}");
+    assert_eq!(p.json(&["status"])["left_out"]["first"].as_array().map(Vec::len), Some(200));
+}
+
+/// The user's settings include hidden files and dependencies, but neither what may hold secrets nor
+/// what belongs to git. They stay included with every later update, and a project cannot set them.
+#[test]
+fn the_user_includes_what_is_left_out() {
+    let p = Project::with(&[
+        (".gitignore", "/out\n*.log\n"),
+        (".git/HEAD", "ref: refs/heads/main\n"),
+        (".git/config", "[zucchini]\n"),
+        ("a.md", "# A\n\nzucchini\n"),
+        (".config/b.md", "# B\n\nzucchini\n"),
+        (".c.md", "# C\n\nzucchini\n"),
+        (".env", "zucchini=1\n"),
+        (".ssh/config", "zucchini\n"),
+        ("out/x/d.md", "# D\n\nzucchini\n"),
+        ("out/e.md", "# E\n\nzucchini\n"),
+        ("f.log", "zucchini\n"),
+        ("node_modules/react/g.js", "zucchini();\n"),
+        ("node_modules/react/node_modules/h/h.js", "zucchini();\n"),
+        ("node_modules/vue/i.js", "zucchini();\n"),
+        ("venv/pyvenv.cfg", "x\n"),
+        ("venv/lib/requests/j.py", "zucchini()\n"),
+        ("venv/lib/other/k.py", "zucchini()\n"),
+    ]);
+    let found = || {
+        let mut found = p.found(&["--exact", "zucchini", "-n", "50"]);
+        found.sort();
+        found
+    };
+    let include = "include = ['node_modules/react/**', '.config', 'out/x/*.md', '*.log', 'venv/lib/requests']";
+    let by_project = |settings: &str| p.write(".cortex/config.toml", settings);
+    by_project(&format!("[index]\nhidden = true\n{include}\n"));
+    assert_eq!(found(), ["a.md"], "a project does not decide it");
+    by_project("");
+    p.configure(format!("[index]\n{include}\n"));
+    let included = [
+        ".config/b.md",
+        "a.md",
+        "f.log",
+        "node_modules/react/g.js",
+        "node_modules/react/node_modules/h/h.js",
+        "out/x/d.md",
+        "venv/lib/requests/j.py",
+    ];
+    assert_eq!(found(), included);
+    p.write("a.md", "# A\n\nzucchini, again\n");
+    assert_eq!(found(), included, "they stay after an update");
+    assert_eq!(p.json(&["files", "--by", "file"])["total"]["files"], 7, "each can be read");
+    assert!(p.run(&["read", ".config/b.md"]).expect(0).stdout.contains("zucchini"));
+    let left = p.run(&["status", "-v"]).expect(0).stdout;
+    for row in [
+        "  .c.md: hidden\n",
+        "  node_modules/: dependencies or compiled files, except what index.include names\n",
+        "  venv/: marked by pyvenv.cfg, except what index.include names\n",
+        "  out/: ignored by .gitignore:1 (/out), except what index.include names\n",
+    ] {
+        assert!(left.contains(row), "{row}: {left}");
+    }
+    by_project("[index]\nexclude = ['*.log', 'venv']\n");
+    assert_eq!(found(), included[..2].iter().chain(&included[3..6]).copied().collect::<Vec<_>>());
+
+    by_project("");
+    p.configure("[index]\nhidden = true\n");
+    assert_eq!(found(), [".c.md", ".config/b.md", "a.md"], "neither .env nor .git nor .ssh");
+    assert!(p.run(&["grep", "-l", "zucchini"]).expect(0).stdout.contains(".c.md"));
+    p.configure("");
+    assert_eq!(found(), ["a.md"]);
+}
+
+/// A hidden file that a rule keeps can be read and searched. One that nothing includes is not read,
+/// whatever a chunk file says, nor is a file of git.
+#[test]
+fn a_hidden_file_is_read_only_if_a_rule_keeps_it() {
+    let p = Project::with(&[
+        (".cortexignore", "!.kept.md\n!.also/\n"),
+        (".kept.md", "# Kept\n\nzucchini\n"),
+        (".also/x.rs", "pub fn zucchini() {\n    other();\n}\n\npub fn other() {}\n"),
+        (".hidden.md", "# Hidden\n\nzucchini\n"),
+        (".git/HEAD", "ref: refs/heads/zucchini\n"),
+    ]);
+    p.index();
+    for path in [".kept.md", ".also/x.rs"] {
+        assert!(p.run(&["read", path]).expect(0).stdout.contains("zucchini"), "{path}");
+    }
+    assert_eq!(p.run(&["grep", "-l", "zucchini"]).expect(0).stdout, ".also/x.rs\n.kept.md\n");
+    p.run(&["pattern", "other()", "-t", "rust"]).expect(0);
+    assert!(p.run(&["graph", "callers", "other", "-C", "1"]).expect(0).stdout.contains("other();"));
+    let named = |path: &str| json!({"id": path, "text": "nougat", "metadata": {"file_path": path, "start_line": 1, "end_line": 3, "language": "markdown"}});
+    let chunks: Vec<Value> = [".hidden.md", ".git/HEAD", ".GIT/HEAD", ".kept.md"].map(named).into();
+    p.write(".cortex/chunks/others.json", json!({"chunks": chunks}).to_string());
+    for path in [".hidden.md", ".git/HEAD", ".GIT/HEAD"] {
+        let out = p.run(&["read", path]).expect(2);
+        assert!(out.stderr.contains("cannot read") && out.stdout.is_empty(), "{path}: {out:?}");
+        let out = p.run(&["read", "--chunk-id", path]);
+        assert!(!out.stdout.contains("zucchini"), "{path}: {out:?}");
+    }
+    assert_eq!(p.run(&["grep", "-l", "zucchini"]).expect(0).stdout, ".also/x.rs\n.kept.md\n");
+    let files = p.run(&["files", "--by", "file"]).expect(0).stdout;
+    assert!(!files.contains(".hidden.md") && !files.contains("HEAD"), "{files}");
+}

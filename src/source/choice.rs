@@ -1,0 +1,269 @@
+//! Decides which names of the tree are looked at, and says why the others are not.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use globset::GlobSet;
+
+use super::ignored::{AppliedRule, Rules, Said};
+use super::read::MAX_BYTES;
+use super::skip::{by_name, is_hidden, is_never};
+use crate::dir::{Dir, FileKind};
+use crate::platform::name_bytes;
+
+/// The settings of a walk.
+#[derive(Debug, Clone)]
+pub struct WalkOptions {
+    /// Larger files are skipped. [`MAX_BYTES`] is the limit in any case.
+    pub max_file_bytes: u64,
+    /// Matches paths, relative to the root, that are skipped even if no ignore file names them.
+    pub exclude: GlobSet,
+    /// The patterns of `exclude`, as they were written.
+    pub exclude_patterns: Vec<String>,
+    pub included: Included,
+}
+
+/// Settings of the user that include what the tree's own rules leave out.
+#[derive(Debug, Clone, Default)]
+pub struct Included {
+    /// Include hidden files.
+    pub hidden: bool,
+    /// Matches paths that are looked at although a rule leaves them out.
+    pub files: GlobSet,
+    /// Matches the folders that lead to such paths.
+    pub folders: GlobSet,
+    /// The patterns of both, as they were written.
+    pub patterns: Vec<String>,
+}
+
+impl WalkOptions {
+    /// Returns the size in bytes of the largest file that is read.
+    #[must_use]
+    pub fn max_bytes(&self) -> u64 {
+        self.max_file_bytes.min(MAX_BYTES)
+    }
+}
+
+/// Something that is not indexed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOut {
+    /// Relative to the root; a folder ends with `/`.
+    pub path: String,
+    /// Why it is left out.
+    pub reason: String,
+    /// The rule of an ignore file that leaves it out.
+    pub rule: Option<IgnoreRule>,
+    /// Whether the user includes something in the folder.
+    pub is_part: bool,
+}
+
+/// A rule of an ignore file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct IgnoreRule {
+    /// The ignore file, relative to the root; absolute if it is above the root.
+    pub path: String,
+    /// 1-based.
+    pub line: usize,
+    /// The rule as it is written there.
+    pub glob: String,
+}
+
+/// What a walk takes of a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// All that no rule leaves out.
+    All,
+    /// Only what [`Included`] names, because a rule leaves the folder out.
+    Included,
+}
+
+/// What a walk does with a name.
+pub(super) enum Choice<'r> {
+    /// It takes the file or enters the folder.
+    Take,
+    /// It enters the folder only for what [`Included`] names.
+    TakePart(Why<'r>),
+    Leave(Why<'r>),
+}
+
+/// Why a walk leaves a name out.
+#[derive(Clone, Copy)]
+pub(super) enum Why<'r> {
+    /// No setting includes the name.
+    Never,
+    /// It is in a folder that was entered only for what [`Included`] names.
+    NotIncluded,
+    Hidden,
+    Installed,
+    /// This file in the folder marks it.
+    Tagged(&'static str),
+    NotAFile(FileKind),
+    Ignored(AppliedRule<'r>),
+}
+
+impl Why<'_> {
+    /// Returns the entry of a list for people; `None` for what nobody would look for there. `base`
+    /// is the root, `is_part` says that something in the folder is taken.
+    pub(super) fn listed(
+        self,
+        base: &Path,
+        mut path: String,
+        is_dir: bool,
+        is_part: bool,
+    ) -> Option<LeftOut> {
+        let mut rule = None;
+        let reason = match self {
+            Self::Never | Self::NotIncluded => return None,
+            Self::Hidden => "hidden".to_string(),
+            Self::Installed => "dependencies or compiled files".to_string(),
+            Self::Tagged(tag) => format!("marked by {tag}"),
+            Self::NotAFile(kind) => kind.describe().to_string(),
+            Self::Ignored(applied) => {
+                let file = applied.file();
+                rule = Some(IgnoreRule {
+                    path: file.strip_prefix(base).unwrap_or(&file).to_string_lossy().into_owned(),
+                    line: applied.line(),
+                    glob: applied.glob().to_string(),
+                });
+                "ignored".to_string()
+            }
+        };
+        if is_dir {
+            path.push('/');
+        }
+        Some(LeftOut { path, reason, rule, is_part })
+    }
+}
+
+/// Folders that tools fill with code of others or compiled code, even if no ignore file names them.
+const INSTALLED: [&str; 3] = ["node_modules", "bower_components", "__pycache__"];
+/// Files that mark a directory as a cache or a virtual environment.
+const DIRECTORY_TAGS: [&str; 2] = ["CACHEDIR.TAG", "pyvenv.cfg"];
+
+/// Returns the path of the root without links.
+pub(super) fn real(root: &Path) -> PathBuf {
+    fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf())
+}
+
+/// Returns the file that marks a folder as one to leave out. `has_file` tells whether the folder
+/// holds a file.
+pub(super) fn tag(has_file: impl Fn(&str) -> bool) -> Option<&'static str> {
+    DIRECTORY_TAGS.into_iter().find(|tag| has_file(tag))
+}
+
+impl WalkOptions {
+    /// Decides about a name in a folder that was entered for `reach`. `path` is relative to the
+    /// root, `full` is the absolute path of the folder, and `rules` are those of the folder.
+    pub(super) fn choose<'r>(
+        &self,
+        reach: Reach,
+        rules: Option<&'r Rules>,
+        full: &Path,
+        path: &Path,
+        is_dir: bool,
+    ) -> Choice<'r> {
+        let name = path.file_name().unwrap_or_default();
+        if is_never(name_bytes(name)) {
+            return Choice::Leave(Why::Never);
+        }
+        let why = match reach {
+            Reach::Included => Some(Why::NotIncluded),
+            Reach::All => self.why_left_out(rules, full, name, is_dir),
+        };
+        match why {
+            None => Choice::Take,
+            Some(why) if is_dir && self.leads_to_included(path) => Choice::TakePart(why),
+            Some(_) if self.included.files.is_match(path) => Choice::Take,
+            Some(why) => Choice::Leave(why),
+        }
+    }
+
+    /// Returns why the rules leave a name out, if they do. A hidden name is left out unless people
+    /// mean it, a rule keeps it or the user includes hidden files.
+    fn why_left_out<'r>(
+        &self,
+        rules: Option<&'r Rules>,
+        full: &Path,
+        name: &OsStr,
+        is_dir: bool,
+    ) -> Option<Why<'r>> {
+        if is_dir && INSTALLED.iter().any(|d| name == *d) {
+            return Some(Why::Installed);
+        }
+        match rules.map_or(Said::Nothing, |rules| rules.say(&full.join(name), is_dir)) {
+            Said::Ignored(rule) => Some(Why::Ignored(rule)),
+            Said::Kept => None,
+            Said::Nothing => (!self.included.hidden && is_hidden(name_bytes(name), is_dir))
+                .then_some(Why::Hidden),
+        }
+    }
+
+    /// Whether something in a folder may be included although a rule leaves the folder out.
+    pub(super) fn leads_to_included(&self, folder: &Path) -> bool {
+        self.included.files.is_match(folder) || self.included.folders.is_match(folder)
+    }
+
+    /// Whether a walk of `root` would take a file at this path, relative to the root, if there were
+    /// one.
+    #[must_use]
+    pub fn would_take(&self, root: &Path, path: &str) -> bool {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        !self.exclude.is_match(path)
+            && by_name(name).is_none()
+            && self.would_reach(root, path, false)
+    }
+
+    /// Whether a walk of `root` would look at this path if there were a file or, with `is_dir`, a
+    /// folder.
+    #[must_use]
+    pub fn would_reach(&self, root: &Path, path: &str, is_dir: bool) -> bool {
+        let base = real(root);
+        let Ok(root) = Dir::open(&base) else { return false };
+        let (mut rules, mut reach) = (Rules::above(&base), Reach::All);
+        let mut folder = PathBuf::new();
+        for end in path.match_indices('/').map(|(at, _)| at).chain([path.len()]) {
+            let is_root = folder.as_os_str().is_empty();
+            let full = base.join(&folder);
+            if let Ok(dir) = root.dir(if is_root { Path::new(".") } else { &folder }) {
+                if !is_root && reach == Reach::All && tag(|name| dir.has_file(name)).is_some() {
+                    if !self.leads_to_included(&folder) {
+                        return false;
+                    }
+                    reach = Reach::Included;
+                }
+                rules =
+                    Rules::within(rules, &dir, &full, |name| matches!(dir.stat(name), Ok(Some(_))));
+            }
+            let is_last = end == path.len();
+            let there = Path::new(&path[..end]);
+            match self.choose(reach, rules.as_deref(), &full, there, is_dir || !is_last) {
+                Choice::Take => {}
+                Choice::TakePart(_) => reach = Reach::Included,
+                Choice::Leave(_) => return false,
+            }
+            folder = PathBuf::from(&path[..end]);
+        }
+        true
+    }
+
+    /// Whether the text of a file may be read, whatever a chunk file says. A hidden file may be read
+    /// only if a walk of `root` would take it, so a chunk file of others cannot name one.
+    #[must_use]
+    pub fn may_read(&self, root: &Path, path: &str) -> bool {
+        self.included.hidden || !has_hidden_part(path) || self.would_take(root, path)
+    }
+}
+
+/// Whether a part of a path is hidden, and not one of those that people mean.
+fn has_hidden_part(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(|folder| is_hidden(folder.as_bytes(), true))
+        || is_hidden(name.as_bytes(), false)
+}
+
+/// Whether a file with this name decides which other files are indexed.
+#[must_use]
+pub fn is_ignore_file(name: &str) -> bool {
+    matches!(name, ".gitignore" | ".cortexignore") || DIRECTORY_TAGS.contains(&name)
+}
